@@ -11,7 +11,7 @@ import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createProgress } from "../loop/progress.ts";
 import { LentServices, servicesKey, type RunServices } from "../loop/services.ts";
 import type { ActiveRun } from "@millrace/engine/runs/active-run";
-import type { RunStarter } from "@millrace/engine/runs/extension";
+import type { RunStarter } from "@millrace/engine/runs/options";
 import type { RunCompanion, KeptTurn as ToldTurn, ReplaceChunk } from "@millrace/engine/runs/companion";
 import type { EventBody } from "@millrace/engine/runs/events/log";
 import type { Ending } from "@millrace/engine/runs/status";

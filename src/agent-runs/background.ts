@@ -7,7 +7,7 @@ import type { BackgroundService, BackgroundWork } from "../loop/sub-agents/backg
 import { isUser } from "@millrace/engine/config/api-keys";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { RunStarter } from "@millrace/engine/runs/extension";
+import type { RunStarter } from "@millrace/engine/runs/options";
 import type { LiveActivity } from "./activity.ts";
 import type { RunRequest } from "@millrace/engine/runs/admission/draft";
 import { sentBy } from "@millrace/engine/runs/cancel";

@@ -1,5 +1,5 @@
 import type { GraphExtension } from "@millrace/engine/graphs/served-graph";
-import type { RunExtension } from "@millrace/engine/runs/extension";
+import type { RunExtension } from "@millrace/engine/runs/options";
 import { AgentRun, type AgentParts } from "./agent-run.ts";
 import { keepTurn, nodesWithLoop } from "./keep-turn.ts";
 import { shownState, withAskedCalls } from "./open-calls.ts";

@@ -10,7 +10,7 @@ import { lastToolOf } from "../nodes/turn/node-request.ts";
 import { Orchestration } from "../state.ts";
 import { addToMessages } from "@millrace/engine/message-list";
 import type { ReplaceChunk } from "@millrace/engine/runs/companion";
-import { finishedTasks } from "@millrace/engine/runs/attempt/finished-tasks";
+import { finishedTasks } from "@millrace/engine/runs/status";
 import { hasLoop, nodesWithLoop } from "./keep-turn.ts";
 import type { GraphChunk } from "@millrace/engine/runs/events/to-events";
 

@@ -1,6 +1,6 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { ModelRequest } from "@millrace/engine/storage/model-requests";
+import type { ModelRequest } from "@millrace/engine/storage/record-stores";
 import { windowBudget, type BudgetReport } from "./budget.ts";
 import { weigh } from "./compression/compress.ts";
 import { textOf } from "@millrace/engine/message-kinds";

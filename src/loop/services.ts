@@ -15,7 +15,7 @@ import type { ServerRoles } from "@millrace/models/registry/roles";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { OwnerTools } from "@millrace/engine/config/tool-settings";
 import type { Grant } from "@millrace/engine/storage/records";
-import type { ModelRequestStore } from "@millrace/engine/storage/model-requests";
+import type { ModelRequestStore } from "@millrace/engine/storage/record-stores";
 import type { Ledger, OperationStore } from "@millrace/engine/storage/storage";
 import type { ToolHook } from "../tools/runtime/hooks.ts";
 import type { Locks } from "../tools/runtime/locks.ts";

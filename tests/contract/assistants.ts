@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantQuery } from "@millrace/engine/storage/assistants";
+import type { AssistantQuery } from "@millrace/engine/storage/record-stores";
 import type { Assistant } from "@millrace/engine/storage/records";
 import type { StorageFixture } from "./records.ts";
 

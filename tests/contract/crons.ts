@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Cron } from "@millrace/engine/storage/crons";
+import type { Cron } from "@millrace/engine/storage/record-stores";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 
 /** A cron record with what matters to a test set by `fields`. */

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import type { ModelRequest } from "@millrace/engine/storage/model-requests";
+import type { ModelRequest } from "@millrace/engine/storage/record-stores";
 import { sessionRecord, type StorageFixture } from "./records.ts";
 
 const tools = [{ type: "function", function: { name: "read_file", parameters: { type: "object" } } }];

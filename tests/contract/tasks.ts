@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Task } from "@millrace/engine/storage/records";
-import type { TaskStore } from "@millrace/engine/storage/task-store";
+import type { TaskStore } from "@millrace/engine/storage/record-stores";
 
 function task(task_id: string, fields: Partial<Task> = {}): Task {
   const created_at = "2026-01-01T00:00:00.000Z";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunOutcome, Storage } from "@millrace/engine/storage/storage";
-import type { BusyReceivers } from "@millrace/engine/storage/webhooks";
+import type { BusyReceivers } from "@millrace/engine/storage/record-stores";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 
 const far = "2999-01-01T00:00:00.000Z";

@@ -6,7 +6,7 @@ import { cronRequest } from "@millrace/engine/http/requests/cron-shapes";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createLogger } from "@millrace/engine/logger";
 import type { Runs } from "@millrace/engine/runs/runs";
-import type { Cron } from "@millrace/engine/storage/crons";
+import type { Cron } from "@millrace/engine/storage/record-stores";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronRecord } from "../contract/crons.ts";
 import { sessionRecord } from "../contract/records.ts";

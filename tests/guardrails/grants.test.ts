@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { grantCovers, mayRemember } from "../../src/guardrails/grants.ts";
 import { PathPattern } from "@millrace/engine/glob";
-import { questionFor } from "@millrace/engine/sessions/questions/operation-questions";
+import { questionFor } from "@millrace/engine/sessions/questions/questions";
 
 describe("a grant", () => {
   const grant = { tool: "delete_file", path_pattern: "drafts/*.txt" };

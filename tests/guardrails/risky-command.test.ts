@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { questionFor } from "@millrace/engine/sessions/questions/operation-questions";
+import { questionFor, readQuestion } from "@millrace/engine/sessions/questions/questions";
 import { riskyCommand } from "../../src/guardrails/rules/risky-command.ts";
-import { readQuestion } from "@millrace/engine/sessions/questions/questions";
 import { success } from "../../src/tools/runtime/result.ts";
 import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";

@@ -1,6 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { addressed, answersLeft } from "@millrace/engine/runs/attempt/answers-left";
+import { addressed, answersLeft } from "@millrace/engine/runs/status";
 import type { Session } from "@millrace/engine/storage/records";
 
 const [first, second] = ["1".repeat(32), "2".repeat(32)];

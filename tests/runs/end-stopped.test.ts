@@ -1,15 +1,14 @@
-import type { RunStarter } from "@millrace/engine/runs/extension";
+import type { RunStarter } from "@millrace/engine/runs/options";
 import { agentRuns } from "../../src/agent-runs/extension.ts";
 import { MemorySaver } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
-import { ActiveRun } from "@millrace/engine/runs/active-run";
+import { ActiveRun, createFence } from "@millrace/engine/runs/active-run";
 import { systemAssistant } from "@millrace/engine/graphs/assistants";
 import { workflow } from "../../src/graph/workflow.ts";
 import { draftRun } from "@millrace/engine/runs/admission/draft";
-import { endsInTime } from "@millrace/engine/runs/attempt/keep-turn";
-import { createFence } from "@millrace/engine/runs/attempt/fence";
+import { endsInTime } from "@millrace/engine/runs/attempt/end";
 import { runAttempt } from "@millrace/engine/runs/attempt/run-attempt";
 import type { Session } from "@millrace/engine/storage/records";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { metaOf } from "@millrace/engine/http/protocol/session/thread-record";
-import { eventTime, freshTime } from "@millrace/engine/runs/events/event-clock";
+import { eventTime, freshTime } from "@millrace/engine/runs/events/log";
 
 const placeNow = (): number => metaOf("a-thread").applied_through_seq;
 

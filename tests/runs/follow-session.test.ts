@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { followSession } from "@millrace/engine/runs/follow/follow-session";
-import { SessionFeeds } from "@millrace/engine/runs/follow/session-feeds";
+import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "./fixtures.ts";
 

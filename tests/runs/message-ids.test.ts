@@ -15,7 +15,7 @@ import { registry, withLangGraph } from "@langchain/langgraph/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { workflow } from "../../src/graph/workflow.ts";
-import { giveMessageIds, giveUpdateIds } from "@millrace/engine/runs/admission/message-ids";
+import { giveMessageIds, giveUpdateIds } from "@millrace/engine/runs/admission/draft";
 
 const graph = new StateGraph(MessagesAnnotation);
 const chats = new StateGraph(

@@ -1,7 +1,7 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
-import { startRetention } from "@millrace/engine/runs/retention";
+import { startRetention } from "@millrace/engine/runs/recover";
 import { workflow } from "../../src/graph/workflow.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { createMemoryStorage } from "../support/memory-storage.ts";

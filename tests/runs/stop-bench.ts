@@ -19,7 +19,7 @@ import { createMemoryStorage } from "../support/memory-storage.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 import { createSession, request, serve, type createGate } from "./fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
-import type { TaskStore } from "@millrace/engine/storage/task-store";
+import type { TaskStore } from "@millrace/engine/storage/record-stores";
 import { itemSource } from "../support/item-tool.ts";
 
 /** What a reader of one run got: its events, and the text and reasoning of each streamed message. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StopReason } from "@millrace/engine/run-events";
-import { Stop, stopMoves, stopStates, type StopState } from "@millrace/engine/runs/attempt/stop";
+import { Stop, stopMoves, type StopState, stopStates } from "@millrace/engine/runs/active-run";
 import { createBench, createGate, createSession, gatedGraph, plainGraph, request } from "./fixtures.ts";
 
 /** A stop that has come to a state on the shortest way. */

@@ -11,7 +11,7 @@ import {
 } from "@langchain/core/messages";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { leftToTell } from "@millrace/engine/runs/events/told-messages";
+import { leftToTell } from "@millrace/engine/runs/events/to-events";
 import { openIn } from "./crash-copy.ts";
 import { collect, createRuns, createSession, nestedGraph, never, request, serve } from "./fixtures.ts";
 import { withCopies } from "./storage-copies.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { webhookBody } from "@millrace/engine/http/requests/runs";
 import { createLogger } from "@millrace/engine/logger";
-import { webhookOf } from "@millrace/engine/runs/attempt/write-end";
+import { webhookOf } from "@millrace/engine/runs/attempt/end";
 import { runRecord } from "../contract/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 

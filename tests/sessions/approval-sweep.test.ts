@@ -1,7 +1,7 @@
 import { START, StateGraph, interrupt } from "@langchain/langgraph";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
-import { startApprovalSweep } from "@millrace/engine/sessions/questions/approval-sweep";
+import { startApprovalSweep } from "@millrace/engine/sessions/questions/approvals";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { sessionRecord } from "../contract/records.ts";
 import { createRuns, createSession, never, request, serve, State } from "../runs/fixtures.ts";

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { copySession } from "@millrace/engine/sessions/state/copy";
+import { copySession, forkSession } from "@millrace/engine/sessions/state/fork";
 import { appendMessages } from "@millrace/engine/sessions/state/edit-messages";
 import { exportFormat } from "../../src/sessions/messages/export.ts";
 import { findSessions } from "../../src/sessions/overview/find-sessions.ts";
-import { forkSession } from "@millrace/engine/sessions/state/fork";
 import { importSession } from "../../src/sessions/messages/import.ts";
 import { deleteSession } from "@millrace/engine/sessions/sessions";
 import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";

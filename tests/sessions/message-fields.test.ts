@@ -1,8 +1,8 @@
 import { AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Attachment } from "@millrace/engine/sessions/messages/attachments";
 import {
+  Attachment,
   readExtras,
   roleOf,
   setOperations,

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { scopeFor } from "@millrace/engine/sessions/scope/owner-scope";
+import { createSharedLocks, scopeFor } from "@millrace/engine/sessions/scope/owner-scope";
 import { currentSession, openNamespace } from "@millrace/engine/sessions/namespaces";
 import { ServerFeed } from "@millrace/engine/sessions/overview/server-feed";
-import { createSharedLocks } from "@millrace/engine/sessions/scope/shared-locks";
 import { createBench, plainGraph } from "../runs/fixtures.ts";
 
 test.each([null, "ada"])(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { trackNewSessions } from "@millrace/engine/sessions/scope/new-sessions";
+import { trackNewSessions } from "@millrace/engine/sessions/scope/owner-scope";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Stop, type StopState } from "@millrace/engine/runs/attempt/stop";
+import { Stop, type StopState } from "@millrace/engine/runs/active-run";
 import { builtInProfiles } from "@millrace/models/registry/profiles";
 import { readActivity } from "../../src/sessions/overview/status.ts";
 import type { Session } from "@millrace/engine/storage/records";

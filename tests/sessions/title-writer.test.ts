@@ -3,7 +3,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { expect, test } from "vitest";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
-import { putValues } from "@millrace/engine/sessions/state/checkpoint-chain";
+import { putValues } from "@millrace/engine/sessions/state/prune";
 import { startTitleWriter } from "../../src/sessions/overview/title-writer.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { runRecord, sessionRecord } from "../contract/records.ts";

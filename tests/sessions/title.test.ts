@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toTitle } from "../../src/sessions/overview/title-writer.ts";
-import { nameOf, SessionName, shorten, titleFrom } from "@millrace/engine/sessions/messages/title";
+import { nameOf, SessionName, shorten, titleFrom } from "@millrace/engine/sessions/messages/conversation";
 
 const session = (metadata: Record<string, unknown> = {}) => ({ metadata, created_at: "2026-03-04T05:06:07.890Z" });
 

@@ -1,6 +1,6 @@
 import { AsyncBatchedStore, InMemoryStore, type BaseStore } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { GraphStore, passStoreQueues } from "@millrace/engine/storage/items/graph-store";
+import { GraphStore, passStoreQueues } from "@millrace/engine/storage/items/store-items";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 let storage: SqliteStorage;

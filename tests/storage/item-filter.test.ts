@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkFilter, matchesFilter } from "@millrace/engine/storage/items/item-filter";
-import { scoreOf } from "@millrace/engine/storage/items/item-score";
+import { checkFilter, matchesFilter, scoreOf } from "@millrace/engine/storage/items/item-filter";
 
 const value = {
   name: "Ada",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearness, textsToEmbed, unitVector } from "@millrace/engine/storage/items/item-index";
+import { nearness, textsToEmbed, unitVector } from "@millrace/engine/storage/items/item-filter";
 
 describe("the texts of an item that are embedded", () => {
   const value = {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { TaskStore } from "@millrace/engine/storage/task-store";
+import type { TaskStore } from "@millrace/engine/storage/record-stores";
 import { success, type ToolResult } from "../../src/tools/runtime/result.ts";
 import { defineTool, type Tool, type ToolContext, type ToolSource } from "../../src/tools/runtime/tool.ts";
 

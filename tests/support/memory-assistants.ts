@@ -1,5 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import type { AssistantStore, AssistantVersion } from "@millrace/engine/storage/assistants";
+import type { AssistantStore, AssistantVersion } from "@millrace/engine/storage/record-stores";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { Assistant } from "@millrace/engine/storage/records";
 

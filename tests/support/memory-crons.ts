@@ -1,4 +1,4 @@
-import type { Cron, CronStore, CronTurn } from "@millrace/engine/storage/crons";
+import type { Cron, CronStore, CronTurn } from "@millrace/engine/storage/record-stores";
 
 /** Crons in memory, for as long as a test. Searching finds all of them. */
 export function createMemoryCrons(): CronStore {

@@ -1,4 +1,4 @@
-import type { ModelRequest, ModelRequestStore } from "@millrace/engine/storage/model-requests";
+import type { ModelRequest, ModelRequestStore } from "@millrace/engine/storage/record-stores";
 
 /** The last requests in memory. */
 export function createMemoryRequests(exists: (sessionId: string) => boolean): ModelRequestStore {

@@ -1,4 +1,4 @@
-import type { SessionTtl, SessionTtlStore } from "@millrace/engine/storage/session-ttls";
+import type { SessionTtl, SessionTtlStore } from "@millrace/engine/storage/record-stores";
 
 /** Times of sessions in memory, for as long as a test; nothing touches a session here. */
 export function createMemoryTtls(exists: (sessionId: string) => boolean): SessionTtlStore {

@@ -1,4 +1,4 @@
-import type { BusyReceivers, Webhook, WebhookStore } from "@millrace/engine/storage/webhooks";
+import type { BusyReceivers, Webhook, WebhookStore } from "@millrace/engine/storage/record-stores";
 
 /** What is left to tell, in memory. */
 export function createMemoryWebhooks(): WebhookStore & {

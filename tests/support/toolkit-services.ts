@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { loadConfig } from "@millrace/engine/config/config";
 import { createLogger } from "@millrace/engine/logger";
 import { createMemoryTasks } from "@millrace/engine/storage/memory";
-import type { TaskStore } from "@millrace/engine/storage/task-store";
+import type { TaskStore } from "@millrace/engine/storage/record-stores";
 import { createBuiltInPrompts } from "../../src/prompts/prompts.ts";
 import { createRuleFolders } from "../../src/rules/rule-folders.ts";
 import type { DocumentSource } from "../../src/context/documentation/documentation.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import type { IndexSource } from "@millrace/engine/manifest/manifest";
-import type { ItemIndex } from "@millrace/engine/storage/items/item-index";
+import type { ItemIndex } from "@millrace/engine/storage/items/item-filter";
 import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import { embedBy, type Embed } from "./embeddings.ts";
 import type { ModelRegistry } from "./registry/registry.ts";

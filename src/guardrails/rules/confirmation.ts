@@ -1,7 +1,7 @@
 import { assertNever } from "@millrace/engine/errors/errors";
 import type { Operation } from "../../tools/runtime/tool.ts";
 import type { Guardrail, Verdict } from "../guardrail.ts";
-import { questionFor, type AskedOperation } from "@millrace/engine/sessions/questions/operation-questions";
+import { type AskedOperation, questionFor } from "@millrace/engine/sessions/questions/questions";
 
 /** When a person is asked about a kind of work; an explicit request for that very file may take the question's place. */
 export const asksWhen = ["always", "more_than_10_items", "never"] as const;

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
 import { coreParts } from "../../prompts/injector.ts";
-import type { RequestHead } from "@millrace/engine/storage/model-requests";
+import type { RequestHead } from "@millrace/engine/storage/record-stores";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import type { LoopCall } from "../request.ts";

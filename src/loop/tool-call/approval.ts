@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mayRemember } from "../../guardrails/grants.ts";
-import { confirmingWords } from "@millrace/engine/sessions/questions/operation-questions";
+import { confirmingWords } from "@millrace/engine/sessions/questions/questions";
 import { canonicalJson } from "../../tools/runtime/canonical-json.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
 

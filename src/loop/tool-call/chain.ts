@@ -1,5 +1,5 @@
 import { isHumanMessage } from "@langchain/core/messages";
-import { chainQuestion, confirmingWords } from "@millrace/engine/sessions/questions/operation-questions";
+import { chainQuestion, confirmingWords } from "@millrace/engine/sessions/questions/questions";
 import { readTurn, type PastCall, type Turn } from "../../guardrails/turn.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { isYes } from "@millrace/engine/sessions/questions/read-decision";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { questionFor } from "@millrace/engine/sessions/questions/operation-questions";
+import { questionFor } from "@millrace/engine/sessions/questions/questions";
 import { asksForMany, batchCount } from "../../guardrails/batch.ts";
 import { asksToOverwrite } from "../../guardrails/rules/confirmation.ts";
 import { overwriting, type Overwriting } from "../../tools/workspace/seen-files.ts";

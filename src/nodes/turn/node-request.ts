@@ -6,7 +6,7 @@ import { inputTokens, usualShares } from "../../context/budget.ts";
 import { summaryWithin } from "../../context/compression/compress.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
-import { confirmingWords } from "@millrace/engine/sessions/questions/operation-questions";
+import { confirmingWords } from "@millrace/engine/sessions/questions/questions";
 import type { LoopRequest } from "../../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf } from "../../loop/services.ts";
 import { modelLimits, modelPrice } from "@millrace/models/registry/model-limits";

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { isAIMessage, textOf } from "@millrace/engine/message-kinds";
 import { importanceLevels, importanceOf, levelOf } from "../../context/compression/importance.ts";
 import { JsonObject } from "@millrace/engine/storage/records";
-import { Attachment } from "@millrace/engine/sessions/messages/attachments";
 import {
+  Attachment,
   LlmMetadata,
   MessageRole,
   readExtras,

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { ConversationSummary, WorkMode } from "../../state.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
-import { nameOf } from "@millrace/engine/sessions/messages/title";
+import { nameOf } from "@millrace/engine/sessions/messages/conversation";
 import { toStored } from "@millrace/engine/sessions/messages/stored-message";
 
 /** What an export says it is, and the version of its form. A change that an older server cannot read is a new version. */

@@ -8,8 +8,8 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { Graphs } from "@millrace/engine/graphs/load";
 import { ConversationSummary, WorkMode } from "../../state.ts";
 import { JsonObject, type Session } from "@millrace/engine/storage/records";
-import { putValues, type NewValues } from "@millrace/engine/sessions/state/checkpoint-chain";
-import { validList } from "@millrace/engine/sessions/messages/conversation";
+import { type NewValues, putValues } from "@millrace/engine/sessions/state/prune";
+import { NameSource, SessionName, validList } from "@millrace/engine/sessions/messages/conversation";
 import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import { exportFormat } from "./export.ts";
 import { createSession } from "@millrace/engine/sessions/sessions";
@@ -19,7 +19,6 @@ import {
   repeatedId,
   type StoredMessage,
 } from "@millrace/engine/sessions/messages/stored-message";
-import { NameSource, SessionName } from "@millrace/engine/sessions/messages/title";
 
 /** Turns whose beginning gets a state of its own, so that one can go back to it: the newest ones. */
 const turnsKept = 200;

@@ -8,7 +8,7 @@ import { systemMessage } from "@millrace/models/messages/system-message";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { describeToolsBy } from "../../prompts/templates/xml-tools.ts";
 import type { Session } from "@millrace/engine/storage/records";
-import type { ModelRequest } from "@millrace/engine/storage/model-requests";
+import type { ModelRequest } from "@millrace/engine/storage/record-stores";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 import { copiedContext } from "@millrace/engine/sessions/overview/last-run";
 import { usualModel } from "./usual-model.ts";

@@ -2,20 +2,19 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { usage } from "../../context/compression/compaction.ts";
-import { lastWorkedRun } from "@millrace/engine/runs/admission/asking-run";
+import { lastWorkedRun } from "@millrace/engine/runs/admission/draft";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../../state.ts";
 import { SessionStatus, type Session } from "@millrace/engine/storage/records";
 import { CompressButton, compressButtons } from "./compress-button.ts";
-import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
+import { messagesIn, nameOf, NameSource } from "@millrace/engine/sessions/messages/conversation";
 import { previewOf } from "../messages/display.ts";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 import { copiedContext } from "@millrace/engine/sessions/overview/last-run";
 import { LlmMetadata, readExtras, roleOf } from "@millrace/engine/sessions/messages/message-fields";
 import { readValues } from "@millrace/engine/sessions/sessions";
 import { activeSuggestions } from "@millrace/engine/sessions/overview/suggestions";
-import { NameSource, nameOf } from "@millrace/engine/sessions/messages/title";
 
 /** What a list of sessions shows of one. `message_count` counts what the user and the assistant said. */
 export const SessionInfo = z.object({

@@ -5,10 +5,9 @@ import type { ModelLoader } from "@millrace/models/load-model";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { titlePrompt } from "../../prompts/templates/title.ts";
 import type { Run } from "@millrace/engine/storage/records";
-import { readMessages } from "@millrace/engine/sessions/messages/conversation";
+import { nameOf, readMessages, shorten } from "@millrace/engine/sessions/messages/conversation";
 import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import { roleOf, splitReasoning, wordsOf } from "@millrace/engine/sessions/messages/message-fields";
-import { nameOf, shorten } from "@millrace/engine/sessions/messages/title";
 
 /** Milliseconds a model gets for a title. */
 const patience = 30_000;

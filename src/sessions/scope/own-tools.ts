@@ -1,5 +1,5 @@
 import type { Operations } from "../../tools/undo/operations.ts";
-import { requireAccess, type Access } from "@millrace/engine/sessions/scope/access";
+import { type Access, requireAccess } from "@millrace/engine/sessions/scope/guard";
 import type { ManualTools } from "../manual/manual-run.ts";
 
 /** The tools as one caller sees and runs them; `user` is the one of `auth.path` for whom they work. */

@@ -1,6 +1,6 @@
 import { isAppError } from "@millrace/engine/errors/errors";
 import type { Language } from "@millrace/engine/language";
-import { shown } from "@millrace/engine/sessions/questions/operation-questions";
+import { shown } from "@millrace/engine/sessions/questions/questions";
 import { diffLines, nearChanges, type DiffLine } from "../undo/line-diff.ts";
 import { look } from "../workspace/file-checks.ts";
 import { wholeText } from "../workspace/text-lines.ts";

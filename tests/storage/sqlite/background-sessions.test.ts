@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { openDatabase } from "@millrace/engine/storage/sqlite/database/database";
 import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { migrate } from "@millrace/engine/storage/sqlite/migrations";
-import { searchCondition, searchOrder } from "@millrace/engine/storage/sqlite/records/session-search";
+import { searchCondition, searchOrder } from "@millrace/engine/storage/sqlite/records/sessions";
 
 it("the agents of a session are found by an index, in their order, and a damaged row keeps nobody from it", () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-background-"));

@@ -2,9 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CommitMark, markFile } from "@millrace/engine/storage/sqlite/database/commit-mark";
+import { CommitMark, GroupCommit, markFile } from "@millrace/engine/storage/sqlite/database/durable";
 import { openDatabase, type Database } from "@millrace/engine/storage/sqlite/database/database";
-import { GroupCommit } from "@millrace/engine/storage/sqlite/database/durable";
 
 let folder: string;
 let database: Database;

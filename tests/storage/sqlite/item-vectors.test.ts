@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
-import { GraphStore } from "@millrace/engine/storage/items/graph-store";
+import { GraphStore } from "@millrace/engine/storage/items/store-items";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 let storage: SqliteStorage;

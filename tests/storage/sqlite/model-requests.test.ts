@@ -6,7 +6,7 @@ import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
-import type { ModelRequest } from "@millrace/engine/storage/model-requests";
+import type { ModelRequest } from "@millrace/engine/storage/record-stores";
 import { sessionRecord } from "../../contract/records.ts";
 
 let folder: string;

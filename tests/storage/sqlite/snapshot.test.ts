@@ -2,13 +2,16 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   append,
+  type Body,
   commonPrefix,
   concat,
   expand,
-  slice,
   type Ranges,
-} from "@millrace/engine/storage/sqlite/checkpoints/ranges";
-import { readRow, rowText, type Body, type Stored } from "@millrace/engine/storage/sqlite/checkpoints/snapshot";
+  readRow,
+  rowText,
+  slice,
+  type Stored,
+} from "@millrace/engine/storage/sqlite/checkpoints/snapshot";
 
 function rangesOf(sequences: readonly number[]): Ranges {
   const ranges: Ranges = [];

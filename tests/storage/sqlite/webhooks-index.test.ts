@@ -6,7 +6,7 @@ import { openDatabase } from "@millrace/engine/storage/sqlite/database/database"
 import { GroupCommit } from "@millrace/engine/storage/sqlite/database/durable";
 import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { migrate } from "@millrace/engine/storage/sqlite/migrations";
-import { createWebhookStore } from "@millrace/engine/storage/sqlite/records/webhooks";
+import { createWebhookStore } from "@millrace/engine/storage/sqlite/records/crons";
 
 it("a backlog of busy receivers is passed over by the index, whatever is to be told to them", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-webhooks-"));

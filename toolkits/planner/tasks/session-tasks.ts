@@ -1,4 +1,4 @@
-import type { TaskStore } from "@millrace/engine/storage/task-store";
+import type { TaskStore } from "@millrace/engine/storage/record-stores";
 import type { Toolkit, ToolkitServer } from "../../../src/toolkits/toolkit.ts";
 import type { ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { ServiceKey } from "../../../src/tools/runtime/toolkit-services.ts";

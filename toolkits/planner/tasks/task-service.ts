@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError, type ErrorCode, errorMessage, isAppError, systemCode } from "@millrace/engine/errors/errors";
 import type { PlannerSettings } from "@millrace/engine/config/tool-settings";
 import type { Task } from "@millrace/engine/storage/records";
-import type { TaskStore, TaskView } from "@millrace/engine/storage/task-store";
+import type { TaskStore, TaskView } from "@millrace/engine/storage/record-stores";
 import { scheduleData } from "./task-form.ts";
 import { viewText } from "./view-context.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TaskView } from "@millrace/engine/storage/task-store";
+import type { TaskView } from "@millrace/engine/storage/record-stores";
 import type { ToolkitWorkflow } from "../../../src/toolkits/toolkit.ts";
 import { isDay } from "./task-form.ts";
 

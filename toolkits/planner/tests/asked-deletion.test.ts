@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { questionFor } from "@millrace/engine/sessions/questions/operation-questions";
-import { readQuestion } from "@millrace/engine/sessions/questions/questions";
+import { questionFor, readQuestion } from "@millrace/engine/sessions/questions/questions";
 import type { ScriptedToolCall } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../../tests/support/workflow.ts";
 import { tasksKey } from "../tasks/session-tasks.ts";

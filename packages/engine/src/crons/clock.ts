@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import { Alarm } from "../runs/events/alarm.ts";
-import type { Cron } from "../storage/crons.ts";
+import type { Cron } from "../storage/record-stores.ts";
 import type { Storage } from "../storage/storage.ts";
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
@@ -11,9 +11,9 @@ import { createSession } from "../sessions/sessions.ts";
 import { isUser, ownerOfUser } from "../config/api-keys.ts";
 import { JsonObject, type Run, type Session } from "../storage/records.ts";
 import type { Config } from "../config/config.ts";
-import { startRetention } from "../runs/retention.ts";
-import { startApprovalSweep } from "../sessions/questions/approval-sweep.ts";
-import { startExpiry } from "../sessions/expiry.ts";
+import { startRetention } from "../runs/recover.ts";
+import { startApprovalSweep } from "../sessions/questions/approvals.ts";
+import { startExpiry } from "../sessions/state/prune.ts";
 import { Cron as Schedule } from "croner";
 
 /** Milliseconds until a run is tried again that the server could not take. */

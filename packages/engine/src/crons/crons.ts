@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "../errors/errors.ts";
 import { adminName } from "../config/api-keys.ts";
-import type { Cron, CronQuery } from "../storage/crons.ts";
+import type { Cron, CronQuery } from "../storage/record-stores.ts";
 import { JsonObject } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AuthEvent } from "../manifest/auth.ts";

@@ -4,9 +4,8 @@ import type { Logger } from "../logger.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
-import type { Dispatch } from "./dispatch.ts";
+import { type Dispatch, waitingBehind } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
-import { waitingBehind } from "./admission/queue.ts";
 
 /** The key of a run's metadata with the session that has begun it for its own work: it is stopped with that one. */
 export const sentBy = "background_of";

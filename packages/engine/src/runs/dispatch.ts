@@ -3,12 +3,9 @@ import type { Logger } from "../logger.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { ActiveRun } from "./active-run.ts";
-import { Delays } from "./admission/delays.ts";
-import type { RunStarter } from "./extension.ts";
+import type { RunnerDeps, RunStarter } from "./options.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
-import type { RunnerDeps } from "./options.ts";
-import { SessionQueue } from "./admission/queue.ts";
-import { SessionFeeds } from "./follow/session-feeds.ts";
+import { SessionFeeds } from "./follow/follow.ts";
 import { isOver } from "./status.ts";
 
 /** Milliseconds that the answer of a temporary session's run stays for who asks again under its key. */
@@ -162,5 +159,123 @@ export class Dispatch {
   close(): Promise<void> {
     this.#delays.close();
     return this.#queue.close();
+  }
+}
+
+/**
+ * One worker per session and a bound across sessions. `work` does one run of the session and says whether there was
+ * one; sessions that wait for a place get it in the order they came. No timers: work begins when `wake` is called.
+ */
+class SessionQueue {
+  readonly #limit: number;
+  readonly #work: (sessionId: string) => Promise<boolean>;
+  /** Sessions that work now; true when they were woken meanwhile. */
+  readonly #working = new Map<string, boolean>();
+  /** Sessions that wait for a place, oldest first. */
+  readonly #ready = new Set<string>();
+  #closed = false;
+  #idle: (() => void)[] = [];
+
+  /** `work` must not reject. */
+  constructor(limit: number, work: (sessionId: string) => Promise<boolean>) {
+    this.#limit = limit;
+    this.#work = work;
+  }
+
+  /** There may be something to do for the session. */
+  wake(sessionId: string): void {
+    if (this.#closed) return;
+    if (this.#working.has(sessionId)) {
+      this.#working.set(sessionId, true);
+      return;
+    }
+    this.#ready.add(sessionId);
+    this.#fill();
+  }
+
+  #fill(): void {
+    for (const sessionId of this.#ready) {
+      if (this.#closed || this.#working.size >= this.#limit) return;
+      this.#ready.delete(sessionId);
+      void this.#turn(sessionId);
+    }
+  }
+
+  async #turn(sessionId: string): Promise<void> {
+    this.#working.set(sessionId, false);
+    const worked = await this.#work(sessionId);
+    const woken = this.#working.get(sessionId) === true;
+    this.#working.delete(sessionId);
+    // Behind the others: a long queue of one session does not keep the rest waiting.
+    if ((worked || woken) && !this.#closed) this.#ready.add(sessionId);
+    this.#fill();
+    if (this.#working.size === 0) for (const done of this.#idle.splice(0)) done();
+  }
+
+  /** Begins nothing more; resolves when what is being worked on has ended. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#ready.clear();
+    if (this.#working.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    await promise;
+  }
+}
+
+/** Whether a session works on `first` before `second`: in the order they came; ids are made in that order too. */
+function comesBefore(first: Run, second: Run): boolean {
+  if (first.created_at !== second.created_at) return first.created_at < second.created_at;
+  return first.run_id < second.run_id;
+}
+
+/** The runs of the same session that wait behind `run`. */
+export function waitingBehind(active: ReadonlyMap<string, ActiveRun>, run: Run): ActiveRun[] {
+  return [...active.values()].filter(
+    (other) => other.run.session_id === run.session_id && !other.walking && comesBefore(run, other.run),
+  );
+}
+
+/** How many runs of its session come before one that waits; `undefined` for one that has begun. */
+export function positionOf(active: ReadonlyMap<string, ActiveRun>, run: Run): number | undefined {
+  const own = active.get(run.run_id);
+  if (own === undefined || own.walking || own.ended) return undefined;
+  const others = [...active.values()].filter(
+    (other) => other.run.session_id === run.session_id && !other.ended && other !== own,
+  );
+  return others.filter((other) => other.walking || comesBefore(other.run, own.run)).length;
+}
+
+/** The longest wait a timer can hold, in milliseconds; a longer one is waited for in parts. */
+const longest = 2_147_483_647;
+
+/** Timers by name: at most one each, none after `close`. They do not keep the process alive. */
+class Delays {
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #closed = false;
+
+  /** Calls `work` once after `delay` milliseconds; an earlier timer of that name is dropped. */
+  set(name: string, delay: number, work: () => void): void {
+    if (this.#closed) return;
+    this.clear(name);
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(name);
+        if (delay > longest) this.set(name, delay - longest, work);
+        else work();
+      },
+      Math.min(delay, longest),
+    );
+    this.#timers.set(name, timer.unref());
+  }
+
+  clear(name: string): void {
+    clearTimeout(this.#timers.get(name));
+    this.#timers.delete(name);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const name of this.#timers.keys()) this.clear(name);
   }
 }

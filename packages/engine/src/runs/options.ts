@@ -2,11 +2,15 @@ import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../logger.ts";
 import type { StopReason } from "../run-events.ts";
-import type { Run, RunKwargs, StopAction } from "../storage/records.ts";
+import type { Run, RunKwargs, Session, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Graphs } from "../graphs/load.ts";
-import type { RunExtension } from "./extension.ts";
 import type { Project } from "./events/to-events.ts";
+import type { RunCompanion } from "./companion.ts";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { ServedGraph } from "../graphs/served-graph.ts";
+import type { ActiveRun } from "./active-run.ts";
+import type { RunRequest } from "./admission/draft.ts";
 
 /** How a run ended, for whoever is told of it. Dates are ISO-8601. */
 export interface RunEnd {
@@ -109,4 +113,32 @@ export function runLimits(
   const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
   const turnPatience = conversations.lockSeconds * 1000;
   return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
+}
+
+/** What an agent adds to the runs of a server; a server that only serves other people's graphs has none. */
+export interface RunExtension {
+  /** Supersteps of a graph with an agent loop, where neither the run nor the graph says how many. */
+  recursionLimit: number;
+  /** What goes with a run for as long as this process has it in hand. */
+  accompany(active: ActiveRun, runs: RunStarter): RunCompanion;
+  /** Keeps a turn that left a question open (`abandoned`) or broke off, before the next one drops it. Throws what the store throws. */
+  keepFormer(turn: FormerTurn): Promise<void>;
+  /** A session is about to be removed: ends what goes on for it outside of its runs. */
+  forget(sessionId: string): Promise<void> | void;
+}
+
+/** By which an extension starts and stops runs of other sessions. They are admitted while the server stops, too, for the next start. */
+export interface RunStarter {
+  start: (session: Session, request: RunRequest) => Promise<Run>;
+  stop: (runId: string, wait: boolean) => Promise<unknown>;
+  /** The companion of the run that works on a session now. */
+  companionOf: (sessionId: string) => RunCompanion | undefined;
+}
+
+/** A turn of a session whose next message has come. */
+interface FormerTurn {
+  graph: ServedGraph;
+  run: Run;
+  reason: "abandoned" | "failed";
+  saver: BaseCheckpointSaver;
 }

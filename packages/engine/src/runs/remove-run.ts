@@ -1,8 +1,8 @@
 import type { Graphs } from "../graphs/load.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import { lastWorkedRun, otherWorkedRun } from "./admission/asking-run.ts";
-import { readPause, noPause, outcomeOf, type Pause, removeProgress } from "./status.ts";
+import { lastWorkedRun, otherWorkedRun } from "./admission/draft.ts";
+import { noPause, outcomeOf, type Pause, readPause, removeProgress } from "./status.ts";
 import type { RunnerDeps } from "./options.ts";
 
 /**

@@ -5,7 +5,7 @@ import { findAssistant, type Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session, Page } from "../storage/records.ts";
 import type { Admission, Storage } from "../storage/storage.ts";
-import type { ActiveRun } from "./active-run.ts";
+import type { ActiveRun, Stop } from "./active-run.ts";
 import {
   cancelBehind,
   cancelEarlier,
@@ -15,19 +15,22 @@ import {
   removeRunsOf,
   drainRuns,
 } from "./cancel.ts";
-import { Dispatch } from "./dispatch.ts";
-import { draftRun, noAssistant, withPausedContext, type RunRequest, requireOrigin } from "./admission/draft.ts";
-import { withTypedAnswer } from "./admission/typed-answer.ts";
-import type { RunStarter } from "./extension.ts";
+import { Dispatch, positionOf } from "./dispatch.ts";
+import {
+  draftRun,
+  noAssistant,
+  requireOrigin,
+  type RunRequest,
+  withPausedContext,
+  withTypedAnswer,
+} from "./admission/draft.ts";
+import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
 import type { RunCompanion } from "./companion.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
-import type { CancelOptions, RunsOptions, RunnerDeps } from "./options.ts";
-import { positionOf } from "./admission/queue.ts";
 import { recoverRuns } from "./recover.ts";
 import { removeRun } from "./remove-run.ts";
-import type { Stop } from "./attempt/stop.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { wholeUser } from "./admission/user-of-run.ts";
 
@@ -57,10 +60,7 @@ export class Runs {
     this.#bySession = new KeyedMutex(options.turnPatience);
     this.#graphs = graphs;
     this.#logger = logger;
-    this.#room = {
-      ...(queueLimit !== undefined && { queueLimit }),
-      ...(ownerQueueLimit !== undefined && { ownerQueueLimit }),
-    };
+    this.#room = { queueLimit, ownerQueueLimit };
     this.#performance = {
       retryDelay: 1000,
       crashBudget: 3,

@@ -1,9 +1,10 @@
-import type { Interrupt } from "@langchain/langgraph";
+import type { Interrupt, StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { ServedGraph } from "../graphs/served-graph.ts";
-import { finishedTasks } from "./attempt/finished-tasks.ts";
-import type { Run, RunError, RunStatus, Session } from "../storage/records.ts";
+import type { JsonObject, Run, RunError, RunStatus, Session } from "../storage/records.ts";
 import type { RunOutcome } from "../storage/storage.ts";
+import { z } from "zod";
+import { adviceOf, errorMessage, explain, isAppError } from "../errors/errors.ts";
 
 /** Why a walk through a graph is over. */
 export type Ending =
@@ -110,4 +111,94 @@ export async function hasProgress(saver: BaseCheckpointSaver, run: Run): Promise
 /** Removes the checkpoints a run has written, where the saver can tell them apart. */
 export async function removeProgress(saver: BaseCheckpointSaver, run: Run): Promise<void> {
   if (removesRuns(saver)) await saver.deleteRun(run.session_id, run.run_id);
+}
+
+/** Writes by which LangGraph notes how a task stands; any other is what the task came to. */
+const notes = new Set(["__interrupt__", "__resume__", "__error__", "__error_source_node__", "__scheduled__"]);
+
+/**
+ * The tasks of a checkpoint that have ended while a sibling waits. A snapshot still shows what they once asked, because
+ * LangGraph keeps that write beside their output.
+ */
+export async function finishedTasks(
+  saver: BaseCheckpointSaver | boolean | undefined,
+  state: Pick<StateSnapshot, "config" | "tasks">,
+): Promise<Set<string>> {
+  if (typeof saver !== "object" || state.tasks.length < 2) return new Set();
+  const tuple = await saver.getTuple(state.config);
+  const outputs = (tuple?.pendingWrites ?? []).filter(([, channel]) => !notes.has(channel));
+  return new Set(outputs.map(([taskId]) => taskId));
+}
+
+/** What a graph's schemas throw at an input or a context they do not accept, of any copy of zod. */
+const Refusal = z.object({
+  name: z.enum(["ZodError", "$ZodError"]),
+  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })),
+});
+
+/** What a stream's `error` event shows of what a node threw: its name (of an expected failure its code) and its text. */
+export function toRunError(error: unknown): RunError {
+  if (isAppError(error)) {
+    const advice = adviceOf(error);
+    return { error: error.code, message: explain(error), ...(advice === undefined ? {} : { advice }) };
+  }
+  const refused = Refusal.safeParse(error);
+  if (refused.success) {
+    const problems = refused.data.issues.map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
+    return { error: "invalid_parameter", message: `The graph does not accept this: ${problems.join("; ")}.` };
+  }
+  return { error: error instanceof Error ? error.name : "Error", message: errorMessage(error) };
+}
+
+/** An answer for each question, by the id that LangGraph gives it. */
+const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
+
+/**
+ * The answers of a run that a crash cut off, as far as no question has taken them yet; `null`: none are left. LangGraph
+ * keeps an answer only when the step that asked has ended, so it has to be given again; one that was taken must not be,
+ * for a later question of the same step would take it for its own.
+ */
+export function answersLeft(resume: unknown, state: Pick<StateSnapshot, "tasks">): JsonObject | null {
+  const { data = {} } = Addressed.safeParse(resume);
+  const open = openQuestions(state);
+  const left = Object.entries(data).filter(([id]) => open.has(id));
+  return left.length === 0 ? null : Object.fromEntries(left);
+}
+
+/** The ids of the questions of the innermost steps: an outer one still shows what was asked before, until the inner one has ended. */
+function openQuestions({ tasks }: Pick<StateSnapshot, "tasks">): Set<string> {
+  const ids = tasks.flatMap(({ state, interrupts }) =>
+    state !== undefined && "tasks" in state && state.tasks.length > 0
+      ? [...openQuestions(state)]
+      : interrupts.flatMap(({ id }) => id ?? []),
+  );
+  return new Set(ids);
+}
+
+/** A plain answer with the id of the only question that is open, so that it can be given to no other. */
+export function addressed(command: JsonObject, { status, interrupts }: Session): JsonObject {
+  const [only, ...others] = Object.values(interrupts).flat();
+  const { resume } = command;
+  if (status !== "interrupted" || resume === undefined || resume === null || Addressed.safeParse(resume).success) {
+    return command;
+  }
+  if (only?.id === undefined || others.length > 0) return command;
+  const known = Addressed.safeParse({ [only.id]: resume });
+  return known.success ? { ...command, resume: known.data } : command;
+}
+
+/**
+ * Why a run with `strict_resume` may not begin: it answers a question that is not open (SDK 1.15). `undefined` for any
+ * other run, and for one whose answers all have a question. Throws what the checkpointer throws.
+ */
+export async function refusedAnswer({ kwargs, session_id }: Run, graph: ServedGraph): Promise<RunError | undefined> {
+  const resume = kwargs.command?.["resume"];
+  if (kwargs.strict_resume !== true || resume === undefined || resume === null) return undefined;
+  const open = openQuestions(await graph.getState({ configurable: { thread_id: session_id } }, { subgraphs: true }));
+  const named = Object.keys(Addressed.safeParse(resume).data ?? {});
+  const unknown = named.filter((id) => !open.has(id));
+  if (unknown.length === 0 && (named.length > 0 || open.size > 0)) return undefined;
+  const what = unknown.length === 0 ? "No interrupt is waiting" : `No interrupt ${unknown.join(", ")} is waiting`;
+  const waiting = open.size === 0 ? "" : ` Those that wait: ${[...open].join(", ")}.`;
+  return { error: "UnknownInterruptError", message: `${what} for an answer.${waiting}` };
 }

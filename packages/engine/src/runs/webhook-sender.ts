@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import type { WebhookSettings } from "../config/tool-settings.ts";
-import type { BusyReceivers, Webhook, WebhookStore } from "../storage/webhooks.ts";
+import type { BusyReceivers, Webhook, WebhookStore } from "../storage/record-stores.ts";
 import type { WebRules } from "../net/checked-agent.ts";
 import { webPost } from "../net/web-get.ts";
 import { Alarm } from "./events/alarm.ts";

@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors/errors.ts";
 import { findAssistant, type Graphs } from "../graphs/load.ts";
-import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storage/assistants.ts";
+import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storage/record-stores.ts";
 import { contains } from "../storage/items/contains.ts";
 import type { Assistant } from "../storage/records.ts";
 import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";

@@ -1,10 +1,11 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors/errors.ts";
 import { Refusal } from "../manifest/auth.ts";
-import { readNewest } from "../runs/follow/newest-state.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
-import { noSession } from "./scope/access.ts";
+import { readNewest } from "../runs/follow/follow.ts";
+import type { JsonObject, Run, Session } from "../storage/records.ts";
+import { noSession } from "./scope/guard.ts";
 import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
+import { withoutUserKeys } from "../runs/admission/user-of-run.ts";
 
 /** What a new session is given. `metadata` stays as given: names and searches live there. */
 export interface NewSession {
@@ -89,4 +90,48 @@ export async function readValues(
   sessionId: string,
 ): Promise<Record<string, unknown> | undefined> {
   return (await readNewest(storage, sessionId))?.values;
+}
+
+/** Which runs are to be stopped at once; see `runsToCancel`. */
+interface ManyRuns {
+  session_id: string | undefined;
+  run_ids: string[] | undefined;
+  status: "pending" | "running" | "all";
+}
+
+/**
+ * The runs of a session with these ids, or all that are not over, of a session or of all (`cancelMany`). Throws
+ * `not_found` for a session, or for a run that is not one of its.
+ */
+export async function runsToCancel(
+  { storage, runs }: { storage: SessionStorage; runs: Pick<SessionRuns, "get" | "unfinished"> },
+  { session_id, run_ids, status }: ManyRuns,
+): Promise<Run[]> {
+  if (session_id !== undefined) await requireSession(storage, session_id);
+  const isWanted = (run: Run): boolean => status === "all" || run.status === status;
+  if (run_ids === undefined) {
+    const unfinished = await runs.unfinished();
+    return unfinished.filter((run) => run.session_id === (session_id ?? run.session_id) && isWanted(run));
+  }
+  const named: Run[] = [];
+  for (const id of run_ids) {
+    const run = await runs.get(id);
+    if (run === undefined || run.session_id !== session_id) throw new AppError("not_found", "Run not found");
+    named.push(run);
+  }
+  return named.filter(isWanted);
+}
+
+/** Keys that say where one run began, or that the server sets: they are never kept with a session. */
+const ofOneRun = ["checkpoint_id", "checkpoint_ns", "checkpoint_map", "thread_id", "run_id"];
+
+/** The part of a `configurable` that may stay with a session: without the place where one run was forked, and who asked. */
+export function lastingKeys(configurable: unknown): JsonObject {
+  const keys = withoutUserKeys(configurable);
+  return Object.fromEntries(Object.entries(keys).filter(([key]) => !ofOneRun.includes(key)));
+}
+
+/** What the session's runs have configured so far. */
+export function keptConfigurable(session: Session): JsonObject {
+  return lastingKeys(session.config["configurable"]);
 }

@@ -1,8 +1,7 @@
-import { AppError } from "../errors/errors.ts";
-import { answerRecorded, notStarted } from "./ledger.ts";
+import { AppError, assertNever } from "../errors/errors.ts";
 import type { Task, ToolCallRecord } from "./records.ts";
-import type { Ledger } from "./storage.ts";
-import type { TaskStore, TaskView } from "./task-store.ts";
+import type { Ledger, LedgerAnswer } from "./storage.ts";
+import type { TaskStore, TaskView } from "./record-stores.ts";
 
 /**
  * A ledger that lives as long as the process: for a graph under another server, and for tests. Same rules as the stored
@@ -85,4 +84,29 @@ function tasksIn(all: Map<string, Task>, isSeen: (task: Task) => boolean, owner?
       );
     },
   };
+}
+
+/** What a second start of a recorded call is told (law 3). Every ledger answers by this rule. */
+export function answerRecorded(call: ToolCallRecord): LedgerAnswer {
+  if (call.state === "finished") return { kind: "finished", result: call.result };
+  switch (call.effect) {
+    case "pure":
+    case "idempotent":
+      return { kind: "repeat" };
+    case "reconcilable":
+      return { kind: "reconcile", started_at: call.started_at };
+    case "unsafe":
+      return { kind: "unknown", started_at: call.started_at };
+    default:
+      return assertNever(call.effect);
+  }
+}
+
+/** The error (`invalid_state`) for a result that belongs to no started call: the caller skipped `start`. */
+export function notStarted(sessionId: string, toolCallId: string): AppError {
+  return new AppError(
+    "invalid_state",
+    `Expected a started tool call "${toolCallId}" of session "${sessionId}" in the ledger, found none.`,
+    { suggestion: "Record the start of a call before its result." },
+  );
 }

@@ -15,14 +15,18 @@ import type {
 } from "./records.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../run-events.ts";
-import type { Webhook, WebhookStore } from "./webhooks.ts";
-import type { CronStore, CronTurn } from "./crons.ts";
-import type { AssistantStore } from "./assistants.ts";
-import type { ModelRequestStore } from "./model-requests.ts";
+import type {
+  Webhook,
+  WebhookStore,
+  CronStore,
+  CronTurn,
+  AssistantStore,
+  ModelRequestStore,
+  TaskStore,
+  SessionTtlStore,
+} from "./record-stores.ts";
 import type { OverviewStore, SessionFilter } from "./overview.ts";
-import type { TaskStore } from "./task-store.ts";
 import type { ChangeListener } from "./changes.ts";
-import type { SessionTtlStore } from "./session-ttls.ts";
 import type { ItemStore } from "./items/store-items.ts";
 
 /** Which sessions a search wants, and in which order. */

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { asksWhen, confirmationOf } from "../../../guardrails/rules/confirmation.ts";
-import { AskedOperation, questionFor } from "@millrace/engine/sessions/questions/operation-questions";
+import { AskedOperation, questionFor } from "@millrace/engine/sessions/questions/questions";
 import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "../../../tools/runtime/parameters.ts";
 import { describeTool } from "../../../tools/runtime/registry.ts";

@@ -1,11 +1,9 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
-import { toMarkdown, toText } from "@millrace/engine/sessions/messages/export-text";
+import { messagesIn, nameOf, toMarkdown, toText } from "@millrace/engine/sessions/messages/conversation";
 import { exportFormat, exportSession } from "../../../sessions/messages/export.ts";
 import { importSession } from "../../../sessions/messages/import.ts";
 import { readValues, requireSession } from "@millrace/engine/sessions/sessions";
-import { nameOf } from "@millrace/engine/sessions/messages/title";
 import { withOperations } from "../../../sessions/messages/with-operations.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";

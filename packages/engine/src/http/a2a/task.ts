@@ -1,6 +1,6 @@
 import { type Artifact, type Message, type Part, Role, type Task, TaskState, type TaskStatus } from "@a2a-js/sdk";
 import type { Language } from "../../language.ts";
-import { askingRun } from "../../runs/admission/asking-run.ts";
+import { askingRun } from "../../runs/admission/draft.ts";
 import { isOver } from "../../runs/status.ts";
 import { readQuestion, resumeValue } from "../../sessions/questions/questions.ts";
 import { type Approval, JsonObject, type Run } from "../../storage/records.ts";

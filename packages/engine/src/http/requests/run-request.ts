@@ -2,7 +2,7 @@ import { z } from "zod";
 import { streamModes } from "../../run-events.ts";
 import { RunCommand, RunConfig } from "../../runs/attempt/execute.ts";
 import type { RunRequest } from "../../runs/admission/draft.ts";
-import { keptConfigurable } from "../../sessions/configuration.ts";
+import { keptConfigurable } from "../../sessions/sessions.ts";
 import { JsonObject, MultitaskStrategy, type Session } from "../../storage/records.ts";
 import { Id } from "../validate.ts";
 

@@ -1,17 +1,16 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Session } from "../../storage/records.ts";
-import { askingRun } from "../../runs/admission/asking-run.ts";
-import { readNewest } from "../../runs/follow/newest-state.ts";
+import { askingRun } from "../../runs/admission/draft.ts";
+import { readNewest } from "../../runs/follow/follow.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { HttpServices } from "../environment.ts";
 import { z } from "zod";
 import { Minutes } from "../../config/default-times.ts";
-import { SessionTtl, type SessionTtlStore } from "../../storage/session-ttls.ts";
+import { SessionTtl, type SessionTtlStore } from "../../storage/record-stores.ts";
 import { errorQuestion } from "../../errors/error-texts.ts";
 import type { Language } from "../../language.ts";
-import { chainQuestion, questionFor } from "../../sessions/questions/operation-questions.ts";
-import type { Question } from "../../sessions/questions/questions.ts";
+import { chainQuestion, type Question, questionFor } from "../../sessions/questions/questions.ts";
 
 /** The wire's Thread: `values` and `interrupts` are left out while there are none. */
 export function toThread(session: Session, values: Record<string, unknown> | undefined): object {

@@ -3,26 +3,26 @@ import { END } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
-import { isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
+import { holdsMessages, isFormerGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
-import type { CronTurn } from "../../storage/crons.ts";
+import type { CronTurn } from "../../storage/record-stores.ts";
 import {
-  JsonObject,
   type Assistant,
+  JsonObject,
   type MultitaskStrategy,
+  type Page,
   type Run,
   type RunKwargs,
   type Session,
 } from "../../storage/records.ts";
 import type { ApprovalAnswer, RunStore } from "../../storage/storage.ts";
-import { addressed } from "../attempt/answers-left.ts";
-import { askingRun } from "./asking-run.ts";
-import { eventTime } from "../events/event-clock.ts";
+import { addressed, isOver } from "../status.ts";
+import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand, RunConfig } from "../attempt/execute.ts";
-import { checkFormerCommand } from "../attempt/former-command.ts";
-import { idBlock } from "../events/log.ts";
-import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
+import { checkFormerCommand } from "../attempt/former-graphs.ts";
 import { lastingConfig } from "./user-of-run.ts";
+import { isBaseMessage } from "../../message-kinds.ts";
+import { readDecision } from "../../sessions/questions/read-decision.ts";
 
 /** What a client asks for, parsed. `assistant` is an assistant's id or a graph's; `after_seconds` delays the start. */
 export interface RunRequest extends Omit<RunKwargs, "command"> {
@@ -182,4 +182,105 @@ export async function requireCheckpoint(
   throw new AppError("not_found", `Checkpoint ${checkpoint_id} not found`, {
     suggestion: "GET /threads/{thread_id}/history lists the checkpoints of the thread.",
   });
+}
+
+const Dictionary = z.record(z.string(), z.unknown());
+const Pair = z.tuple([z.string(), z.unknown()]);
+const Constructor = z.looseObject({ lc: z.number(), type: z.literal("constructor"), kwargs: Dictionary });
+
+/** One message in any form LangChain reads, with an id. What is no message is left for the graph to refuse. */
+function withId(message: unknown): unknown {
+  if (typeof message === "string") return { type: "human", content: message, id: uuid() };
+  if (isBaseMessage(message)) return withId({ ...message.toDict().data, type: message.type });
+  const pair = Pair.safeParse(message);
+  if (pair.success) return { role: pair.data[0], content: pair.data[1], id: uuid() };
+  const constructed = Constructor.safeParse(message);
+  if (constructed.success) {
+    const { kwargs } = constructed.data;
+    return { ...constructed.data, kwargs: { ...kwargs, id: kwargs["id"] ?? uuid() } };
+  }
+  const dictionary = Dictionary.safeParse(message);
+  if (!dictionary.success || !("role" in dictionary.data || "type" in dictionary.data)) return message;
+  return { ...dictionary.data, id: dictionary.data["id"] ?? uuid() };
+}
+
+/**
+ * The input of a run with an id on every message, given before the input is stored: a step that is repeated after a crash
+ * then replaces its message and does not double it. What goes into a channel that is not one of messages stays as it came.
+ */
+export function giveMessageIds(input: unknown, graph: WithChannels): unknown {
+  const parsed = Dictionary.safeParse(input);
+  if (!parsed.success) return input;
+  const names = Object.keys(parsed.data).filter((name) => holdsMessages(graph, name));
+  if (names.length === 0) return input;
+  return { ...parsed.data, ...Object.fromEntries(names.map((name) => [name, withIds(parsed.data[name])])) };
+}
+
+function withIds(messages: unknown): unknown {
+  if (messages === undefined || messages === null) return messages;
+  return Array.isArray(messages) ? messages.map(withId) : withId(messages);
+}
+
+/** The `update` of a command, which is an object or a list of channel and value, with an id on every message. */
+export function giveUpdateIds(update: unknown, graph: WithChannels): unknown {
+  const pairs = z.array(Pair).safeParse(update);
+  if (!pairs.success) return giveMessageIds(update, graph);
+  return pairs.data.map(([channel, value]) => [channel, holdsMessages(graph, channel) ? withIds(value) : value]);
+}
+
+/** A question that a word answers. */
+const AnsweredByWord = z.looseObject({
+  kind: z.enum(["confirmation", "chain_confirm"]),
+  keywords: z.array(z.string()),
+});
+const OneMessage = z.union([z.looseObject({ content: z.string() }), z.string().transform((content) => ({ content }))]);
+const TypedInput = z.strictObject({ messages: z.union([z.tuple([OneMessage]), OneMessage.transform((one) => [one])]) });
+
+/**
+ * A next message that is nothing but a yes or a no answers the one confirmation that the session waits for: people type
+ * "confirm" where clients have no button. Any other message goes on without it.
+ */
+export function withTypedAnswer(session: Session, request: RunRequest): RunRequest {
+  if (request.command !== undefined || session.status !== "interrupted") return request;
+  const [question, ...others] = Object.values(session.interrupts).flat();
+  if (others.length > 0 || !AnsweredByWord.safeParse(question?.value).success) return request;
+  const word = TypedInput.safeParse(request.input).data?.messages[0]?.content;
+  if (word === undefined || readDecision(word).kind === "unclear") return request;
+  const { input: _said, ...rest } = request;
+  return { ...rest, command: { resume: word } };
+}
+
+const runsAtOnce = 20;
+
+/** The runs of a session, newest first, in pages. */
+interface RunList {
+  list(sessionId: string, page: Page): Promise<Run[]>;
+}
+
+/**
+ * The run that has asked what a session waits for: the newest one that has worked and is over. One that waits, for its
+ * turn or its time, and one that was stopped before it began have asked nothing.
+ */
+export async function askingRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
+  return findRun(runs, sessionId, ({ status, attempt }) => isOver(status) && attempt > 0);
+}
+
+/** The newest run of a session that works or has worked; before the first has begun, the newest one. */
+export async function lastWorkedRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
+  const worked = await findRun(runs, sessionId, ({ attempt }) => attempt > 0);
+  return worked ?? (await runs.list(sessionId, { limit: 1, offset: 0 }))[0];
+}
+
+/** The newest run that has worked in the session of this one, beside it. */
+export async function otherWorkedRun(runs: RunList, { session_id, run_id }: Run): Promise<Run | undefined> {
+  return findRun(runs, session_id, (other) => other.attempt > 0 && other.run_id !== run_id);
+}
+
+async function findRun(runs: RunList, sessionId: string, isWanted: (run: Run) => boolean): Promise<Run | undefined> {
+  // Nearly always it is the first one, or the one before a run that begins.
+  for (let offset = 0, limit = 2; ; offset += limit, limit = runsAtOnce) {
+    const page = await runs.list(sessionId, { limit, offset });
+    const found = page.find(isWanted);
+    if (found !== undefined || page.length < limit) return found;
+  }
 }

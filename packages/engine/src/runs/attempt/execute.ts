@@ -7,23 +7,20 @@ import { streamModes, type StreamMode } from "../../run-events.ts";
 import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
-import { answersLeft } from "./answers-left.ts";
+import { answersLeft, type Ending, readPause, toRunError } from "../status.ts";
 import type { ReplaceChunk } from "../companion.ts";
 import { createLifecycle, type LifecycleTeller } from "../events/lifecycle-events.ts";
 import type { EventBody } from "../events/log.ts";
-import { readPause, type Ending } from "../status.ts";
-import { answeredByTask } from "./former-command.ts";
-import { formerModes, readFormerStream } from "./former-stream.ts";
-import { toRunError } from "./run-error.ts";
-import type { ToldMessages } from "../events/told-messages.ts";
+import { answeredByTask, formerModes, readFormerStream } from "./former-graphs.ts";
 import {
   createTranslator,
+  type GraphChunk,
   noProjections,
   planStream,
-  type GraphChunk,
   type Project,
   type Projections,
   type StreamPlan,
+  type ToldMessages,
 } from "../events/to-events.ts";
 
 /** What a run may say in `config`; other keys are ignored. */

@@ -1,22 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ownerOfItems } from "../../config/api-keys.ts";
 import { AppError, errorMessage } from "../../errors/errors.ts";
-import { GraphStore } from "../../storage/items/graph-store.ts";
+import { GraphStore } from "../../storage/items/store-items.ts";
 import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { ActiveRun } from "../active-run.ts";
-import { refusedAnswer } from "./answers-left.ts";
-import { otherWorkedRun } from "../admission/asking-run.ts";
-import { requireOrigin } from "../admission/draft.ts";
+import { type ActiveRun, createFence } from "../active-run.ts";
+import {
+  crashLoop,
+  type Ending,
+  hasProgress,
+  noPause,
+  outcomeOf,
+  type Pause,
+  readPause,
+  refusedAnswer,
+  toRunError,
+} from "../status.ts";
+import { otherWorkedRun, requireOrigin } from "../admission/draft.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
-import { createFence } from "./fence.ts";
-import { endsInTime, keepFormer, keepStopped, stopPatience } from "./keep-turn.ts";
+import { endsInTime, keepFormer, keepStopped, stopPatience, webhookOf, writeEnd } from "./end.ts";
 import type { RunnerDeps } from "../options.ts";
-import { crashLoop, hasProgress, noPause, outcomeOf, readPause, type Ending, type Pause } from "../status.ts";
 import { rollBack } from "../remove-run.ts";
-import { toRunError } from "./run-error.ts";
-import { readToldMessages } from "../events/told-messages.ts";
-import { webhookOf, writeEnd } from "./write-end.ts";
+import { readToldMessages } from "../events/to-events.ts";
 
 const stopped: StreamResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
 

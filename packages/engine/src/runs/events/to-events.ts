@@ -1,11 +1,11 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langchain/langgraph/web";
-import { isBaseMessage, isBaseMessageChunk } from "../../message-kinds.ts";
-import type { StreamMode } from "../../run-events.ts";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../../message-kinds.ts";
+import type { RunEvent, StreamMode } from "../../run-events.ts";
 import { toWireCheckpoint, toWireDebug, toWireTask, toWireTool } from "./debug-payload.ts";
-import type { EventBody } from "./log.ts";
-import { toToolEvent } from "./tool-events.ts";
-import { leftToTell, type ToldMessages } from "./told-messages.ts";
+import { type EventBody, readStored } from "./log.ts";
+import { z } from "zod";
+import type { EventStore } from "../../storage/storage.ts";
 
 /** What LangGraph gives for one chunk when it streams several modes with subgraphs. */
 export type GraphChunk = [namespace: string[], mode: string, payload: unknown];
@@ -187,4 +187,64 @@ function plainEvents(mode: string, namespace: string[], payload: unknown): Event
     default:
       return [];
   }
+}
+
+const Called = z.object({
+  type: z.literal("agentic_loop.tool_called"),
+  tool_call_id: z.string(),
+  tool_name: z.string(),
+  arguments: z.unknown(),
+});
+const Ended = z.object({
+  type: z.literal("agentic_loop.tool_result"),
+  tool_call_id: z.string(),
+  tool_name: z.string(),
+  success: z.boolean(),
+  result_preview: z.string(),
+});
+const OfCall = z.discriminatedUnion("type", [Called, Ended]);
+
+/**
+ * A call of our own loop in the form of the wire's mode `tools`; `undefined` for any other custom event. The output is
+ * a preview: the whole is the message that follows.
+ */
+function toToolEvent(custom: unknown): object | undefined {
+  const { data: event } = OfCall.safeParse(custom);
+  if (event === undefined) return undefined;
+  const call = { toolCallId: event.tool_call_id, name: event.tool_name };
+  if (event.type === "agentic_loop.tool_called") {
+    return { event: "on_tool_start", ...call, input: JSON.stringify(event.arguments) };
+  }
+  return event.success
+    ? { event: "on_tool_end", ...call, output: event.result_preview }
+    : { event: "on_tool_error", ...call, error: event.result_preview };
+}
+
+/** The text that readers have of each message, by its id. */
+export type ToldMessages = Map<string, string>;
+
+/** What the former attempts of a run have told of messages. */
+export async function readToldMessages(events: EventStore, runId: string, signal: AbortSignal): Promise<ToldMessages> {
+  const told: ToldMessages = new Map();
+  for await (const batch of readStored(events, runId, -1, signal)) for (const event of batch) addEvent(told, event);
+  return told;
+}
+
+function addEvent(told: ToldMessages, event: RunEvent): void {
+  if (event.event !== "messages" || !isBaseMessage(event.data)) return;
+  const { id } = event.data;
+  if (id !== undefined) told.set(id, (told.get(id) ?? "") + messageText(event.data));
+}
+
+/**
+ * What is still to be told of a message that a resumed walk gives as a whole: LangGraph does not know that its words
+ * were streamed before the crash, and readers add up what they get under one id. `undefined`: nothing.
+ */
+export function leftToTell(message: BaseMessage, told: ToldMessages): BaseMessage | undefined {
+  const before = message.id === undefined || isBaseMessageChunk(message) ? undefined : told.get(message.id);
+  if (message.id === undefined || before === undefined) return message;
+  const text = messageText(message);
+  const rest = isAIMessage(message) && text.startsWith(before) ? text.slice(before.length) : "";
+  told.set(message.id, before + rest);
+  return rest === "" ? undefined : new AIMessageChunk({ id: message.id, content: rest });
 }

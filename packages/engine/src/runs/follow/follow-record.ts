@@ -3,8 +3,7 @@ import { isAppError } from "../../errors/errors.ts";
 import type { RunEvent, SessionNews } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { ActiveRun } from "../active-run.ts";
-import { followRun, type RunSources } from "./follow.ts";
-import type { ComingRuns, SessionFeeds } from "./session-feeds.ts";
+import { type ComingRuns, followRun, type RunSources, type SessionFeeds } from "./follow.ts";
 import { isOver } from "../status.ts";
 
 /** Runs that a reader who comes back is given at most, and how many are read in one go. */

@@ -3,8 +3,7 @@ import { isAppError } from "../../errors/errors.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { followRun, letGo, type RunSources } from "./follow.ts";
-import type { SessionFeeds } from "./session-feeds.ts";
+import { followRun, letGo, type RunSources, type SessionFeeds } from "./follow.ts";
 
 /** Runs that a reader who wants everything, or comes back, is given at most, and how many are read in one go. */
 const runsReplayed = 1000;

@@ -1,10 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { isBaseMessage, repairToolPairs } from "../../message-kinds.ts";
+import { isAIMessage, isBaseMessage, isHumanMessage, repairToolPairs, textOf } from "../../message-kinds.ts";
 import { AppError } from "../../errors/errors.ts";
 import type { SessionStorage } from "../scope/session-storage.ts";
 import { readValues } from "../sessions.ts";
+import type { Session } from "../../storage/records.ts";
+import type { Language } from "../../language.ts";
+import { type MessageRole, readExtras, roleOf, wordsOf } from "./message-fields.ts";
+import { isHidden } from "./stored-message.ts";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
 
@@ -58,4 +62,176 @@ export function pageOfMessages<Message extends WithId>(
   const begin = Math.max(0, end - query.limit);
   const page = messages.slice(begin, end);
   return { messages: page, total: messages.length, before: begin === 0 ? null : (page[0]?.id ?? null) };
+}
+
+/** Characters a title by the rule has at most. */
+const titleLength = 40;
+/** Characters a name that somebody gives may have. */
+const nameLength = 200;
+
+const segmenter = new Intl.Segmenter();
+
+/** The name of a session as somebody gives it: one line, not empty. */
+export const SessionName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(nameLength)
+  .refine((name) => !/\p{Cc}/u.test(name), { error: "a name is one line without control characters" });
+
+/** Where the name of a session comes from: somebody gave it, the model or the rule made it, or there is nothing said yet. */
+export const NameSource = z.enum(["given", "model", "first_message", "default"]);
+type NameSource = z.infer<typeof NameSource>;
+
+/** A session's name and where it comes from. */
+interface NamedBy {
+  name: string;
+  source: NameSource;
+}
+
+/**
+ * What a session is called: its `metadata.name`, else the title that a model gave it, else one by rule from the first
+ * thing the user said, else `Chat YYYY-MM-DD HH:mm` (UTC).
+ */
+export function nameOf(session: Pick<Session, "metadata" | "created_at">, messages: readonly BaseMessage[]): NamedBy {
+  const given = textIn(session.metadata["name"]);
+  if (given !== undefined) return { name: given, source: "given" };
+  const title = textIn(session.metadata["title"]);
+  if (title !== undefined) return { name: title, source: "model" };
+  const first = messages.find((message) => isHumanMessage(message));
+  const byRule = first === undefined ? undefined : titleFrom(textOf(first.content));
+  if (byRule !== undefined) return { name: byRule, source: "first_message" };
+  const [date, time] = [session.created_at.slice(0, 10), session.created_at.slice(11, 16)];
+  return { name: `Chat ${date} ${time}`, source: "default" };
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
+}
+
+/**
+ * A title by rule: the first sentence of the first line with words, without marks of formatting, cut between words.
+ * `undefined` for a text without a letter or a digit.
+ */
+export function titleFrom(text: string): string | undefined {
+  const withoutCode = text.slice(0, 4000).replaceAll(/```[\s\S]*?(?:```|$)/gu, "\n");
+  for (const line of [...withoutCode.split("\n"), ...text.slice(0, 4000).split("\n")]) {
+    const plain = line
+      .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/gu, "$1")
+      .replaceAll(/[`*_~#>|]+/gu, " ")
+      .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+      .replace(/^\s*(?:[-+•]|\d+[.)])\s+/u, "")
+      .trim();
+    if (!/[\p{L}\p{N}]/u.test(plain)) continue;
+    const sentence = /^.*?[\p{L}\p{N}].*?(?=[。！？]|[.!?](?:\s|$)|$)/u.exec(plain)?.[0] ?? plain;
+    return shorten(sentence.trim(), titleLength);
+  }
+  return undefined;
+}
+
+/** At most so many characters as a reader counts them, cut after a word where there are words. */
+export function shorten(text: string, length: number): string {
+  if (text.length <= length) return text;
+  // Of a long text only the beginning matters; a character is written with few dozen units at most.
+  const characters = Array.from(segmenter.segment(text.slice(0, length * 50)), ({ segment }) => segment);
+  if (characters.length <= length) return text;
+  const cut = characters.slice(0, length - 1).join("");
+  const space = cut.lastIndexOf(" ");
+  return `${(space > length / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+}
+
+/** What an export for readers may choose. Without `tools` the results of tools are left out. */
+interface ReadableOptions {
+  language: Language;
+  tools: boolean;
+}
+
+const words = {
+  en: {
+    roles: { user: "User", assistant: "Assistant", system: "System", tool: "Tool" },
+    reasoning: "Reasoning",
+    partial: "cut off",
+    attachments: "Attachments",
+    operations: "Done",
+    sources: "Found on the web",
+    calls: "Calls",
+  },
+  zh: {
+    roles: { user: "用户", assistant: "助手", system: "系统", tool: "工具" },
+    reasoning: "思考过程",
+    partial: "已中断",
+    attachments: "附件",
+    operations: "操作",
+    sources: "联网搜索结果",
+    calls: "调用",
+  },
+} satisfies Record<string, { roles: Record<MessageRole, string> } & Record<string, unknown>>;
+
+/** The messages a reader is shown: no system texts, nothing hidden, tools' results only when asked for. */
+function shown(messages: readonly BaseMessage[], { tools }: ReadableOptions): BaseMessage[] {
+  return messages.filter((message) => !isHidden(message) && (tools || roleOf(message) !== "tool"));
+}
+
+/** A conversation as plain text: `[role] time`, then what was said. */
+export function toText(name: string, messages: readonly BaseMessage[], options: ReadableOptions): string {
+  const parts = shown(messages, options).map((message) => {
+    const { timestamp } = readExtras(message);
+    const time = timestamp === null ? "" : ` ${timestamp}`;
+    return [`[${roleOf(message)}]${time}`, wordsOf(message), ...notes(message, options)]
+      .filter((line) => line !== "")
+      .join("\n");
+  });
+  return `${[name, ...parts].join("\n\n")}\n`;
+}
+
+/** A conversation as Markdown. Reasoning can be folded; notes stand as a list below the words. */
+export function toMarkdown(name: string, messages: readonly BaseMessage[], options: ReadableOptions): string {
+  const { roles, reasoning } = words[options.language];
+  const parts = shown(messages, options).map((message) => {
+    const { timestamp, reasoning_content } = readExtras(message);
+    const folded =
+      reasoning_content === ""
+        ? ""
+        : `<details><summary>${reasoning}</summary>\n\n${escapeTags(reasoning_content)}\n\n</details>`;
+    const list = notes(message, options).map((note) => `- ${note}`);
+    const heading = `## ${roles[roleOf(message)]}${timestamp === null ? "" : ` · ${timestamp}`}`;
+    return [heading, folded, wordsOf(message), list.join("\n")].filter((part) => part !== "").join("\n\n");
+  });
+  return `${[`# ${name}`, ...parts].join("\n\n")}\n`;
+}
+
+/** What is told of a message beside its words: that it was cut off, attachments, changes, calls, finds. */
+function notes(message: BaseMessage, { language, tools }: ReadableOptions): string[] {
+  const { partial, attachments, operations, sources, calls } = words[language];
+  const extras = readExtras(message);
+  const found = extras.web_search_results.flatMap(({ title, url }) =>
+    [title ?? url].filter((one) => typeof one === "string"),
+  );
+  const made = tools && isAIMessage(message) ? (message.tool_calls ?? []) : [];
+  return [
+    ...(extras.is_partial ? [partialMark(partial, extras.stop_reason)] : []),
+    ...listed(
+      attachments,
+      extras.attachments.map(({ name }) => name),
+    ),
+    ...listed(
+      calls,
+      made.map(({ name, args }) => `${name} ${JSON.stringify(args)}`),
+    ),
+    ...listed(operations, extras.operations),
+    ...listed(sources, found),
+  ];
+}
+
+function partialMark(word: string, reason: string): string {
+  return reason === "" ? word : `${word} (${reason})`;
+}
+
+function listed(label: string, items: readonly string[]): string[] {
+  return items.length === 0 ? [] : [`${label}: ${items.join("; ")}`];
+}
+
+/** A closing tag in the text would end the fold. */
+function escapeTags(text: string): string {
+  return text.replaceAll("<", "&lt;");
 }

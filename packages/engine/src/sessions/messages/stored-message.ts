@@ -3,8 +3,7 @@ import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage }
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { JsonObject } from "../../storage/records.ts";
-import { Attachments, References } from "./attachments.ts";
-import { readExtras, roleNamed, roleOf } from "./message-fields.ts";
+import { Attachments, readExtras, References, roleNamed, roleOf } from "./message-fields.ts";
 
 /** Characters one message may have. */
 export const longestText = 1_000_000;

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/errors.ts";
-import { askingRun, lastWorkedRun } from "../../runs/admission/asking-run.ts";
+import { askingRun, lastWorkedRun } from "../../runs/admission/draft.ts";
 import { JsonObject, type Run, type Session } from "../../storage/records.ts";
 import type { SessionRuns } from "../scope/session-storage.ts";
 

@@ -4,12 +4,13 @@ import { AppError } from "../../errors/errors.ts";
 import { sessionsOfAgents } from "../../runs/background-sessions.ts";
 import type { RunRequest } from "../../runs/admission/draft.ts";
 import { notPending } from "../../storage/approvals.ts";
-import { JsonObject, type Approval, type Session } from "../../storage/records.ts";
+import { type Approval, JsonObject, type Session } from "../../storage/records.ts";
 import type { ApprovalAnswer } from "../../storage/storage.ts";
 import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { lastRunOf } from "../overview/last-run.ts";
-import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";
+import { type ApprovalDecision, readQuestion, resumeValue } from "./questions.ts";
 import { requireSession } from "../sessions.ts";
+import type { Logger } from "../../logger.ts";
 
 /** Questions that are looked at in one go. */
 const expiredAtOnce = 100;
@@ -105,7 +106,7 @@ export async function expireSession(services: ApprovalServices, session: Session
  * Denies what has waited too long, of all sessions, until the signal is aborted; answers with how many. Failures of one
  * do not keep the others.
  */
-export async function expireApprovals(
+async function expireApprovals(
   services: ApprovalServices,
   onFailure: (error: unknown, approval: Approval) => void,
   signal: AbortSignal,
@@ -223,5 +224,49 @@ async function resumeRequest(
     ...(last?.kwargs.owner !== undefined && { owner: last.kwargs.owner }),
     // Behind the run of another answer that is still on its way.
     multitask_strategy: "enqueue",
+  };
+}
+
+/** Milliseconds between two looks at what has waited too long. */
+const interval = 60_000;
+
+/** What denies questions that nobody answers. */
+interface ApprovalSweep {
+  /** Denies everything whose time is over; answers with how many. Never throws: failures are logged. */
+  sweep(): Promise<number>;
+  /** No more sweeps: the one under way ends after the question that it is at. */
+  stop(): Promise<void>;
+}
+
+/** Sweeps now and then every minute, where a time-out is set at all. The timer keeps no process alive. */
+export function startApprovalSweep(services: ApprovalServices, logger: Logger): ApprovalSweep {
+  let sweeping: Promise<number> | undefined;
+  const stopping = new AbortController();
+  async function expireAll(): Promise<number> {
+    try {
+      const onFailure: Parameters<typeof expireApprovals>[1] = (error, { session_id, interrupt_id }) => {
+        logger.error({ err: error, session_id, interrupt_id }, "approval_not_expired");
+      };
+      return await expireApprovals(services, onFailure, stopping.signal);
+    } catch (error) {
+      logger.error({ err: error }, "approvals_not_expired");
+      return 0;
+    }
+  }
+  const sweep = (): Promise<number> =>
+    (sweeping ??= expireAll().finally(() => {
+      sweeping = undefined;
+    }));
+  if (services.timeoutHours === undefined) return { sweep, stop: async () => undefined };
+
+  const timer = setInterval(() => void sweep(), interval).unref();
+  void sweep();
+  return {
+    sweep,
+    async stop() {
+      clearInterval(timer);
+      stopping.abort();
+      await sweeping;
+    },
   };
 }

@@ -1,11 +1,12 @@
 import { AppError } from "../../errors/errors.ts";
-import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../../manifest/auth.ts";
+import { type AuthContext, type AuthEvent, type CustomAuth, Refusal, type RowFilter } from "../../manifest/auth.ts";
 import { ownerOfUser } from "../../config/api-keys.ts";
 import { withoutUserKeys } from "../../runs/admission/user-of-run.ts";
 import { contains } from "../../storage/items/contains.ts";
-import type { JsonObject, Session } from "../../storage/records.ts";
+import type { Assistant, JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { SessionStorage } from "./session-storage.ts";
+import type { AssistantStore } from "../../storage/record-stores.ts";
 
 /** One user behind the rules of `auth.path`. */
 export interface Guard {
@@ -107,4 +108,91 @@ export function withUser({ config }: { config: JsonObject }, { context: { user, 
       langgraph_auth_permissions: scopes,
     },
   };
+}
+
+/** The assistants as the rules of `auth.path` show them to one user. */
+export function guardedAssistants(assistants: AssistantStore, guard: Guard): AssistantStore {
+  const seen = async (id: string, event: AuthEvent): Promise<Assistant | undefined> => {
+    // Asked first: who may not look at all is told so, whatever there is.
+    const filter = await ask(guard, event, { assistant_id: id });
+    const found = await assistants.get(id);
+    return found !== undefined && contains(found.metadata, filter ?? {}) ? found : undefined;
+  };
+  return {
+    get: (id) => seen(id, "assistants:read"),
+    async create(assistant) {
+      const value = { ...assistant, metadata: { ...assistant.metadata } };
+      await ask(guard, "assistants:create", value);
+      return await assistants.create({ ...assistant, metadata: value.metadata });
+    },
+    async update(assistant, patch) {
+      const { assistant_id } = assistant;
+      const value = { assistant_id, ...patch, metadata: { ...patch.metadata } };
+      const filter = await ask(guard, "assistants:update", value);
+      if (!contains(assistant.metadata, filter ?? {})) throw new AppError("not_found", "Assistant not found");
+      return await assistants.update(assistant, { ...patch, ...(patch.metadata && { metadata: value.metadata }) });
+    },
+    setLatest: async (id, version) =>
+      (await seen(id, "assistants:update")) === undefined ? undefined : await assistants.setLatest(id, version),
+    versions: async (id, query) =>
+      (await seen(id, "assistants:read")) === undefined ? [] : await assistants.versions(id, query),
+    async delete(id) {
+      if ((await seen(id, "assistants:delete")) === undefined) throw new AppError("not_found", "Assistant not found");
+      return await assistants.delete(id);
+    },
+    async search(query, system) {
+      const { graph_id, limit, offset } = query;
+      const value = { ...(graph_id && { graph_id }), metadata: { ...query.metadata }, limit, offset };
+      const metadata = bothOf(value.metadata, await ask(guard, "assistants:search", value));
+      return metadata === undefined
+        ? { assistants: [], total: 0 }
+        : await assistants.search({ ...query, metadata }, system);
+    },
+  };
+}
+
+/**
+ * The assistants that this user may run: what another is not shown, another may not run either. Who may not look after
+ * assistants at all may run them: runs have an event of their own, which names the assistant.
+ */
+export function runnableAssistants(assistants: AssistantStore, guard: Guard): Pick<AssistantStore, "get"> {
+  const shown = guardedAssistants(assistants, guard);
+  return {
+    get: async (id) => {
+      const found = await assistants.get(id);
+      if (found === undefined || found.is_system) return found;
+      return await shown.get(id).catch((error: unknown) => {
+        if (error instanceof Refusal) return found;
+        throw error;
+      });
+    },
+  };
+}
+
+/** What a caller may do with what hangs on a session. Who owns a session may do both; the rules of `auth.path` may part them. */
+export interface Access {
+  sees: (sessionId: string) => Promise<boolean>;
+  /** Asked before anything is written. */
+  mayChange: (sessionId: string) => Promise<boolean>;
+}
+
+/** What the caller may do whose `sessions` these are. */
+export function accessTo(
+  sessions: Pick<SessionStorage["sessions"], "get">,
+  storage: Pick<Storage, "sessions">,
+  guard: Guard | undefined,
+): Access {
+  const sees = async (id: string): Promise<boolean> => (await sessions.get(id)) !== undefined;
+  if (guard === undefined) return { sees, mayChange: sees };
+  return { sees, mayChange: async (id) => (await guardedSession(storage, guard, id, "threads:update")) !== undefined };
+}
+
+/** Throws `not_found` where the answer is no: what a caller may not do is told as of what does not exist. */
+export async function requireAccess(isAllowed: Promise<boolean>, sessionId: string): Promise<void> {
+  if (!(await isAllowed)) throw noSession(sessionId);
+}
+
+/** What is said of a session that does not exist, or not for the caller. */
+export function noSession(sessionId: string): AppError {
+  return new AppError("not_found", `Thread with ID ${sessionId} not found`);
 }

@@ -4,9 +4,8 @@ import { type AuthEvent, Refusal, type RowFilter } from "../../manifest/auth.ts"
 import type { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 import { contains } from "../../storage/items/contains.ts";
 import { JsonObject } from "../../storage/records.ts";
-import type { ItemChange, StoreItem } from "../../storage/items/store-items.ts";
+import type { ItemChange, ItemStore, StoreItem } from "../../storage/items/store-items.ts";
 import { ask, type Guard } from "./guard.ts";
-import type { OwnItems } from "./own-items.ts";
 
 /** How many items are read at a time when a rule has to be asked about each, and how many at most. */
 const batch = 500;
@@ -166,4 +165,28 @@ async function pageOf<Item>(
   throw new AppError("too_large", `The rules of auth.path would have to be asked about more than ${mostRead} items.`, {
     suggestion: "Narrow the namespace, or let the handler change value.namespace instead of answering with a filter.",
   });
+}
+
+type Rest<Method extends (owner: string, ...rest: never[]) => unknown> = Method extends (
+  owner: string,
+  ...rest: infer Parameters
+) => infer Result
+  ? (...rest: Parameters) => Result
+  : never;
+
+/** The items of one owner. */
+export type OwnItems = {
+  [Name in "change" | "embed" | "get" | "search" | "namespaces" | "clear"]: Rest<ItemStore[Name]>;
+};
+
+/** The way of one owner to the store, which is that of the owner's graphs too. */
+export function ownItems(items: ItemStore, owner: string): OwnItems {
+  return {
+    change: (changes, embeds) => items.change(owner, changes, embeds),
+    embed: (places) => items.embed(owner, places),
+    get: (namespace, key, refresh) => items.get(owner, namespace, key, refresh),
+    search: (query) => items.search(owner, query),
+    namespaces: (query) => items.namespaces(owner, query),
+    clear: () => items.clear(owner),
+  };
 }

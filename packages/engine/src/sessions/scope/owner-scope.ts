@@ -1,21 +1,25 @@
 import type { SessionRuns, SessionStorage } from "./session-storage.ts";
 import type { Runs } from "../../runs/runs.ts";
 import { adminName, ownerOfItems } from "../../config/api-keys.ts";
-import type { AssistantStore } from "../../storage/assistants.ts";
+import type { AssistantStore, SessionTtl, SessionTtlStore } from "../../storage/record-stores.ts";
 import type { Assistant, Namespace, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { accessTo, requireAccess, type Access } from "./access.ts";
-import type { CurrentChanges } from "../../concurrency/feed.ts";
-import { trackNewSessions, type NewSessions } from "./new-sessions.ts";
-import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
-import { guardedItems } from "./guarded-items.ts";
-import { guardedOwner, guardedSessions, type Guard } from "./guard.ts";
-import { guardedRuns } from "./guarded-runs.ts";
-import type { SharedLocks } from "./shared-locks.ts";
-import { ownItems, type OwnItems } from "./own-items.ts";
+import {
+  accessTo,
+  requireAccess,
+  type Access,
+  guardedAssistants,
+  runnableAssistants,
+  guardedOwner,
+  guardedSessions,
+  type Guard,
+} from "./guard.ts";
+import { CurrentChanges } from "../../concurrency/feed.ts";
+import { guardedItems, ownItems, type OwnItems } from "./guarded-items.ts";
+import { guardedRuns, ownRuns } from "./own-runs.ts";
 import { ownOverview, sessionsSeenBy, sessionsSeenUnder, type OwnOverview } from "./own-overview.ts";
-import { ownRuns } from "./own-runs.ts";
 import type { ServerFeed } from "../overview/server-feed.ts";
+import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 
 /** The namespaces of one caller. */
 export interface OwnNamespaces {
@@ -198,4 +202,69 @@ function ownNamespaces(
         signal,
       ),
   };
+}
+
+/** What a session's row and states are written with. */
+export interface FillParts {
+  storage: { sessions: Pick<SessionStorage["sessions"], "update"> };
+  runs: Pick<SessionRuns, "between">;
+}
+
+/**
+ * What a caller may do with a session that this request has just made, whatever it may do with others: the row that
+ * `create` returned proves it.
+ */
+interface NewSessions {
+  /** For any other session the caller must be allowed to change it. */
+  setTtl(session: Session, ttl: Parameters<SessionTtlStore["set"]>[1]): Promise<SessionTtl | undefined>;
+  /** What it is filled with; for any other session `own`. Rows that `update` returns count as new too. */
+  partsFor(session: Session, own: FillParts): FillParts;
+  /** Removes it, because nothing came of it. Any other stays, and one in which somebody has begun a run meanwhile. */
+  discard(session: Session): Promise<void>;
+}
+
+/** The sessions of a scope, which from now on remembers those that it makes. */
+export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"], "create">>(
+  sessions: Sessions,
+  ttls: SessionStorage["ttls"],
+  { storage: all, runs }: { storage: Pick<Storage, "sessions" | "ttls">; runs: FillParts["runs"] },
+): { sessions: Sessions; newSessions: NewSessions } {
+  const made = new WeakSet<Session>();
+  const update: FillParts["storage"]["sessions"]["update"] = async (id, patch) => {
+    const updated = await all.sessions.update(id, patch);
+    if (updated !== undefined) made.add(updated);
+    return updated;
+  };
+  return {
+    sessions: {
+      ...sessions,
+      async create(session: Session) {
+        const created = await sessions.create(session);
+        made.add(created);
+        return created;
+      },
+    },
+    newSessions: {
+      setTtl: (session, ttl) => (made.has(session) ? all.ttls : ttls).set(session.session_id, ttl),
+      partsFor: (session, own) => (made.has(session) ? { storage: { sessions: { update } }, runs } : own),
+      async discard(session) {
+        if (made.has(session)) await all.sessions.deleteUnused(session.session_id);
+      },
+    },
+  };
+}
+
+/** What the scopes of one server share, so that requests of different callers wait for and wake each other. */
+interface SharedLocks {
+  /** Wakes those who follow what is current in a namespace. */
+  changes: CurrentChanges;
+  /** One change of an owner's namespace at a time. */
+  namespaces: KeyedMutex;
+  /** One write of an item at a time, where the rules of `auth.path` are asked about it. */
+  items: KeyedMutex;
+}
+
+/** The shared locks of a new server. */
+export function createSharedLocks(): SharedLocks {
+  return { changes: new CurrentChanges(), namespaces: new KeyedMutex(), items: new KeyedMutex() };
 }

@@ -1,6 +1,5 @@
 import type { Runs } from "../../runs/runs.ts";
-import type { SessionTtlStore } from "../../storage/session-ttls.ts";
-import type { ModelRequestStore } from "../../storage/model-requests.ts";
+import type { ModelRequestStore, SessionTtlStore } from "../../storage/record-stores.ts";
 import type { Ledger, Storage } from "../../storage/storage.ts";
 /** What the protocol may do with runs. */
 export type SessionRuns = Pick<

@@ -1,5 +1,20 @@
 import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { deleteSession, isDone } from "../sessions.ts";
+import type { Logger } from "../../logger.ts";
+import { Alarm } from "../../runs/events/alarm.ts";
+import type { Runs } from "../../runs/runs.ts";
+import type { SessionTtl } from "../../storage/record-stores.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { BaseMessage } from "@langchain/core/messages";
+import {
+  type BaseCheckpointSaver,
+  type CheckpointTuple,
+  copyCheckpoint,
+  emptyCheckpoint,
+  maxChannelVersion,
+  uuid6,
+} from "@langchain/langgraph-checkpoint";
+import { messagesIn } from "../messages/conversation.ts";
 
 /** What a checkpointer may be able to do beside LangGraph's contract, as ours is. */
 interface PruningSaver {
@@ -14,7 +29,7 @@ function canPrune(saver: object): saver is PruningSaver {
 }
 
 /** The checkpointer as one that removes old states; `undefined` for one that cannot. */
-export function pruningSaver(saver: object): PruningSaver | undefined {
+function pruningSaver(saver: object): PruningSaver | undefined {
   return canPrune(saver) ? saver : undefined;
 }
 
@@ -50,4 +65,160 @@ async function keepLatest(
     await saver.prune(sessionId, { keepLatest: 1 });
     return true;
   });
+}
+
+const minute = 60_000;
+/** A session whose states were pruned is pruned again at the earliest after this many milliseconds. */
+const pruneAgain = 60 * minute;
+
+/** What removes sessions and items whose time is over. */
+interface Expiry {
+  /** Removes nothing more; resolves when what is under way has ended. */
+  stop(): Promise<void>;
+}
+
+interface ExpiryParts {
+  storage: Pick<Storage, "items" | "ttls" | "sessions" | "checkpointer">;
+  runs: Pick<Runs, "between" | "cancelSession">;
+  logger: Logger;
+}
+
+/** The earliest of some dates, in milliseconds. */
+function earliest(dates: readonly (string | undefined)[]): number | undefined {
+  const times = dates.flatMap((date) => (date === undefined ? [] : [Date.parse(date)]));
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/**
+ * Removes items, and deletes or prunes sessions, when their time is over: by one timer to the next of them. A session
+ * that is at work or was touched meanwhile stays. A failure is logged and tried again after a minute.
+ */
+export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
+  const { items, ttls } = storage;
+  const saver = pruningSaver(storage.checkpointer);
+
+  /** Ends the time of a session, unless it was touched since somebody looked. */
+  async function end({ session_id: id }: SessionTtl): Promise<void> {
+    await runs.between(id, async () => {
+      const ttl = await ttls.get(id);
+      if (ttl === undefined || Date.parse(ttl.expires_at) > Date.now()) return;
+      if (ttl.strategy === "delete") {
+        await runs.cancelSession(id);
+        await storage.sessions.delete(id);
+        return;
+      }
+      await saver?.prune(id, { keepLatest: 1 });
+      await ttls.moveOn(id, new Date(Date.now() + Math.max(ttl.minutes * minute, pruneAgain)).toISOString());
+    });
+  }
+
+  async function endDue(): Promise<boolean> {
+    let isDone = true;
+    const due = await ttls.due();
+    for (const ttl of due) {
+      try {
+        await end(ttl);
+      } catch (error) {
+        isDone = false;
+        logger.error({ err: error, session_id: ttl.session_id }, "session_not_expired");
+      }
+    }
+    if (due.length > 0) await saver?.vacuum();
+    return isDone;
+  }
+
+  const alarm = new Alarm(async () => {
+    try {
+      const next = await items.expire();
+      if (!(await endDue())) return Date.now() + minute;
+      return earliest([next, await ttls.next()]);
+    } catch (error) {
+      logger.error({ err: error }, "nothing_expired");
+      return Date.now() + minute;
+    }
+  });
+  for (const store of [items, ttls]) store.onExpiry((time) => alarm.bring(Date.parse(time)));
+  alarm.bring(Date.now());
+  return alarm;
+}
+
+/**
+ * The states that led to the newest one of a session, newest first: each the parent of the one before. Branches that
+ * were left, and the states of subgraphs, are not among them.
+ */
+export async function* readChain(saver: BaseCheckpointSaver, sessionId: string): AsyncGenerator<CheckpointTuple> {
+  let wanted: unknown;
+  for await (const tuple of saver.list({ configurable: { thread_id: sessionId, checkpoint_ns: "" } })) {
+    if (wanted !== undefined && tuple.checkpoint.id !== wanted) continue;
+    yield tuple;
+    wanted = tuple.parentConfig?.configurable?.["checkpoint_id"];
+    if (wanted === undefined) return;
+  }
+}
+
+/** Whether a state holds just the first messages of `messages`, as far as their ids tell. */
+export function isPrefix(tuple: CheckpointTuple, messages: readonly BaseMessage[]): boolean {
+  const held = messagesIn(tuple.checkpoint.channel_values);
+  // Messages are appended and replaced in place: with the last one in its place, those before it are the same.
+  return held.length <= messages.length && held.at(-1)?.id === messages[held.length - 1]?.id;
+}
+
+/**
+ * The state from which a run can go on as if nothing after `messages` had been said. `undefined` when there is none any
+ * more: it was pruned, or the turn before was changed.
+ */
+export async function findStateBefore(
+  saver: BaseCheckpointSaver,
+  sessionId: string,
+  messages: readonly BaseMessage[],
+): Promise<CheckpointTuple | undefined> {
+  let withInput: CheckpointTuple | undefined;
+  for await (const tuple of readChain(saver, sessionId)) {
+    if (!isPrefix(tuple, messages)) continue;
+    if (messagesIn(tuple.checkpoint.channel_values).length < messages.length) break;
+    // A state that holds the next input is taken only where there is no other: a run replaces that input.
+    if (tuple.metadata?.source !== "input") return tuple;
+    withInput ??= tuple;
+  }
+  return withInput;
+}
+
+/** The messages of a state to be written, and any other channels that are to be set with them. */
+export type NewValues = Record<string, unknown> & { messages: BaseMessage[] };
+
+/**
+ * Writes a state that is `base` with other values, as its child; without a base, one that knows nothing else. No node
+ * becomes due by it: in a graph of LangGraph's, nodes wait for channels of their own.
+ */
+export async function putValues(
+  saver: BaseCheckpointSaver,
+  sessionId: string,
+  base: CheckpointTuple | undefined,
+  values: NewValues,
+): Promise<CheckpointTuple> {
+  const checkpoint = base === undefined ? emptyCheckpoint() : copyCheckpoint(base.checkpoint);
+  const step = (base?.metadata?.step ?? -1) + 1;
+  const known = Object.values(checkpoint.channel_versions);
+  const newest = known.length === 0 ? undefined : maxChannelVersion(...known);
+  // Every saver here counts its versions by numbers.
+  const version = saver.getNextVersion(typeof newest === "number" ? newest : undefined);
+  const versions = Object.fromEntries(Object.keys(values).map((channel) => [channel, version]));
+  Object.assign(checkpoint, { id: uuid6(step), ts: new Date().toISOString() });
+  checkpoint.channel_values = { ...checkpoint.channel_values, ...values };
+  checkpoint.channel_versions = { ...checkpoint.channel_versions, ...versions };
+  const parent = base?.checkpoint.id;
+  const place = { thread_id: sessionId, checkpoint_ns: "" };
+  const metadata = { source: "update" as const, step, parents: base?.metadata?.parents ?? {} };
+  const config = await saver.put(
+    { configurable: { ...place, ...(parent !== undefined && { checkpoint_id: parent }) } },
+    checkpoint,
+    metadata,
+    versions,
+  );
+  return { config, checkpoint, metadata, pendingWrites: [] };
+}
+
+/** The newest state of a session; `undefined` before its first. */
+export function newestState(saver: BaseCheckpointSaver, sessionId: string): Promise<CheckpointTuple | undefined> {
+  return saver.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: "" } });
 }

@@ -3,16 +3,17 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../../errors/errors.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
-import { lastWorkedRun } from "../../runs/admission/asking-run.ts";
+import { lastWorkedRun, requireCheckpoint } from "../../runs/admission/draft.ts";
 import { readPause } from "../../runs/status.ts";
-import { requireCheckpoint } from "../../runs/admission/draft.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
-import { keptConfigurable } from "../configuration.ts";
+import { keptConfigurable, requireSession } from "../sessions.ts";
 import type { EditParts } from "./edit-messages.ts";
 import type { SessionRuns } from "../scope/session-storage.ts";
-import { createRunMetadata } from "./run-metadata.ts";
 import { readInputMessages } from "./run-input.ts";
-import { requireSession } from "../sessions.ts";
+import { contains } from "../../storage/items/contains.ts";
+import { toCommand } from "../../runs/attempt/execute.ts";
+import { noSession } from "../scope/guard.ts";
+import type { FillParts } from "../scope/owner-scope.ts";
 
 /** Which checkpoint of a session; all of it may be missing: the newest one at the root. */
 export interface CheckpointReference {
@@ -107,14 +108,14 @@ export async function graphOf(
 }
 
 /** The refusal of a change to a session whose graph nobody has named yet. */
-export function noGraph(sessionId: string): AppError {
+function noGraph(sessionId: string): AppError {
   return new AppError("invalid_parameter", `Thread ${sessionId} has no graph ID`, {
     suggestion: "Run an assistant on it first, or create it with metadata.graph_id.",
   });
 }
 
 /** Where in a session's states to look, for LangGraph. */
-export function checkpointConfig(session: Session, reference: CheckpointReference): RunnableConfig {
+function checkpointConfig(session: Session, reference: CheckpointReference): RunnableConfig {
   const { checkpoint_id, checkpoint_ns, checkpoint_map } = reference;
   return {
     configurable: {
@@ -128,13 +129,13 @@ export function checkpointConfig(session: Session, reference: CheckpointReferenc
 }
 
 /** Throws `invalid_parameter` for a name that every object has: LangGraph would take what it finds there for a node. */
-export function requireNodeName(name: string | undefined): void {
+function requireNodeName(name: string | undefined): void {
   if (name === undefined || !(name in Object.prototype)) return;
   throw new AppError("invalid_parameter", `No node can have the name ${JSON.stringify(name)}.`);
 }
 
 /** Throws what a graph threw at a change: `invalid_parameter` where it is about what was given. */
-export function throwRefusal(error: unknown): never {
+function throwRefusal(error: unknown): never {
   throw isRefusal(error) ? new AppError("invalid_parameter", errorMessage(error), { cause: error }) : error;
 }
 
@@ -145,4 +146,139 @@ function isRefusal(error: unknown): boolean {
     ["InvalidUpdateError", "ZodError", "$ZodError"].includes(error.name) ||
     /^Subgraph .* not found/su.test(error.message)
   );
+}
+
+/** Which part of a session's history, newest first. */
+interface HistoryQuery {
+  limit: number;
+  before?: string | undefined;
+  /** Filters the metadata of the states, that of their runs included. */
+  metadata?: JsonObject | undefined;
+  checkpoint: CheckpointReference;
+}
+
+/** What of the metadata stands in the states themselves. */
+const ownKeys = new Set(["source", "step", "run_id", "thread_id"]);
+
+/** The states of a session, newest first; none when it has had no graph yet. */
+export async function readHistory(
+  { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get" | "list"> },
+  session: Session,
+  { limit, before, metadata = {}, checkpoint }: HistoryQuery,
+): Promise<StateSnapshot[]> {
+  const graph = await graphOf({ graphs, runs }, session, "threads.read");
+  if (graph === undefined) return [];
+  const filter = Object.fromEntries(Object.entries(metadata).filter(([key]) => ownKeys.has(key)));
+  const isOwn = Object.keys(filter).length === Object.keys(metadata).length;
+  const history = graph.getStateHistory(checkpointConfig(session, checkpoint), {
+    // What is asked of the runs is seen only when their states have been read.
+    ...(isOwn && { limit }),
+    ...(before !== undefined && {
+      before: { configurable: { thread_id: session.session_id, checkpoint_id: before } },
+    }),
+    ...(Object.keys(filter).length > 0 && { filter }),
+  });
+  const withRunMetadata = createRunMetadata(runs);
+  const states: StateSnapshot[] = [];
+  for await (const snapshot of history) {
+    const state = await withRunMetadata(await graphs.shownState(snapshot, { graph, sessionId: session.session_id }));
+    if (isOwn || contains(state.metadata, metadata)) states.push(state);
+    if (states.length >= limit) break;
+  }
+  return states;
+}
+
+/** Puts the metadata of the run that wrote a state beside the state's own. */
+type WithRunMetadata = (state: StateSnapshot) => Promise<StateSnapshot>;
+
+/**
+ * The platform copies a run's metadata, and what it ran, into each of its states; here a state names its run, and the
+ * rest is read with it, each run once, for the states of subgraphs too. A run that is gone says nothing any more.
+ */
+function createRunMetadata(runs: Pick<SessionRuns, "get">): WithRunMetadata {
+  const known = new Map<string, Promise<JsonObject>>();
+  const read = async (runId: string): Promise<JsonObject> => {
+    const run = await runs.get(runId);
+    return run === undefined ? {} : { ...run.metadata, assistant_id: run.assistant_id, graph_id: run.graph_id };
+  };
+  const withOwn: WithRunMetadata = async (state) => {
+    const runId: unknown = state.metadata !== undefined && "run_id" in state.metadata && state.metadata.run_id;
+    if (state.metadata === undefined || typeof runId !== "string") return state;
+    const ofRun = known.get(runId) ?? read(runId);
+    known.set(runId, ofRun);
+    return { ...state, metadata: { ...(await ofRun), ...state.metadata } };
+  };
+  const withAll: WithRunMetadata = async (state) => {
+    const whole = await withOwn(state);
+    const nested = state.tasks.some((task) => task.state !== undefined && "values" in task.state);
+    if (!nested) return whole;
+    const tasks = state.tasks.map(async (task) => {
+      const inner = task.state;
+      return inner !== undefined && "values" in inner ? { ...task, state: await withAll(inner) } : task;
+    });
+    return { ...whole, tasks: await Promise.all(tasks) };
+  };
+  return withAll;
+}
+
+/** What several nodes did in one step, as if they had returned it; `command` goes before `values`. */
+export interface Superstep {
+  updates: { values?: unknown; command?: JsonObject | undefined; as_node: string }[];
+}
+
+/** A session that is filled has had none. */
+const noRuns = { list: async () => [] };
+
+/**
+ * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the
+ * session waits for (`supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session has no
+ * graph, or the graph refuses the values or a node.
+ */
+export async function applySupersteps(
+  { storage, graphs, runs }: FillParts & { graphs: Graphs },
+  session: Session,
+  supersteps: readonly Superstep[],
+): Promise<Session> {
+  const graph = await graphOf({ graphs, runs: noRuns }, session, "threads.update");
+  if (graph === undefined) throw noGraph(session.session_id);
+  for (const { as_node } of supersteps.flatMap(({ updates }) => updates)) requireNodeName(as_node);
+  const readMessages = (values: unknown): unknown =>
+    graphs.hasLoop(graph) ? readInputMessages(values, "values") : (values ?? null);
+  const steps = supersteps.map(({ updates }) => ({
+    updates: updates.map(({ values, command, as_node: asNode }) => ({
+      values: command === undefined ? readMessages(values) : toCommand(command),
+      asNode,
+    })),
+  }));
+  return await runs.between(session.session_id, async () => {
+    const config: RunnableConfig = checkpointConfig(session, {});
+    await writeSteps(graph, config, steps).catch(throwRefusal);
+    const { interrupts, waiting } = await readPause(graph, session.session_id);
+    const rest = { interrupts, status: waiting ? ("interrupted" as const) : ("idle" as const) };
+    const updated = await storage.sessions.update(session.session_id, rest);
+    if (updated === undefined) throw noSession(session.session_id);
+    return updated;
+  });
+}
+
+/** Graphs of the oldest versions change their state once in a step. Throws `invalid_parameter` for a step they cannot do. */
+async function writeSteps(
+  graph: ServedGraph,
+  config: RunnableConfig,
+  steps: { updates: { values: unknown; asNode: string }[] }[],
+): Promise<void> {
+  if ("bulkUpdateState" in graph) {
+    await graph.bulkUpdateState(config, steps);
+    return;
+  }
+  const former: Pick<ServedGraph, "updateState"> = graph;
+  for (const { updates } of steps) {
+    const [update, ...others] = updates;
+    if (update === undefined || others.length > 0) {
+      throw new AppError("invalid_parameter", "The LangGraph of this graph takes one update in a superstep.", {
+        suggestion: "Give each update a superstep of its own, or use @langchain/langgraph 0.2.74 or newer.",
+      });
+    }
+    await former.updateState(config, update.values, update.asNode);
+  }
 }

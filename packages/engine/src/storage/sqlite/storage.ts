@@ -1,14 +1,13 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Storage } from "../storage.ts";
-import { createApprovalStore } from "./records/approvals.ts";
+import { createApprovalStore, createRunStore } from "./records/runs.ts";
 import { createAssistantStore } from "./records/assistants.ts";
 import type { CacheLimits } from "./cache.ts";
 import { MillraceSaver } from "./checkpoints/checkpointer.ts";
-import { createCronStore } from "./records/crons.ts";
-import { checkDatabase, checkFile, CommitMark } from "./database/commit-mark.ts";
+import { createCronStore, createWebhookStore } from "./records/crons.ts";
+import { checkDatabase, checkFile, CommitMark, GroupCommit } from "./database/durable.ts";
 import { openDatabase, toStorageError, type Database } from "./database/database.ts";
-import { GroupCommit } from "./database/durable.ts";
 import { createEventStore } from "./events/events.ts";
 import { lockDatabase } from "./database/lock-database.ts";
 import { createLedger } from "./records/ledger.ts";
@@ -16,14 +15,11 @@ import { createOperationStore } from "./records/operations.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
 import { createModelRequestStore } from "./records/model-requests.ts";
-import { createNamespaceStore } from "./records/namespaces.ts";
+import { createNamespaceStore, createSessionStore } from "./records/sessions.ts";
 import { createOverviewStore } from "./records/overview.ts";
-import { createRunStore } from "./records/runs.ts";
 import { createSessionTtlStore } from "./records/session-ttls.ts";
-import { createSessionStore } from "./records/sessions.ts";
 import { createItemStore } from "./store/store-items.ts";
 import { createTaskStore } from "./records/tasks.ts";
-import { createWebhookStore } from "./records/webhooks.ts";
 
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
 export interface SqliteStorage extends Storage {

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { StreamMode } from "../../../run-events.ts";
-import { askingRun } from "../../../runs/admission/asking-run.ts";
+import { askingRun, type RunRequest } from "../../../runs/admission/draft.ts";
 import { RunCommand, RunConfig } from "../../../runs/attempt/execute.ts";
-import type { RunRequest } from "../../../runs/admission/draft.ts";
 import { createSession } from "../../../sessions/sessions.ts";
 import { readState } from "../../../sessions/state/state.ts";
 import {

@@ -9,7 +9,7 @@ import { HTTPException } from "hono/http-exception";
 import { type ErrorCode, explain, isAppError } from "../../../errors/errors.ts";
 import type { Logger } from "../../../logger.ts";
 import { Refusal as Refused } from "../../../manifest/auth.ts";
-import { partingTime } from "../../../runs/events/event-clock.ts";
+import { partingTime } from "../../../runs/events/log.ts";
 
 type RecordServices = Pick<HttpServices, "runs" | "graphs">;
 

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Graphs } from "../../../graphs/load.ts";
 import { requireAssistant } from "../../../sessions/assistants.ts";
-import type { AssistantQuery } from "../../../storage/assistants.ts";
+import type { AssistantQuery } from "../../../storage/record-stores.ts";
 import { JsonObject, type Assistant } from "../../../storage/records.ts";
 import { AssistantShape, toWireAssistant } from "../../answers/shapes.ts";
 import { describe } from "../../describe.ts";

@@ -9,8 +9,7 @@ import {
   type ApprovalServices,
 } from "../../../sessions/questions/approvals.ts";
 import { ApprovalDecision, readQuestion, type Question } from "../../../sessions/questions/questions.ts";
-import { messagesIn } from "../../../sessions/messages/conversation.ts";
-import { nameOf } from "../../../sessions/messages/title.ts";
+import { messagesIn, nameOf } from "../../../sessions/messages/conversation.ts";
 import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { Grant, JsonObject, type Approval } from "../../../storage/records.ts";
 import { CallEffectShape } from "../../answers/call-effect.ts";

@@ -5,7 +5,7 @@ import { findAssistant } from "../../../graphs/load.ts";
 import { noAssistant } from "../../../runs/admission/draft.ts";
 import { requireSession } from "../../../sessions/sessions.ts";
 import { nameOfOwner } from "../../../config/api-keys.ts";
-import type { Cron } from "../../../storage/crons.ts";
+import type { Cron } from "../../../storage/record-stores.ts";
 import type { JsonObject } from "../../../storage/records.ts";
 import { checkedBody, checkWebhook } from "../../requests/runs.ts";
 import { CronCreate, CronFilter, CronPatch, CronPayload, CronSearch, CronShape } from "../../requests/cron-shapes.ts";

@@ -1,7 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { runsToCancel } from "../../../sessions/cancel-many.ts";
-import { createSession, deleteSession, isDone } from "../../../sessions/sessions.ts";
+import { createSession, deleteSession, isDone, runsToCancel } from "../../../sessions/sessions.ts";
 import type { Run } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import {

@@ -1,11 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { copySession } from "../../../sessions/state/copy.ts";
-import { forkSession } from "../../../sessions/state/fork.ts";
-import { rerunRequest } from "../../../sessions/state/rerun.ts";
+import { copySession, forkSession } from "../../../sessions/state/fork.ts";
+import { rerunRequest } from "../../../sessions/state/run-input.ts";
 import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { StoredMessage } from "../../../sessions/messages/stored-message.ts";
-import { SessionName } from "../../../sessions/messages/title.ts";
+import { SessionName } from "../../../sessions/messages/conversation.ts";
 import { describe } from "../../describe.ts";
 import { type HttpApp, type HttpEnvironment, servicesOf, type SharedServices } from "../../environment.ts";
 import { answerJson } from "../../answers/wire.ts";
@@ -14,7 +13,7 @@ import { startRun, toWireRun } from "../../requests/runs.ts";
 import { RunShape, ThreadShape } from "../../answers/shapes.ts";
 import { toThread } from "../../requests/thread.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
-import { truncate } from "../../../sessions/truncate.ts";
+import { truncate } from "../../../sessions/state/edit-messages.ts";
 import { pruneSessions } from "../../../sessions/state/prune.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

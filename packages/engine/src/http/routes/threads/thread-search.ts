@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
-import { readNewest } from "../../../runs/follow/newest-state.ts";
+import { readNewest } from "../../../runs/follow/follow.ts";
 import { contains } from "../../../storage/items/contains.ts";
 import { JsonObject, SessionStatus, type Session } from "../../../storage/records.ts";
 import type { SessionQuery } from "../../../storage/storage.ts";

@@ -1,8 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { readHistory } from "../../../sessions/state/history.ts";
+import { type CheckpointReference, readHistory, readState, updateState } from "../../../sessions/state/state.ts";
 import { requireSession } from "../../../sessions/sessions.ts";
-import { readState, updateState, type CheckpointReference } from "../../../sessions/state/state.ts";
 import { JsonObject } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { noSession } from "../../../sessions/scope/access.ts";
+import { noSession } from "../../../sessions/scope/guard.ts";
 import { messagesIn } from "../../../sessions/messages/conversation.ts";
 import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { readUsage, SessionUsage } from "../../../sessions/messages/usage.ts";

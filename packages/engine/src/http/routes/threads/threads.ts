@@ -2,10 +2,10 @@ import { v7 as newId } from "@langchain/core/utils/uuid";
 import { Hono } from "hono";
 import { z } from "zod";
 import { RunCommand } from "../../../runs/attempt/execute.ts";
-import { copySession } from "../../../sessions/state/copy.ts";
+import { copySession } from "../../../sessions/state/fork.ts";
 import { switchSession } from "../../../sessions/namespaces.ts";
 import { createSession, deleteSession, requireSession } from "../../../sessions/sessions.ts";
-import { applySupersteps, type Superstep } from "../../../sessions/state/supersteps.ts";
+import { applySupersteps, type Superstep } from "../../../sessions/state/state.ts";
 import { JsonObject, type Session } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import {

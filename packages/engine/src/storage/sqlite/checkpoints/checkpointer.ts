@@ -1,11 +1,11 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
-  getCheckpointId,
   type ChannelVersions,
   type Checkpoint,
   type CheckpointListOptions,
   type CheckpointMetadata,
   type CheckpointTuple,
+  getCheckpointId,
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
@@ -13,15 +13,13 @@ import type { UnstoredEvents } from "../../storage.ts";
 import type { CacheLimits } from "../cache.ts";
 import { CheckpointStore } from "./checkpoint-store.ts";
 import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
-import { createCodec, type Codec } from "./codec.ts";
-import { isBusy, retryBusy, type Database } from "../database/database.ts";
+import { type Codec, createCodec } from "./codec.ts";
+import { type Database, isBusy, retryBusy } from "../database/database.ts";
 import { storeEvents } from "../events/events.ts";
-import { listCheckpoints } from "./list-checkpoints.ts";
+import { listCheckpoints, pruneThread, removeRun } from "./list-checkpoints.ts";
 import { readWrites, storeWrites } from "./pending-writes.ts";
-import { pruneThread, removeRun } from "./prune.ts";
-import { Reader } from "../events/reader.ts";
-import { vacuum } from "../database/vacuum.ts";
-import { WriteGroups } from "../database/write-groups.ts";
+import { Reader } from "../events/event-batch.ts";
+import { vacuum } from "../database/lock-database.ts";
 
 function textOf(value: unknown): string | undefined {
   return (typeof value === "string" && value !== "") || typeof value === "number" ? String(value) : undefined;
@@ -237,5 +235,61 @@ export class MillraceSaver extends SqliteSaver {
       if (!isBusy(error instanceof Error ? (error.cause ?? error) : error)) throw error;
       await retryBusy(() => this.#database.transaction(work));
     }
+  }
+}
+
+interface Group {
+  works: (() => void)[];
+  written: PromiseWithResolvers<void>;
+  turn: NodeJS.Immediate;
+}
+
+/**
+ * Writes of one run that are one transaction where they come in one turn of the event loop: the checkpoint of a step
+ * follows the writes of its last task at once, and a commit costs more than what it holds. Work that fails takes its
+ * group with it, as it fails the step.
+ */
+export class WriteGroups {
+  readonly #write: (work: () => void) => Promise<void>;
+  #open: Group | undefined;
+
+  /** `write` does synchronous work in one transaction. */
+  constructor(write: (work: () => void) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Writes at once, after what waits. */
+  now(work: () => void): Promise<void> {
+    const group = this.#join(work);
+    this.#close(group);
+    return group.written.promise;
+  }
+
+  /** Writes with the next `now`, and in the next turn of the event loop at the latest. */
+  soon(work: () => void): Promise<void> {
+    return this.#join(work).written.promise;
+  }
+
+  #join(work: () => void): Group {
+    if (this.#open === undefined) {
+      const group: Group = {
+        works: [],
+        written: Promise.withResolvers(),
+        turn: setImmediate(() => this.#close(group)),
+      };
+      this.#open = group;
+    }
+    this.#open.works.push(work);
+    return this.#open;
+  }
+
+  #close(group: Group): void {
+    this.#open = undefined;
+    clearImmediate(group.turn);
+    group.written.resolve(
+      this.#write(() => {
+        for (const work of group.works) work();
+      }),
+    );
   }
 }

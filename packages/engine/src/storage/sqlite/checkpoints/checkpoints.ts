@@ -13,9 +13,8 @@ import { ItemWriter } from "./item-writer.ts";
 import { corruptThread } from "./items.ts";
 import { define } from "./messages.ts";
 import { readWrites } from "./pending-writes.ts";
-import { expand } from "./ranges.ts";
-import type { Reader } from "../events/reader.ts";
-import type { Body, Snapshot, Stored, Version } from "./snapshot.ts";
+import { type Body, expand, type Snapshot, type Stored, type Version } from "./snapshot.ts";
+import type { Reader } from "../events/event-batch.ts";
 
 /** A namespace of a thread, which may have no rows yet. */
 interface At {

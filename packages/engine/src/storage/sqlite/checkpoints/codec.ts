@@ -1,6 +1,6 @@
 import type { CheckpointStore } from "./checkpoint-store.ts";
 import { ItemWriter, type WriterOptions } from "./item-writer.ts";
-import { Reader } from "../events/reader.ts";
+import { Reader } from "../events/event-batch.ts";
 
 /**
  * Turns values into rows and back. Messages are not written into the row but once per thread into the items; the row

@@ -1,7 +1,7 @@
 import { AppError } from "../../../errors/errors.ts";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { define, makeMessage } from "./messages.ts";
-import { expand, type Ranges } from "./ranges.ts";
+import { expand, type Ranges } from "./snapshot.ts";
 
 const errors = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
 const views = {

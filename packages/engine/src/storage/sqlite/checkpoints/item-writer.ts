@@ -4,12 +4,10 @@ import { isBaseMessage } from "../../../message-kinds.ts";
 import { beginsWith } from "../../../message-list.ts";
 import type { Database } from "../database/database.ts";
 import { unframe } from "./decode.ts";
-import { Encoder, frame, itemNode, joined } from "./encode.ts";
+import { Encoder, frame, itemNode, joined, print, type Serialised, serialiseMessage } from "./encode.ts";
 import { eachStored, nameItems, rowItems, type Reference, type ThreadItems } from "./items.ts";
 import { messageFields, messageKind } from "./messages.ts";
-import { append, expand, type Ranges } from "./ranges.ts";
-import { print, serialiseMessage, type Serialised } from "./serialised.ts";
-import type { StoredList } from "./snapshot.ts";
+import { append, expand, type Ranges, type StoredList } from "./snapshot.ts";
 
 /** Characters per row of items, about. */
 const rowSize = 64 * 1024;

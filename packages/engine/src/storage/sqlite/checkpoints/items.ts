@@ -3,7 +3,7 @@ import { isBaseMessage } from "../../../message-kinds.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Decoder } from "./decode.ts";
-import { append, expand, type Ranges } from "./ranges.ts";
+import { append, expand, type Ranges } from "./snapshot.ts";
 
 /** Items per row at most: a reader of one item parses no more than these. */
 export const rowItems = 64;

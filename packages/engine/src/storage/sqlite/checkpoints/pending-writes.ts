@@ -11,7 +11,7 @@ import { packId, unpackId, type CheckpointStore } from "./checkpoint-store.ts";
 import { unframe } from "./decode.ts";
 import { ItemWriter } from "./item-writer.ts";
 import { corruptThread, verify } from "./items.ts";
-import type { Reader } from "../events/reader.ts";
+import type { Reader } from "../events/event-batch.ts";
 
 type Entry = readonly [index: number, channel: string, value: unknown];
 

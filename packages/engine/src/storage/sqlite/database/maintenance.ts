@@ -5,13 +5,12 @@ import BetterSqlite3 from "better-sqlite3";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { Session } from "../../records.ts";
-import { markFile } from "./commit-mark.ts";
+import { markFile } from "./durable.ts";
 import { Database, openDatabase, toStorageError } from "./database.ts";
-import { lockDatabase } from "./lock-database.ts";
+import { lockDatabase, vacuum } from "./lock-database.ts";
 import { newerSchema } from "../migrations.ts";
 import { migrations } from "../migrations/index.ts";
 import { createSqliteStorage } from "../storage.ts";
-import { vacuum } from "./vacuum.ts";
 
 /** What a look through a whole database found. */
 export interface DatabaseReport {

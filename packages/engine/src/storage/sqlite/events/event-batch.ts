@@ -3,7 +3,13 @@ import { AIMessageChunk, type AIMessageChunkFields } from "@langchain/core/messa
 import { z } from "zod";
 import type { RunEvent } from "../../../run-events.ts";
 import { isPlainAIMessageChunk } from "../../../message-kinds.ts";
+import type { Database } from "../database/database.ts";
 import { parseRow } from "../database/rows.ts";
+import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+import { Decoder, type DecodeSource } from "../checkpoints/decode.ts";
+import { corruptThread, readItems, type ThreadItems } from "../checkpoints/items.ts";
+import type { Ranges } from "../checkpoints/snapshot.ts";
+import { LRUCache } from "lru-cache";
 
 /** Kinds of events by number, as rows keep them. Only ever add at the end: the place in the list is on disk. */
 const kinds = [
@@ -146,4 +152,93 @@ export function unpackEvents(value: unknown, firstId: number): RunEvent[] {
     at += times[index] ?? 0;
     return { ...unpacked, at };
   });
+}
+
+/** LangChain's own loader, with its allow list of namespaces. */
+const loader = new JsonPlusSerializer();
+
+/** Reads values of one thread. The same item read twice through one reader is the same object. */
+export class Reader implements DecodeSource {
+  readonly decoder: Decoder = new Decoder(this);
+  readonly #database: Database;
+  readonly #threadId: string;
+  readonly #thread: ThreadItems | undefined;
+  readonly #loaded = new Map<string, unknown>();
+  readonly #items = new Map<number, unknown>();
+  readonly #wanted = new Set<string>();
+
+  constructor(database: Database, threadId: string, thread: ThreadItems | undefined) {
+    this.#database = database;
+    this.#threadId = threadId;
+    this.#thread = thread;
+  }
+
+  items(ranges: Ranges): Map<number, unknown> {
+    if (this.#thread === undefined) throw corruptThread(this.#threadId, "it has no messages");
+    readItems(this.#database, this.#thread, ranges, this.decoder, this.#items);
+    return this.#items;
+  }
+
+  loaded(record: string): unknown {
+    if (!this.#loaded.has(record)) this.#wanted.add(record);
+    return this.#loaded.get(record);
+  }
+
+  /**
+   * What `build` makes of this reader. LangChain's loader is asynchronous, so a value that holds one of its records is
+   * built a second time, once they are loaded. A class that is not on the allow list stays a plain record.
+   */
+  async build<T>(build: () => T): Promise<T> {
+    let built = this.#database.read(build);
+    while (this.#wanted.size > 0) {
+      for (const record of this.#wanted) this.#loaded.set(record, await loadRecord(record));
+      this.#wanted.clear();
+      this.#items.clear();
+      built = this.#database.read(build);
+    }
+    return built;
+  }
+}
+
+async function loadRecord(record: string): Promise<unknown> {
+  try {
+    return await loader.loadsTyped("json", record);
+  } catch {
+    // Upstream fails the whole thread here; the data of an unknown class is still data.
+    return JSON.parse(record);
+  }
+}
+
+/** So many groups are remembered at most; each only as long as a reader holds one of its events. */
+const groupsKept = 512;
+
+/**
+ * Groups of events that somebody reads now, decoded once for all: a hundred readers of one run hold the same events, and
+ * what is rendered from them is rendered once. A group never changes, so nothing has to be forgotten but for the memory.
+ */
+export class DecodedGroups {
+  readonly #groups = new LRUCache<string, WeakRef<RunEvent[]>>({ max: groupsKept });
+  readonly #decoding = new Map<string, Promise<RunEvent[]>>();
+  /** An event keeps its whole group alive, or the next reader would decode it again beside the first. */
+  readonly #groupOf = new WeakMap<RunEvent, RunEvent[]>();
+
+  /** The group of this name; `decode` is called when nobody holds it. Rejects as `decode` does. */
+  get(name: string, decode: () => Promise<RunEvent[]>): Promise<RunEvent[]> {
+    const known = this.#groups.get(name)?.deref();
+    if (known !== undefined) return Promise.resolve(known);
+    const running = this.#decoding.get(name) ?? this.#decode(name, decode);
+    this.#decoding.set(name, running);
+    return running;
+  }
+
+  async #decode(name: string, decode: () => Promise<RunEvent[]>): Promise<RunEvent[]> {
+    try {
+      const events = await decode();
+      for (const event of events) this.#groupOf.set(event, events);
+      this.#groups.set(name, new WeakRef(events));
+      return events;
+    } finally {
+      this.#decoding.delete(name);
+    }
+  }
 }

@@ -5,10 +5,9 @@ import type { RunEvent } from "../../../run-events.ts";
 import type { EventGroup, EventStore } from "../../storage.ts";
 import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
+import { readRow, parseRow, readRows } from "../database/rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { DecodedGroups } from "./decoded-groups.ts";
-import { packEvents, unpackEvents } from "./event-batch.ts";
-import { parseRow, readRow, readRows } from "../database/rows.ts";
+import { DecodedGroups, packEvents, unpackEvents } from "./event-batch.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
 const rowsAtOnce = 16;

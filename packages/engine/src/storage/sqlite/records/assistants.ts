@@ -1,9 +1,9 @@
 import { AppError } from "../../../errors/errors.ts";
-import type { AssistantPatch, AssistantQuery, AssistantStore } from "../../assistants.ts";
+import type { AssistantPatch, AssistantQuery, AssistantStore } from "../../record-stores.ts";
 import type { Assistant, JsonObject } from "../../records.ts";
-import { isConstraint, type Database } from "../database/database.ts";
+import { AssistantRow, AssistantVersionRow, CountRow, parseRow, readRows, readRow } from "../database/rows.ts";
+import { type Database, isConstraint } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { AssistantRow, AssistantVersionRow, CountRow, parseRow, readRow, readRows } from "../database/rows.ts";
 
 const columns =
   "assistant_id, owner, is_system, graph_id, config, context, metadata, version, name, description, created_at, updated_at";

@@ -7,11 +7,11 @@ import {
 } from "@langchain/core/messages";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
-import type { ModelRequest, ModelRequestStore, RequestHead } from "../../model-requests.ts";
+import type { ModelRequest, ModelRequestStore, RequestHead } from "../../record-stores.ts";
 import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
-import type { GroupCommit } from "../database/durable.ts";
 import { readRow } from "../database/rows.ts";
+import type { GroupCommit } from "../database/durable.ts";
 
 /** Messages of one group of a row. A message that is not stored elsewhere costs its group the short form, not the row. */
 const groupSize = 64;

@@ -2,9 +2,9 @@ import { AppError } from "../../../errors/errors.ts";
 import type { Change } from "../../changes.ts";
 import type { OperationRecord } from "../../records.ts";
 import type { FileContents, OperationStore } from "../../storage.ts";
+import { ContentRow, CountRow, OperationRow, parseRow, readRows, readRow } from "../database/rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { ContentRow, CountRow, OperationRow, parseRow, readRow, readRows } from "../database/rows.ts";
 
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;

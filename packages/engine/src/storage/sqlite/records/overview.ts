@@ -4,9 +4,9 @@ import { RunStatus } from "../../records.ts";
 import type { ApprovalQuery, OverviewStore, PageOf, RunQuery, SessionFilter } from "../../overview.ts";
 import type { Database } from "../database/database.ts";
 import { ApprovalRow, CountRow, parseRow, readRows, RunRow } from "../database/rows.ts";
-import { approvalColumns } from "./approvals.ts";
+import { approvalColumns } from "./runs.ts";
 import { isUnfinished, runColumns } from "./run-rows.ts";
-import { searchCondition } from "./session-search.ts";
+import { searchCondition } from "./sessions.ts";
 
 type Parameters = Record<string, string | number>;
 

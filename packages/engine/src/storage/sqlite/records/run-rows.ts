@@ -3,8 +3,8 @@ import { AppError } from "../../../errors/errors.ts";
 import type { Change } from "../../changes.ts";
 import type { Run, RunStatus, Session, SessionStatus, StopAction, Page } from "../../records.ts";
 import type { Admission } from "../../storage.ts";
-import { isConstraint, type Database } from "../database/database.ts";
-import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "../database/rows.ts";
+import { CountRow, parseRow, readRows, RunRow, SubmissionRow, readRow } from "../database/rows.ts";
+import { type Database, isConstraint } from "../database/database.ts";
 
 // The statements on the run table. All are synchronous; the caller opens the transaction.
 

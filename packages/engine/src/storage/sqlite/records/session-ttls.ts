@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { SessionTtl, type SessionTtlStore } from "../../session-ttls.ts";
+import { SessionTtl, type SessionTtlStore } from "../../record-stores.ts";
 import type { Database } from "../database/database.ts";
-import type { GroupCommit } from "../database/durable.ts";
 import { readRow, readRows } from "../database/rows.ts";
+import type { GroupCommit } from "../database/durable.ts";
 
 const TtlRow = SessionTtl.extend({ session: z.number(), updated_at: z.string(), status: z.string() });
 type TtlRow = z.infer<typeof TtlRow>;

@@ -1,9 +1,9 @@
 import { AppError } from "../../../errors/errors.ts";
 import type { Task } from "../../records.ts";
-import type { TaskStore, TaskView } from "../../task-store.ts";
-import { isConstraint, type Database } from "../database/database.ts";
-import type { GroupCommit } from "../database/durable.ts";
+import type { TaskStore, TaskView } from "../../record-stores.ts";
+import { type Database, isConstraint } from "../database/database.ts";
 import { readRows, TaskRow } from "../database/rows.ts";
+import type { GroupCommit } from "../database/durable.ts";
 
 const ofSession = "(SELECT owner FROM sessions WHERE session_id = ?)";
 const columns = "task_id, owner, title, completed, area_id, scheduled_dates, created_at, updated_at";

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { isAppError } from "../../../errors/errors.ts";
-import { textsToEmbed, unitVector, type ItemIndex } from "../../items/item-index.ts";
+import { type ItemIndex, nearness, textsToEmbed, unitVector } from "../../items/item-filter.ts";
 import { JsonObject } from "../../records.ts";
 import type { Database } from "../database/database.ts";
-import type { GroupCommit } from "../database/durable.ts";
-import { joined, rangeOf } from "./item-place.ts";
-import { isThere } from "./item-search.ts";
 import { json, readRows } from "../database/rows.ts";
+import type { GroupCommit } from "../database/durable.ts";
+import { byScore, idsBelow, isThere, type ItemHit, joined, matching, rangeOf, searchItems } from "./item-search.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ItemQuery } from "../../items/store-items.ts";
 
 /** Items that are embedded before a query, where that is still to do, and milliseconds after which no request is begun for them. */
 const [mostCaughtUp, catchUpTime] = [500, 15_000];
@@ -33,7 +34,7 @@ const pendingColumns = "id, value, value AS parsed, indexed";
 type Wanted = { places: readonly { namespace: readonly string[]; key: string }[] } | { prefix: readonly string[] };
 
 /** Where items are, and what embeds them. */
-export interface IndexedItems {
+interface IndexedItems {
   database: Database;
   commits: GroupCommit;
   index: ItemIndex;
@@ -80,7 +81,7 @@ export async function embedItems(
 }
 
 /** Embeds what is still to do below a namespace, before a query looks there. Those that look at once wait for the same work. */
-export type CatchUp = (items: IndexedItems, owner: string, prefix: readonly string[]) => Promise<void>;
+type CatchUp = (items: IndexedItems, owner: string, prefix: readonly string[]) => Promise<void>;
 
 /** For one store: work is shared by those that look for the same, and by nobody else. */
 export function createCatchUp(): CatchUp {
@@ -201,4 +202,62 @@ function keep(
 
 function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** Items that a query by meaning looks at, the last changed. */
+const mostLookedAt = 10_000;
+/** Items that are compared at a time: a few milliseconds. */
+const comparedAtOnce = 50;
+/** Milliseconds until a query has to be embedded. */
+const queryPatience = 15_000;
+
+const VectorRow = z.object({ vector: z.instanceof(Uint8Array).nullable() });
+
+/**
+ * The ids of what a query finds, in its order: of one with words the items whose texts are nearest to it in meaning,
+ * nearest first, then those that are not to be looked at, without a score. Of many items only the last changed are
+ * looked at. Throws what `ItemIndex.embed` throws of the query itself.
+ */
+export async function searchIndexed(
+  { catchUp, ...parts }: IndexedItems & { catchUp: CatchUp },
+  owner: string,
+  query: ItemQuery,
+): Promise<ItemHit[]> {
+  const { database, index } = parts;
+  if (query.query === undefined) return await searchItems(database, owner, query);
+  // First the query: where that fails, the items would, too.
+  const [wanted = new Float32Array()] = await index.embed([query.query], AbortSignal.timeout(queryPatience));
+  await catchUp(parts, owner, query.prefix);
+  return await nearest(database, owner, query, { unit: unitVector(wanted), madeBy: index.madeBy });
+}
+
+async function nearest(
+  database: Database,
+  owner: string,
+  { prefix, filter = {}, limit, offset }: ItemQuery,
+  { unit, madeBy }: { unit: Float32Array; madeBy: string },
+): Promise<ItemHit[]> {
+  const candidates = idsBelow(database, owner, prefix, { limit: mostLookedAt, offset: 0 });
+  const hasFilter = Object.keys(filter).length > 0;
+  const select = database.prepare("SELECT vector FROM item_vectors WHERE item = ? AND made_by = ?");
+  let hits: ItemHit[] = [];
+  for (let at = 0; at < candidates.length; at += comparedAtOnce) {
+    if (at > 0) await nextTurn();
+    const batch = candidates.slice(at, at + comparedAtOnce);
+    const fitting = hasFilter ? matching(database, batch, filter) : batch;
+    const scored = database.read(() =>
+      fitting.map(({ id }) => {
+        const rows = readRows(VectorRow, "item_vectors", select.all(id, madeBy));
+        const scores = rows.flatMap(({ vector }) => (vector === null ? [] : [nearness(unit, floatsOf(vector))]));
+        return scores.length === 0 ? { id } : { id, score: Math.max(...scores) };
+      }),
+    );
+    hits = [...hits, ...scored].toSorted(byScore).slice(0, offset + limit);
+  }
+  return hits.slice(offset, offset + limit);
+}
+
+/** A copy, since the bytes of a row need not begin where numbers may. */
+function floatsOf(bytes: Uint8Array): Float32Array {
+  return new Float32Array(new Uint8Array(bytes).buffer);
 }

@@ -1,11 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
-import { matchesFilter } from "../../items/item-filter.ts";
-import { scoreOf } from "../../items/item-score.ts";
+import { matchesFilter, scoreOf } from "../../items/item-filter.ts";
 import type { JsonObject } from "../../records.ts";
-import type { ItemQuery } from "../../items/store-items.ts";
+import type { ItemQuery, NamespaceQuery } from "../../items/store-items.ts";
 import type { Database } from "../database/database.ts";
-import { rangeOf } from "./item-place.ts";
 import { json, parseRow, readRows } from "../database/rows.ts";
 
 /** An item that was found, by its row. */
@@ -90,4 +88,64 @@ function contentsOf(database: Database, hits: readonly ItemHit[]): Content[] {
       return row === undefined ? [] : [parseRow(Content, "store_items", row)];
     }),
   );
+}
+
+const NamespaceRow = z.object({ namespace: z.string().transform(splitNamespace) });
+
+/** Whether the labels stand in the namespace from `start` on; `*` is any label. */
+function standsAt(namespace: readonly string[], labels: readonly string[], start: number): boolean {
+  if (start < 0 || start + labels.length > namespace.length) return false;
+  return labels.every((label, at) => label === "*" || label === namespace[start + at]);
+}
+
+function compare(one: readonly string[], other: readonly string[]): number {
+  for (const [at, label] of one.entries()) {
+    const against = other[at];
+    if (against === undefined) return 1;
+    if (label !== against) return label < against ? -1 : 1;
+  }
+  return one.length - other.length;
+}
+
+/** The namespaces that hold something, as asked for. */
+export function listNamespaces(database: Database, owner: string, query: NamespaceQuery): string[][] {
+  const { prefix = [], suffix = [], maxDepth = Infinity, limit, offset } = query;
+  const wildcard = prefix.indexOf("*");
+  const range = rangeOf(wildcard === -1 ? prefix : prefix.slice(0, wildcard));
+  const inRange = range === undefined ? "" : "AND namespace >= @from AND namespace < @to";
+  const rows = readRows(
+    NamespaceRow,
+    "store_items",
+    database
+      .prepare(
+        `SELECT DISTINCT namespace FROM store_items
+         WHERE owner = @owner AND (expires_at IS NULL OR expires_at > @now) ${inRange}`,
+      )
+      .all({ owner, now: new Date().toISOString(), ...range }),
+  );
+  const cut = new Map<string, string[]>();
+  for (const { namespace } of rows) {
+    if (!standsAt(namespace, prefix, 0) || !standsAt(namespace, suffix, namespace.length - suffix.length)) continue;
+    const shown = namespace.slice(0, maxDepth);
+    cut.set(shown.join("."), shown);
+  }
+  return [...cut.values()].toSorted(compare).slice(offset, offset + limit);
+}
+
+/** A namespace as it is stored: each label with a dot behind it, so that what is below it begins with its text. */
+export function joined(labels: readonly string[]): string {
+  return labels.map((label) => `${label}.`).join("");
+}
+
+/** The labels of a stored namespace; a label holds no dot. */
+export function splitNamespace(text: string): string[] {
+  return text.split(".").slice(0, -1);
+}
+
+/** Between which texts all namespaces lie that begin with these labels; `undefined` for no labels, which all begin with. */
+export function rangeOf(prefix: readonly string[]): { from: string; to: string } | undefined {
+  if (prefix.length === 0) return undefined;
+  const from = joined(prefix);
+  // The character after the dot.
+  return { from, to: `${from.slice(0, -1)}/` };
 }

@@ -1,14 +1,11 @@
 import { z } from "zod";
-import type { ItemIndex } from "../../items/item-index.ts";
+import type { ItemIndex } from "../../items/item-filter.ts";
 import { StoreItem, type FoundItem, type ItemChange, type ItemStore } from "../../items/store-items.ts";
 import type { Database } from "../database/database.ts";
+import { readRow, json } from "../database/rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { createCatchUp, embedItems } from "./embed-items.ts";
-import { listNamespaces } from "./item-namespaces.ts";
-import { joined, splitNamespace } from "./item-place.ts";
-import { isThere, searchItems, type ItemHit } from "./item-search.ts";
-import { searchIndexed } from "./item-vectors.ts";
-import { json, readRow } from "../database/rows.ts";
+import { createCatchUp, embedItems, searchIndexed } from "./embed-items.ts";
+import { isThere, type ItemHit, joined, listNamespaces, searchItems, splitNamespace } from "./item-search.ts";
 
 const columns = "id, namespace, key, value, created_at, updated_at, expires_at, ttl";
 const upsert = `INSERT INTO store_items (owner, namespace, key, value, indexed, ttl, expires_at, created_at, updated_at)

@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isAppError } from "../../errors/errors.ts";
+import type { Run } from "../../storage/records.ts";
+import type { RunOutcome } from "../../storage/storage.ts";
+import type { ActiveRun, Fence } from "../active-run.ts";
+import { freshTime } from "../events/log.ts";
+import { readNewest } from "../follow/follow.ts";
+import type { RunnerDeps } from "../options.ts";
+import { crashLoop, isOver } from "../status.ts";
+import { isOwnPath } from "../webhook-sender.ts";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { askingRun } from "../admission/draft.ts";
+import type { KeptTurn } from "../companion.ts";
+
+/**
+ * Stores the last events and the end; of a failed run an `error` event is the last. While the store refuses (a full disk),
+ * this tries again: until it is written the run is not over for anybody. `undefined` when the server stops first.
+ */
+export async function writeEnd(
+  active: ActiveRun,
+  outcome: RunOutcome,
+  tellEnd: () => void,
+  deps: RunnerDeps,
+): Promise<Run | undefined> {
+  const { storage, stopping, logger, retryDelay } = deps;
+  const { run_id } = active.run;
+  let told = false;
+  for (;;) {
+    try {
+      if (!told) {
+        await active.log.room();
+        tellEnd();
+        told = true;
+      }
+      await active.log.flush();
+      // One that never walked can be claimed at this very moment: then any attempt of it ends.
+      const fence = active.walking ? active.run.attempt : undefined;
+      const ended_at = new Date(freshTime()).toISOString();
+      const run =
+        (await storage.runs.finish(run_id, { ...outcome, ended_at }, fence)) ?? (await storage.runs.get(run_id));
+      if (run !== undefined && !isOver(run.status)) return undefined;
+      return run ?? unwritten(active.run, outcome);
+    } catch (error) {
+      // Its session was removed meanwhile: there is nowhere to write to.
+      if (isAppError(error) && error.code === "not_found") return unwritten(active.run, outcome);
+      logger.error({ err: error, run_id }, "run_end_not_written");
+      // Another attempt has taken the run up: its end is that one's to write.
+      if (isAppError(error) && error.code === "conflict") return undefined;
+      if (stopping.aborted) return undefined;
+      // An abort only ends the wait; the loop then tries a last time.
+      await sleep(retryDelay, undefined, { signal: stopping, ref: false }).catch(() => undefined);
+    }
+  }
+}
+
+/** How a run ended whose row is gone. */
+function unwritten(run: Run, outcome: RunOutcome): Run {
+  return { ...run, status: outcome.status, error: outcome.error ?? null };
+}
+
+/**
+ * What is to be told of a run's end, when somebody asked for it; it is written with that end, so that no crash comes between. Never throws: without its values, a run has ended all the same.
+ */
+export async function webhookOf(
+  run: Run,
+  outcome: RunOutcome,
+  values: Record<string, unknown> | undefined,
+  { storage, webhookBody, logger }: Pick<RunnerDeps, "storage" | "webhookBody" | "logger">,
+): Promise<RunOutcome["webhook"]> {
+  const { webhook: url } = run.kwargs;
+  if (url === undefined || webhookBody === undefined) return undefined;
+  const newest = values === undefined ? await newestOf(run, { storage, logger }) : undefined;
+  const ended_at = new Date().toISOString();
+  const ended: Run = { ...run, status: outcome.status, error: outcome.error ?? null, updated_at: ended_at };
+  // While a run works, its row says when it began.
+  const end = { values: values ?? newest ?? null, started_at: run.updated_at, ended_at };
+  const place = { url, host: hostOf(url) };
+  try {
+    return { ...place, body: webhookBody(ended, end) };
+  } catch (error) {
+    // A graph may keep what cannot be written as JSON.
+    logger.warn({ err: error, run_id: run.run_id }, "webhook_without_values");
+    return { ...place, body: webhookBody(ended, { ...end, values: null }) };
+  }
+}
+
+/** The receiver; empty for this server. */
+function hostOf(url: string): string {
+  return !isOwnPath(url) && URL.canParse(url) ? new URL(url).host : "";
+}
+
+async function newestOf(
+  run: Run,
+  { storage, logger }: Pick<RunnerDeps, "storage" | "logger">,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    return (await readNewest(storage, run.session_id))?.values;
+  } catch (error) {
+    logger.warn({ err: error, run_id: run.run_id }, "session_state_unreadable");
+    return undefined;
+  }
+}
+
+/** Milliseconds after which a stop no longer waits for what it stops. */
+export const stopPatience = 5000;
+
+/**
+ * What `work` comes to; `undefined` when the signal was aborted and `patience` milliseconds later it has still not
+ * ended. The work itself cannot be ended from here: who calls must not listen to it any more.
+ */
+export async function endsInTime<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+  patience: number,
+): Promise<Result | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = (): void => {
+    timer = setTimeout(() => late.resolve(undefined), patience);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Keeps what a stopped run has done; returns with the session's values after it. */
+export async function keepStopped(
+  active: ActiveRun,
+  { saver }: Fence,
+  deps: RunnerDeps,
+): Promise<Record<string, unknown> | undefined> {
+  const { run, stop } = active;
+  const { logger } = deps;
+  const looping = crashLoop(run, deps.crashBudget);
+  if (looping !== undefined) {
+    // It may be this that ends the process; then no start would ever come further.
+    logger.error({ run_id: run.run_id, problem: looping.message }, "stopped_turn_not_kept");
+    return undefined;
+  }
+  try {
+    const keeping = keepTurnOf(active, saver, deps);
+    const kept = await endsInTime(keeping, stop.signal, deps.stopPatience ?? stopPatience);
+    if (kept === undefined) {
+      logger.warn({ run_id: run.run_id }, "stop_forced");
+      return undefined;
+    }
+    if (kept.values !== undefined && run.kwargs.stream_mode.includes("values")) {
+      active.log.emit({ event: "values", namespace: [], data: kept.values });
+    }
+    kept.tell();
+    return kept.values;
+  } catch (error) {
+    // The run ends all the same; before its next use the history is repaired for the model.
+    logger.error({ err: error, run_id: run.run_id }, "stopped_turn_not_kept");
+    return undefined;
+  }
+}
+
+/** Ends what a stopped run still writes, and keeps its turn unless it is rolled back. Throws what the store throws. */
+async function keepTurnOf(active: ActiveRun, saver: Fence["saver"], { graphs }: RunnerDeps): Promise<KeptTurn> {
+  const graph = await graphs.ofRun(active.told, "threads.update");
+  await active.fence?.close();
+  // What is kept goes into a checkpoint: never before what was told.
+  await active.log.flush();
+  // Only a run that has begun owns the session; one that waits for its turn leaves it be.
+  const turn = active.rollback || !active.hasBegun ? undefined : { graph, saver };
+  const kept = await active.companion?.stopped(active.stop.reason ?? "user_requested", turn);
+  await active.log.room();
+  return kept ?? { values: undefined, tell: () => undefined };
+}
+
+/**
+ * When a new message comes while a question is open, or after a run that broke off, LangGraph drops the unfinished step
+ * with all it had done. That turn is kept first, by way of `saver`, or the model would do again what it does not know
+ * of. Throws what the store throws.
+ */
+export async function keepFormer(
+  run: Run,
+  saver: BaseCheckpointSaver,
+  { storage, graphs, extension }: Pick<RunnerDeps, "storage" | "graphs" | "extension">,
+): Promise<void> {
+  if (extension === undefined) return;
+  const { command, input, checkpoint } = run.kwargs;
+  if (command !== undefined || input === undefined || input === null || checkpoint?.["checkpoint_id"] !== undefined)
+    return;
+  const session = await storage.sessions.get(run.session_id);
+  if (session === undefined) return;
+  const hasQuestion = Object.keys(session.interrupts).length > 0;
+  if (!hasQuestion && (await askingRun(storage.runs, run.session_id))?.status === "success") return;
+  const graph = await graphs.ofRun(run, "threads.update");
+  const reason = hasQuestion ? "abandoned" : "failed";
+  await extension.keepFormer({ graph, run, reason, saver });
+}

@@ -1,0 +1,252 @@
+import { type Assistant, JsonObject, type Page, type Task } from "./records.ts";
+import { z } from "zod";
+import type { BaseMessage } from "@langchain/core/messages";
+
+/** Which assistants a search wants, and in which order: newest first unless said otherwise. */
+export interface AssistantQuery {
+  limit: number;
+  offset: number;
+  /** Only the system's and those of this owner, and with `orphans` those of nobody. Default all. */
+  owner?: { name: string; orphans: boolean } | undefined;
+  graph_id?: string | undefined;
+  /** Any part of the name, in any case. */
+  name?: string | undefined;
+  /** Filters by containment. */
+  metadata?: JsonObject | undefined;
+  sort_by?: "assistant_id" | "graph_id" | "created_at" | "updated_at" | "name" | undefined;
+  sort_order?: "asc" | "desc" | undefined;
+}
+
+/** What a new version changes; `metadata` is merged shallowly, the rest is replaced. */
+export type AssistantPatch = Partial<
+  Pick<Assistant, "graph_id" | "config" | "context" | "metadata" | "name" | "description">
+>;
+
+/** One version of an assistant. It never changes. */
+export type AssistantVersion = Omit<Assistant, "owner" | "is_system" | "updated_at">;
+
+/**
+ * The assistants that users made, and the versions they made of the system's. A graph's own assistant is no row before
+ * somebody has changed it: whoever asks brings those along as `system`.
+ */
+export interface AssistantStore {
+  /** Stores it as its first version. Throws `conflict` when the id is taken. */
+  create(assistant: Assistant): Promise<Assistant>;
+  get(assistantId: string): Promise<Assistant | undefined>;
+  /** Makes the next version of `assistant`, which is stored first where it is one of the system without a row. */
+  update(assistant: Assistant, patch: AssistantPatch): Promise<Assistant>;
+  /** Puts a former version in use. `undefined` for one that does not exist. */
+  setLatest(assistantId: string, version: number): Promise<Assistant | undefined>;
+  /** The versions of an assistant, newest first. */
+  versions(
+    assistantId: string,
+    query: { limit: number; offset: number; metadata?: JsonObject | undefined },
+  ): Promise<AssistantVersion[]>;
+  /** Removes it with its versions. */
+  delete(assistantId: string): Promise<boolean>;
+  /** `total` counts all matches, not the page. A row of the system whose graph is not among `system` is left out. */
+  search(query: AssistantQuery, system: readonly Assistant[]): Promise<{ assistants: Assistant[]; total: number }>;
+}
+
+/** Runs that the clock starts. Dates are ISO-8601 UTC. */
+export const Cron = z.object({
+  cron_id: z.string(),
+  /** Whose key made it; `null` when no key was asked for. */
+  owner: z.string().nullable(),
+  assistant_id: z.string(),
+  /** The session that its runs go to; `null`: each has one of its own. */
+  session_id: z.string().nullable(),
+  schedule: z.string(),
+  /** An IANA name; `null` is UTC. */
+  timezone: z.string().nullable(),
+  /** No run at this date or later. */
+  end_time: z.string().nullable(),
+  /** The body of the request that starts a run. */
+  payload: JsonObject,
+  metadata: JsonObject,
+  enabled: z.boolean(),
+  /** What becomes of a session that was made for one run. */
+  on_run_completed: z.enum(["delete", "keep"]),
+  /** When the next run starts; `null` when none will. */
+  next_run_date: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type Cron = z.infer<typeof Cron>;
+
+/** Which crons a search wants, and in which order. */
+export interface CronQuery extends Page {
+  /** Only crons of this owner, and with `orphans` those without one. Default those of all. */
+  owner?: { name: string; orphans: boolean };
+  assistant_id?: string | undefined;
+  session_id?: string | undefined;
+  enabled?: boolean | undefined;
+  metadata?: JsonObject | undefined;
+  sort_by?: "cron_id" | "assistant_id" | "thread_id" | "created_at" | "updated_at" | "next_run_date";
+  sort_order?: "asc" | "desc";
+}
+
+/** One start of a cron: the date that it was due at, and the one that it is due at next. */
+export interface CronTurn {
+  cron_id: string;
+  due: string;
+  next: string | null;
+}
+
+/** Crons. What is written is on disk (fsync) before the promise resolves; those of a session go with it. */
+export interface CronStore {
+  /** Throws `not_found` for a session that does not exist. */
+  create(cron: Cron): Promise<Cron>;
+  get(cronId: string): Promise<Cron | undefined>;
+  /** Metadata is merged shallowly, the rest is replaced. `updated_at` is set. */
+  update(cronId: string, patch: Partial<Omit<Cron, "cron_id" | "owner" | "created_at">>): Promise<Cron | undefined>;
+  delete(cronId: string): Promise<boolean>;
+  /** `metadata` filters by containment. `total` counts all matches, not the page. */
+  search(query: CronQuery): Promise<{ crons: Cron[]; total: number }>;
+  /** Calls back with the date (ISO) at which a cron that was written just now is due. */
+  onDate(tell: (date: string) => void): void;
+  /** Enabled ones whose date has come by `now` (ISO date), first due first. */
+  due(now: string): Promise<Cron[]>;
+  /** The date at which the next one is due; `undefined` when none is. */
+  next(): Promise<string | undefined>;
+  /** Takes a turn without a run. False when the cron is not due at that date any more. */
+  skip(turn: CronTurn): Promise<boolean>;
+}
+
+/** How long a session stays that nobody touches, and what becomes of it then. */
+export const SessionTtl = z.object({
+  session_id: z.string(),
+  minutes: z.number(),
+  /** The session is deleted, or all its states but the newest one. */
+  strategy: z.enum(["delete", "keep_latest"]),
+  /** ISO-8601 UTC. It is later when the session was touched meanwhile. */
+  expires_at: z.string(),
+});
+export type SessionTtl = z.infer<typeof SessionTtl>;
+
+/** The times of sessions; they go with their sessions. Touching a session writes nothing here. */
+export interface SessionTtlStore {
+  /** The time begins now; `null` for ever. `undefined` for an unknown session. */
+  set(sessionId: string, ttl: Pick<SessionTtl, "minutes" | "strategy"> | null): Promise<SessionTtl | undefined>;
+  /** With the time that counts: that since the session was last touched. */
+  get(sessionId: string): Promise<SessionTtl | undefined>;
+  /** Sessions that nobody works on and nobody has touched for their time. The times of others are moved on. */
+  due(): Promise<SessionTtl[]>;
+  /** The time of a session is not looked at before `time` (ISO date). */
+  moveOn(sessionId: string, time: string): Promise<void>;
+  /** Calls back with the time (ISO date) at which a session that was given one just now is due. */
+  onExpiry(tell: (time: string) => void): void;
+  /** When the next one could be due (ISO date); `undefined` when none has a time. */
+  next(): Promise<string | undefined>;
+}
+
+/** What is to be told of the end of a run, and to whom. */
+export interface Webhook {
+  webhook_id: number;
+  run_id: string;
+  /** An address of the web, or a path of this server. */
+  url: string;
+  /** The receiver, as `host:port` of the address; empty for this server. */
+  host: string;
+  /** Whose session the run was of; `null` for nobody's. */
+  owner: string | null;
+  /** A JSON object as text. */
+  body: string;
+  /** How often it was tried in vain. */
+  attempts: number;
+  /** When it is to be tried (again). ISO-8601. */
+  due_at: string;
+}
+
+/** Who is to be passed over for now: what is being told already, and receivers and owners that have enough of it. */
+export interface BusyReceivers {
+  webhooks: readonly number[];
+  hosts: readonly string[];
+  owners: readonly string[];
+}
+
+/** What the ends of runs have left to tell. It is written with the end of its run, in one transaction (`RunOutcome`). */
+export interface WebhookStore {
+  /** Those that are due at `now` (ISO date), oldest first. */
+  due(now: string, limit: number, busy?: BusyReceivers): Promise<Webhook[]>;
+  /** When the next one is due; `undefined` when nothing is left to tell. */
+  next(busy?: BusyReceivers): Promise<string | undefined>;
+  /** It was tried in vain once more, and is due again at `dueAt` (ISO date). */
+  postpone(webhookId: number, dueAt: string): Promise<void>;
+  /** It was told, or given up. */
+  remove(webhookId: number): Promise<void>;
+}
+
+/** Which tasks are wanted: one of a day, of no date at all, or of an area. Nothing: all. */
+export interface TaskView {
+  day?: string;
+  staging?: boolean;
+  area_id?: string;
+}
+
+/** The planner's tasks. A task that is not there is `undefined`. What waits for others is ended by the signal. */
+export interface TaskStore {
+  create(task: Task, signal?: AbortSignal): Promise<Task>;
+  get(taskId: string, signal?: AbortSignal): Promise<Task | undefined>;
+  update(
+    taskId: string,
+    patch: Partial<Pick<Task, "title" | "completed" | "area_id">>,
+    signal?: AbortSignal,
+  ): Promise<Task | undefined>;
+  /** Plans it for one more day, in one step; a day that it has already changes nothing. */
+  schedule(taskId: string, day: string, signal?: AbortSignal): Promise<Task | undefined>;
+  /** The reverse. */
+  unschedule(taskId: string, day: string, signal?: AbortSignal): Promise<Task | undefined>;
+  delete(taskId: string, signal?: AbortSignal): Promise<boolean>;
+  /** Oldest first. */
+  find(view: TaskView, signal?: AbortSignal): Promise<Task[]>;
+  /**
+   * The same tasks as far as they are of this owner, with `orphans` also those of nobody: others are not there, and
+   * what is created is the owner's.
+   */
+  ownedBy(owner: string | null, orphans?: boolean): TaskStore;
+  /** The same for whoever owns the session; where no owners are known, all. */
+  ofSession(sessionId: string): TaskStore;
+  /** Whether a created task keeps its id, so that one that was made can be found again; else the id is given elsewhere. */
+  keepsIds: boolean;
+}
+
+/** What stands before the conversation in a request: the same object for all calls that share it. */
+export interface RequestHead {
+  system: string;
+  /** The pieces of the system text in their order, each with its length; together they are all of it. */
+  parts: { name: string; section: string; characters: number }[];
+  /** What the model was given to read, right after the system text: plain texts. */
+  documentation: BaseMessage[];
+}
+
+/** One request to a model, as it was sent. */
+export interface ModelRequest {
+  session_id: string;
+  run_id: string;
+  /** The node that asked. `is_silent`: what came back was for the program, not for the reader. */
+  node: string;
+  is_silent: boolean;
+  /** `provider:name`, and what was chosen beside it. */
+  model: string;
+  temperature: number | null;
+  thinking: boolean | null;
+  max_tokens: number | null;
+  tool_protocol: "native" | "text" | "tags" | null;
+  forced_tool: string | null;
+  /** ISO date. */
+  asked_at: string;
+  head: RequestHead;
+  /** What followed the head, in order. */
+  messages: BaseMessage[];
+  /** Definitions of the tools that were offered. */
+  tools: readonly object[];
+}
+
+/** What the model was last sent: the last request of each node of a session. */
+export interface ModelRequestStore {
+  /** Replaces the last request of the node. Costs what is new in it, and waits for no disk; without a session nothing. */
+  note(request: ModelRequest): Promise<void>;
+  /** The last request of a node; without one, the last whose answer was for the reader. Messages are fresh objects. */
+  last(sessionId: string, node?: string): Promise<ModelRequest | undefined>;
+}
