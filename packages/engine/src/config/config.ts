@@ -166,12 +166,7 @@ export interface Config extends ToolSettings {
   ollamaBaseUrl: string;
   web: WebSettings;
   webhooks: WebhookSettings;
-  langsmith: {
-    enabled: boolean;
-    apiKey: string | undefined;
-    endpoint: string | undefined;
-    project: string | undefined;
-  };
+  langsmith: { enabled: boolean } & Record<"apiKey" | "endpoint" | "project", string | undefined>;
 }
 
 /** The data folder is never in the workspace, so that no tool can write there what programs are started. */
