@@ -5,13 +5,13 @@ import {
   type BaseChatModelCallOptions,
   type BindToolsInput,
 } from "@langchain/core/language_models/chat_models";
-import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod";
 import { readConversation } from "./conversation.ts";
-import { reply, type OfferedTool, type Reply } from "./rules.ts";
+import { reply, type Reply } from "./rules.ts";
 import { toPieces } from "./text.ts";
 
 interface OfflineCallOptions extends BaseChatModelCallOptions {
@@ -41,10 +41,6 @@ export class OfflineModel extends BaseChatModel<OfflineCallOptions> {
     this.#today = today;
   }
 
-  static override lc_name(): string {
-    return "OfflineModel";
-  }
-
   override _llmType(): string {
     return "offline";
   }
@@ -57,16 +53,8 @@ export class OfflineModel extends BaseChatModel<OfflineCallOptions> {
   }
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
-    options.signal?.throwIfAborted();
-    const answer = this.#reply(messages, options);
-    const text = answer.kind === "text" ? answer.text : "";
-    const message = new AIMessage({
-      id: `offline-${crypto.randomUUID()}`,
-      content: text,
-      tool_calls: answer.kind === "calls" ? answer.calls.map((call) => ({ ...call, type: "tool_call" as const })) : [],
-      response_metadata: metadataOf(answer),
-    });
-    return { generations: [{ text, message: withUsage(message, usageOf(messages, answer)) }] };
+    const chunks = await Array.fromAsync(this._streamResponseChunks(messages, options));
+    return { generations: [chunks.reduce((sum, chunk) => sum.concat(chunk))] };
   }
 
   override async *_streamResponseChunks(
@@ -88,20 +76,14 @@ export class OfflineModel extends BaseChatModel<OfflineCallOptions> {
   #reply(messages: BaseMessage[], options: this["ParsedCallOptions"]): Reply {
     const forced = ForcedTool.parse(options.tool_choice);
     const name = typeof forced === "string" ? forced : forced?.function.name;
-    const offered =
-      name === "none"
-        ? []
-        : z
-            .array(BoundTool)
-            .parse(options.tools ?? [])
-            .map(toOffered);
+    const tools = z.array(BoundTool).parse(name === "none" ? [] : (options.tools ?? []));
+    const offered = tools.map(({ function: tool }) => ({
+      name: tool.name,
+      parameters: Object.keys(tool.parameters?.properties ?? {}),
+    }));
     const wanted = name === undefined || words.has(name) ? undefined : name;
     return reply(readConversation(messages), offered, wanted, this.#today());
   }
-}
-
-function toOffered(tool: z.infer<typeof BoundTool>): OfferedTool {
-  return { name: tool.function.name, parameters: Object.keys(tool.function.parameters?.properties ?? {}) };
 }
 
 function* chunksOf(answer: Reply, id: string, usage: UsageMetadata): Generator<AIMessageChunk> {
@@ -119,17 +101,8 @@ function* chunksOf(answer: Reply, id: string, usage: UsageMetadata): Generator<A
       yield new AIMessageChunk({ id, content: "", tool_call_chunks: [piece] });
     }
   }
-  const last = new AIMessageChunk({ id, content: "", response_metadata: metadataOf(answer) });
-  yield withUsage(last, usage);
-}
-
-/** The field's own type comes out as `undefined` under exactOptionalPropertyTypes, so it cannot be assigned plainly. */
-function withUsage<Message extends AIMessage | AIMessageChunk>(message: Message, usage: UsageMetadata): Message {
-  return Object.assign(message, { usage_metadata: usage });
-}
-
-function metadataOf(answer: Reply): { model_name: string; finish_reason: string } {
-  return { model_name: "offline", finish_reason: answer.kind === "calls" ? "tool_calls" : "stop" };
+  const metadata = { model_name: "offline", finish_reason: answer.kind === "calls" ? "tool_calls" : "stop" };
+  yield new AIMessageChunk({ id, content: "", response_metadata: metadata, usage_metadata: usage });
 }
 
 /** Tokens by estimate: four characters each. */

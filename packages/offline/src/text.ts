@@ -81,7 +81,7 @@ export interface FoundPath {
 
 const notPaths = new Set(["e.g", "i.e", "etc", "and/or", "read/write", "yes/no", "either/or", "true/false", "n/a"]);
 const chineseLead =
-  /^.*(?:读取|阅读|打开|查看|创建|新建|建立|删除|删掉|移除|更新|修改|写入|保存|复制|拷贝|移动|重命名|改名|总结|概述|文件|把|将|到|为|成|和|与|在|读|写|看|叫|名)/u;
+  /^.*(?:读取|阅读|打开|查看|创建|新建|建立|删除|删掉|移除|更新|修改|写入|保存|移动|重命名|改名|总结|概述|文件|把|将|到|为|成|和|与|在|读|写|看|叫|名)/u;
 
 function looksLikePath(word: string): boolean {
   if (word.length > 300 || notPaths.has(word.toLowerCase()) || word.includes("://") || !/[A-Za-z0-9]/u.test(word))
