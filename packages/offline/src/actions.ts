@@ -8,8 +8,9 @@ export type Action =
   | { kind: "search"; path: string; query: string }
   /** `into`: the file that the summary goes to; without it the summary is the answer. */
   | { kind: "summarize"; paths: string[]; into?: string }
-  /** `create` leaves alone what is there, `write` replaces it. */
-  | { kind: "create" | "write"; path: string; content: string }
+  /** Leaves alone what is there; `write` replaces it. */
+  | { kind: "create"; path: string; content: string }
+  | { kind: "write"; path: string; content: string }
   | { kind: "move"; source: string; destination: string }
   | { kind: "delete"; path: string }
   | { kind: "create_folder"; path: string }

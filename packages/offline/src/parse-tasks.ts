@@ -7,7 +7,10 @@ const simulationWord = /\bsimulat(?:e|ion|ing)\b|仿真|运行模拟/iu;
 /** The planner's and the simulator's requests in a clause; empty when it speaks of neither. */
 export function parseTaskClause(clause: Clause): Action[] {
   const words = withoutPaths(clause);
-  if (simulationWord.test(words)) return parseSimulation(clause);
+  if (simulationWord.test(words)) {
+    const circuit = findPaths(clause.text, clause.quoted)[0]?.path ?? clause.earlier[0];
+    return circuit === undefined ? [] : [{ kind: "simulate", circuit }];
+  }
   if (!taskWord.test(words)) return [];
   const date = dateOf(clause);
   if (/\b(?:list|show|read|what|which|any|see)\b|列出|查看|显示|有哪些|看看|有什么/iu.test(words)) {
@@ -23,11 +26,6 @@ export function parseTaskClause(clause: Clause): Action[] {
     return [{ kind: "complete_task", task: name }];
   const isScheduled = /\bschedule\b|安排/iu.test(words) && date !== undefined;
   return isScheduled ? [{ kind: "schedule_task", task: name, date }] : [];
-}
-
-function parseSimulation(clause: Clause): Action[] {
-  const path = findPaths(clause.text, clause.quoted)[0]?.path ?? clause.earlier[0];
-  return path === undefined ? [] : [{ kind: "simulate", circuit: path }];
 }
 
 /** The clause with its paths blanked, so that "todo.md" is a file and not a task. */

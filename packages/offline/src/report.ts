@@ -50,9 +50,9 @@ function reasonOf(outcome: Exclude<Outcome, { kind: "done" }>, language: Languag
   }
 }
 
-/** The words of a failure, without the mark that the loop puts before them. */
+/** The words of a failure, without the mark that the loop puts before them and without advice for the model. */
 function problemOf(exchange: Exchange | undefined): string {
-  const problem = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*/u, "").trim() ?? "";
+  const problem = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*|\s*Ask the user\b[\s\S]*/gu, "").trim() ?? "";
   return problem === "" ? (exchange?.name ?? "") : problem.slice(0, 400);
 }
 

@@ -9,7 +9,7 @@ export function summarizeText(name: string, text: string, language: Language): s
   const prose = lines
     .filter((line) => !/^(?:#{1,6}\s|```|[-=*_]{3,}\s*$)/u.test(line))
     .map((line) => line.replace(/^\s*(?:[-*•]|\d+[.)])\s+/u, "").trim());
-  const sentences = prose.flatMap((line) => line.match(/[^.!?。！？]+(?:[.!?](?=\s|$)|[。！？]|[.!?])*/gu) ?? []);
+  const sentences = prose.flatMap((line) => line.match(/(?:[.!?](?!\s|$)|[^.!?。！？])+(?:[.!?]+|[。！？]+)?/gu) ?? []);
   const words = text.match(/\p{Script=Han}|[\p{L}\p{N}'’-]+/gu)?.length ?? 0;
   const title = say(
     language,
