@@ -97,14 +97,38 @@ export const Activity = z.object({
 });
 export type Activity = z.infer<typeof Activity>;
 
-/** The diff or command of a call that has not been done; see `effect` of an approval. */
+export const DiffLine = z.object({
+  kind: z.enum(["same", "removed", "added"]),
+  text: z.string(),
+  old_line: z.nullable(z.number()),
+  new_line: z.nullable(z.number()),
+});
+export type DiffLine = z.infer<typeof DiffLine>;
+export const OperationDiff = z.object({
+  path: z.string(),
+  added: z.number(),
+  removed: z.number(),
+  lines: z.array(DiffLine),
+  more: z.number(),
+  reason: z.nullable(z.string()),
+});
+export type OperationDiff = z.infer<typeof OperationDiff>;
+
+/** What a call would do that has not been done. */
 export const Effect = z.object({
-  summary: z.optional(z.string()),
-  paths: z.optional(z.array(z.string())),
-  diff: z.nullish(z.unknown()),
-  command: z.nullish(z.string()),
-  undoable: z.optional(z.boolean()),
-  approved_hash: z.nullish(z.string()),
+  kind: z.string(),
+  summary: z.string(),
+  paths: z.array(z.string()),
+  diff: z.optional(
+    z.object({
+      added: z.number(),
+      removed: z.number(),
+      lines: z.array(DiffLine),
+      more: z.number(),
+    }),
+  ),
+  command: z.optional(z.string()),
+  undoable: z.boolean(),
 });
 export const Approval = z.object({
   id: z.string(),
@@ -141,23 +165,6 @@ export const Operation = z.object({
 });
 export type Operation = z.infer<typeof Operation>;
 export const OperationPage = z.object({ operations: z.array(Operation), total: z.number(), more: z.number() });
-export const DiffLine = z.object({
-  kind: z.enum(["same", "removed", "added"]),
-  text: z.string(),
-  old_line: z.nullable(z.number()),
-  new_line: z.nullable(z.number()),
-});
-export type DiffLine = z.infer<typeof DiffLine>;
-export const OperationDiff = z.object({
-  path: z.string(),
-  added: z.number(),
-  removed: z.number(),
-  lines: z.array(DiffLine),
-  more: z.number(),
-  reason: z.nullable(z.string()),
-});
-export type OperationDiff = z.infer<typeof OperationDiff>;
-
 export const Assistant = z.object({
   assistant_id: z.string(),
   graph_id: z.string(),

@@ -50,25 +50,3 @@ export function LineCounts({ added, removed }: { added: number | null; removed: 
     </span>
   );
 }
-
-/** The difference between two texts, line by line: what both begin and end with stays. */
-export function simpleDiff(before: string, after: string): DiffLine[] {
-  const old = before === "" ? [] : before.split("\n");
-  const fresh = after === "" ? [] : after.split("\n");
-  let start = 0;
-  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
-  let end = 0;
-  while (
-    end < old.length - start &&
-    end < fresh.length - start &&
-    old[old.length - 1 - end] === fresh[fresh.length - 1 - end]
-  )
-    end += 1;
-  const line = (kind: DiffLine["kind"], text: string): DiffLine => ({ kind, text, old_line: null, new_line: null });
-  return [
-    ...old.slice(Math.max(0, start - 3), start).map((text) => line("same", text)),
-    ...old.slice(start, old.length - end).map((text) => line("removed", text)),
-    ...fresh.slice(start, fresh.length - end).map((text) => line("added", text)),
-    ...old.slice(old.length - end, old.length - end + 3).map((text) => line("same", text)),
-  ];
-}

@@ -111,6 +111,8 @@ export interface ThreadState {
   isBusy: boolean;
   /** Runs that are over; what they have said and the server does not know was never kept. */
   ended: ReadonlySet<string>;
+  /** Runs that ended with a question, since the last one that did not. */
+  waiting: ReadonlySet<string>;
   /** Where agents work: the namespace of each, and the call that it works for. */
   agents: ReadonlyMap<string, string>;
   plan: Plan | undefined;
@@ -128,6 +130,7 @@ export const emptyThread: ThreadState = {
   runId: undefined,
   isBusy: false,
   ended: new Set(),
+  waiting: new Set(),
   agents: new Map(),
   plan: undefined,
   usage: 0,

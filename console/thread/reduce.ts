@@ -121,11 +121,15 @@ function onLifecycle(state: ThreadState, event: ThreadEvent): ThreadState {
     return { ...state, agents: new Map(state.agents).set(event.namespace.join("|"), call) };
   }
   if (data.event === "running" || data.event === "started") return { ...state, isBusy: true, runId: event.runId };
-  return ended(state, event, data.error);
+  return ended(state, event, data);
 }
 
 /** A run is over: what it left open is closed, and cut off where it was stopped. */
-function ended(state: ThreadState, event: ThreadEvent, error: string | undefined): ThreadState {
+function ended(
+  state: ThreadState,
+  event: ThreadEvent,
+  { event: how, error }: { event: string; error?: string | undefined },
+): ThreadState {
   const runId = event.runId;
   const items = editable(state.items);
   for (const item of items.values()) {
@@ -145,7 +149,14 @@ function ended(state: ThreadState, event: ThreadEvent, error: string | undefined
   const isOther = state.runId !== undefined && state.runId !== runId;
   const isBusy = isOther ? state.isBusy : false;
   const over = { ...state, items, calls, isBusy, runId: isOther ? state.runId : undefined };
-  const next = runId === undefined ? over : { ...over, ended: new Set(state.ended).add(runId) };
+  // What was said before a question is kept as a message only when the run that carries the answer has passed it.
+  const waits = how === "interrupted";
+  const known = runId === undefined ? [] : [runId];
+  const next = {
+    ...over,
+    ended: waits ? state.ended : new Set([...state.ended, ...state.waiting, ...known]),
+    waiting: waits ? new Set([...state.waiting, ...known]) : new Set<string>(),
+  };
   if (error === undefined) return next;
   return withItem(next, { kind: "error", id: `error.${runId ?? event.timestamp}`, text: error, runId });
 }

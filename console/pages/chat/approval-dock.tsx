@@ -1,7 +1,10 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { answerApproval } from "../../api/approvals.ts";
+import type { Approval } from "../../api/shapes.ts";
 import { ApprovalCard } from "../../parts/approval/approval-card.tsx";
-import { notify } from "../../parts/toast.tsx";
+import { Button } from "../../parts/button.tsx";
+import { notify, notifyError } from "../../parts/toast.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 
 /** What the thread waits for, above the composer where nobody can miss it. */
@@ -12,8 +15,10 @@ export function ApprovalDock() {
   const [later, setLater] = useState<ReadonlySet<string>>(new Set());
   const shown = approvals.filter(({ id }) => !later.has(id));
   if (shown.length === 0) return null;
+  const approvable = shown.filter(({ allowed_decisions }) => allowed_decisions.includes("approve"));
   return (
     <div className="approval-dock" role="group" aria-label={t("approval.waitingOne")}>
+      {approvable.length > 1 && <ApproveAll approvals={approvable} />}
       {shown.map((approval) => (
         <ApprovalCard
           key={approval.id}
@@ -28,6 +33,32 @@ export function ApprovalDock() {
           }}
         />
       ))}
+    </div>
+  );
+}
+
+/** Says yes to all that is shown, each by what was shown of it. */
+function ApproveAll({ approvals }: { approvals: readonly Approval[] }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [isSending, setSending] = useState(false);
+  const approveAll = async () => {
+    setSending(true);
+    try {
+      for (const approval of approvals) await answerApproval(approval, { type: "approve" });
+    } catch (error) {
+      notifyError(error);
+    } finally {
+      setSending(false);
+      await thread.sync();
+    }
+  };
+  return (
+    <div className="approve-all">
+      <span>{t("approval.approveAllHint", { count: approvals.length })}</span>
+      <Button disabled={isSending} onClick={() => void approveAll()}>
+        {t("approval.approveAll", { count: approvals.length })}
+      </Button>
     </div>
   );
 }

@@ -21,16 +21,28 @@ import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 /** What an assistant said: its thoughts, its words, its calls, in their order. */
 export const AssistantMessage = memo(function AssistantMessage({ item }: { item: AssistantItem }) {
   const { t } = useTranslation();
+  // What is said between calls is one answer: what can be done with it stands below its end.
+  const isFollowed = useSnapshot(({ thread: { order, items } }) => {
+    const next = items.get(order[order.lastIndexOf(item.id) + 1] ?? "");
+    return item.parent === undefined && next?.kind === "assistant";
+  });
   const words = item.blocks.flatMap((block) => (block.kind === "text" ? [block.text] : [])).join("\n\n");
   return (
-    <article className="message assistant-message" aria-label={t("chat.assistant")} aria-busy={item.isStreaming}>
+    <article
+      className="message assistant-message"
+      data-followed={isFollowed || undefined}
+      aria-label={t("chat.assistant")}
+      aria-busy={item.isStreaming}
+    >
       {parts(item.blocks).map((part) => (
         <BlockView key={part.key} part={part} isStreaming={item.isStreaming} />
       ))}
       {item.parent === undefined && <MessageOperations messageId={item.id} />}
       {item.isPartial && <Interrupted item={item} />}
       {item.suggestions !== undefined && <Suggestions suggested={item.suggestions} />}
-      {!item.isStreaming && item.parent === undefined && words !== "" && <AssistantActions item={item} words={words} />}
+      {!item.isStreaming && !isFollowed && item.parent === undefined && words !== "" && (
+        <AssistantActions item={item} words={words} />
+      )}
     </article>
   );
 });

@@ -169,7 +169,7 @@ function Buttons({
       )}
       {approval.may_remember && (
         <Button kind="quiet" disabled={isSending} onClick={() => onMode("remember")}>
-          {t("approval.remember", { tool: approval.tool ?? "" })}…
+          {t("approval.rememberShort")}…
         </Button>
       )}
       {onLater && (

@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import {
+  begin,
+  chromiumPath,
+  openStage,
+  rests,
+  say,
+  sees,
+  shownTexts,
+  storedTexts,
+  type Stage,
+  type Tab,
+} from "./console-page.ts";
+
+const story = "Once upon a time there was a small mill at a river.";
+const rest = "And it turns to this day.";
+
+let stage: Stage;
+/** Where the model waits in the middle of its story. */
+let pause = Promise.withResolvers<void>();
+
+function answer({ messages }: ModelRequest): ModelStep {
+  const users = messages.filter(({ role }) => role === "user").map(({ content }) => String(content));
+  const last = users.at(-1) ?? "";
+  const tool = messages.at(-1);
+  if (tool?.role === "tool") return { text: `The tool said: ${String(tool.content).slice(0, 40)}` };
+  if (messages.at(-2)?.role === "assistant" && messages.at(-2)?.content === story) return { text: rest };
+  if (last.includes("list")) return { text: "I look.", toolCalls: [{ name: "list_files", arguments: { path: "" } }] };
+  if (last.includes("think")) return { reasoning: "A mill needs water.", text: "It needs water." };
+  if (last.includes("story")) {
+    return { chunks: [story, " ", rest], text: `${story} ${rest}`, hold: { after: 1, until: pause.promise } };
+  }
+  return { text: `You said: ${last}` };
+}
+
+describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
+  let tab: Tab;
+  beforeAll(async () => {
+    stage = await openStage(answer);
+  });
+  afterAll(async () => {
+    pause.resolve();
+    await stage.close();
+  });
+  afterEach(async () => {
+    expect(tab.problems).toEqual([]);
+    await tab.context.close();
+    pause.resolve();
+    pause = Promise.withResolvers<void>();
+  });
+
+  it("shows what was said, thought and done, and has each text once after a reload", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "please list");
+    await sees(tab, /^The tool said/u);
+    await tab.page.getByRole("button", { name: /List/u }).click();
+    await tab.page.getByText("list_files", { exact: true }).waitFor();
+    await say(tab, "please think");
+    await sees(tab, "It needs water.");
+    await tab.page.getByRole("button", { name: /^Thought/u }).click();
+    await sees(tab, "A mill needs water.");
+    await rests(tab);
+    expect(await shownTexts(tab)).toEqual(await storedTexts(stage, thread));
+    await tab.page.reload();
+    await sees(tab, "It needs water.");
+    expect(await shownTexts(tab)).toEqual(await storedTexts(stage, thread));
+  });
+
+  it("keeps what was said when it is stopped, and goes on from there (STOP-17)", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "tell a story");
+    await sees(tab, story);
+    await tab.page.getByRole("button", { name: "Stop" }).click();
+    await tab.page.getByText("Interrupted by you").waitFor();
+    await sees(tab, story);
+    await rests(tab);
+    pause.resolve();
+    await tab.page.getByRole("button", { name: "Continue" }).click();
+    await sees(tab, rest);
+    await rests(tab);
+    expect(await shownTexts(tab)).toEqual(await storedTexts(stage, thread));
+  });
+
+  it("stops by Escape, and a reload in the middle of a run shows each text once", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "tell a story");
+    await sees(tab, story);
+    await tab.page.reload();
+    await sees(tab, story);
+    expect(await shownTexts(tab)).toEqual(["tell a story", story]);
+    await tab.page.keyboard.press("Escape");
+    await tab.page.getByText("Interrupted by you").waitFor();
+    await rests(tab);
+    expect(await shownTexts(tab)).toEqual(await storedTexts(stage, thread));
+  });
+
+  it("queues what is said while a run works; it can be taken out again", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "tell a story");
+    await sees(tab, story);
+    await say(tab, "first");
+    await say(tab, "second");
+    const queue = tab.page.locator(".queue li");
+    await expect.poll(() => queue.count()).toBe(2);
+    // It is the server's, so it is there after a reload too.
+    await tab.page.reload();
+    await expect.poll(() => queue.allInnerTexts()).toEqual(["first", "second"]);
+    await queue.nth(1).getByRole("button", { name: "Take it out of the queue" }).click();
+    await expect.poll(() => queue.allInnerTexts()).toEqual(["first"]);
+    pause.resolve();
+    await sees(tab, "You said: first");
+    await rests(tab);
+    expect(await shownTexts(tab)).toEqual(["tell a story", `${story} ${rest}`, "first", "You said: first"]);
+    expect(await storedTexts(stage, thread)).toEqual(await shownTexts(tab));
+  });
+
+  it("says a message otherwise and again, and forks the chat", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    // With an empty field the arrow opens the last own message.
+    await tab.page.locator(".composer-field").press("ArrowUp");
+    await tab.page.getByRole("textbox", { name: "Edit and run again" }).fill("good day");
+    await tab.page.keyboard.press("Enter");
+    await sees(tab, "You said: good day");
+    await rests(tab);
+    expect(await shownTexts(tab)).toEqual(["good day", "You said: good day"]);
+    expect(await storedTexts(stage, thread)).toEqual(await shownTexts(tab));
+    await tab.page.getByRole("article", { name: "Assistant" }).getByRole("button", { name: "Regenerate" }).click();
+    await rests(tab);
+    await expect.poll(() => shownTexts(tab)).toEqual(["good day", "You said: good day"]);
+    await tab.page.getByRole("article", { name: "Assistant" }).getByRole("button", { name: "Fork from here" }).click();
+    await tab.page.waitForURL((url) => !url.pathname.endsWith(thread));
+    await sees(tab, "You said: good day");
+  });
+
+  it("keeps a draft over a reload, and what could not be sent goes back into the field", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "hello");
+    await rests(tab);
+    const field = tab.page.locator(".composer-field");
+    await field.fill("half a thought");
+    await tab.page.reload();
+    await expect.poll(() => field.inputValue()).toBe("half a thought");
+    await tab.page.route("**/commands", (route) => route.abort());
+    await field.press("Enter");
+    await tab.page.getByText("The server cannot be reached.").waitFor();
+    await expect.poll(() => field.inputValue()).toBe("half a thought");
+    await tab.page.unroute("**/commands");
+    await field.press("Enter");
+    await sees(tab, "You said: half a thought");
+    await rests(tab);
+    expect(await storedTexts(stage, thread)).toEqual(await shownTexts(tab));
+  });
+
+  it("shows the same in two tabs, and in the list of chats", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "tell a story");
+    await sees(tab, story);
+    const other = await stage.open({ path: `/t/${thread}`, beside: tab });
+    await sees(other, story);
+    await other.page.getByRole("button", { name: "Stop" }).click();
+    await tab.page.getByText("Interrupted by you").waitFor();
+    await rests(tab);
+    await other.page.getByText("Interrupted by you").waitFor();
+    expect(await shownTexts(other)).toEqual(await shownTexts(tab));
+    // What one renames is called so in the other.
+    await other.page.locator(".title-name button").click();
+    await other.page.getByRole("textbox", { name: "Name" }).fill("The mill");
+    await other.page.keyboard.press("Enter");
+    await tab.page.locator(".thread-row").getByText("The mill").waitFor();
+    await tab.page.locator(".title-name").getByText("The mill").waitFor();
+    expect(other.problems).toEqual([]);
+  });
+});

@@ -1,0 +1,150 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { expect, vi } from "vitest";
+import { z } from "zod";
+import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
+import type { Config } from "@millrace/engine/config/config";
+import { findChromium } from "../support/browser-page.ts";
+import { projectFolder } from "../support/source-files.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+/** Where Chromium is; the flows are skipped on a machine without one. */
+export const chromiumPath = findChromium();
+
+/** A server with the built console, a scripted model, and a browser for both. */
+export interface Stage {
+  server: TestServer;
+  model: ModelServer;
+  /** A tab of a person of its own: nothing is shared with other tabs but the server. */
+  open(options?: TabOptions): Promise<Tab>;
+  close(): Promise<void>;
+}
+
+/** How a tab is opened. */
+export interface TabOptions {
+  path?: string;
+  width?: number;
+  height?: number;
+  locale?: "en" | "zh-CN";
+  theme?: "light" | "dark";
+  /** A second tab of the same person. */
+  beside?: Tab;
+}
+
+/** A page of the console, with what must not happen in it. */
+export interface Tab {
+  page: Page;
+  context: BrowserContext;
+  /** Violations of the policy, errors of scripts, dialogs, and requests to other hosts, as they come. */
+  problems: string[];
+}
+
+/** Starts all three. The console is built by the first server that is asked for it. */
+export async function openStage(
+  handler: NonNullable<ModelServerOptions["handler"]>,
+  changes: Partial<Config> = {},
+): Promise<Stage> {
+  const model = await startModelServer({ handler, record: false });
+  const server = await startTestServer({
+    graphs: join(projectFolder, "langgraph.json"),
+    model: "openai:scripted",
+    openai: { apiKey: "test-key", baseUrl: model.url },
+    console: true,
+    ...changes,
+  });
+  await vi.waitFor(async () => expect((await fetch(`${server.url}/console/`)).status).toBe(200), {
+    timeout: 60_000,
+    interval: 100,
+  });
+  const browser = await chromium.launch({ executablePath: chromiumPath ?? "", args: ["--no-sandbox"] });
+  return {
+    server,
+    model,
+    open: (options = {}) => openTab(browser, server.url, options),
+    async close() {
+      await browser.close();
+      await server.remove();
+      await model.close();
+    },
+  };
+}
+
+async function openTab(browser: Browser, url: string, options: TabOptions): Promise<Tab> {
+  const { path = "/", width = 1280, height = 800, locale = "en", theme = "light", beside } = options;
+  const context =
+    beside?.context ??
+    (await browser.newContext({ viewport: { width, height }, locale, colorScheme: theme, permissions: [] }));
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url) && !/^(data|blob):/u.test(request.url())) problems.push(`to ${request.url()}`);
+  });
+  page.on("console", (message) => {
+    if (/Content.Security.Policy|Trusted/iu.test(message.text())) problems.push(message.text());
+  });
+  await page.goto(`${url}/console${path}`);
+  return { page, context, problems };
+}
+
+/** Writes a message into the field and sends it. */
+export async function say({ page }: Tab, text: string): Promise<void> {
+  await page.locator(".composer-field").fill(text);
+  await page.keyboard.press("Enter");
+}
+
+/** Starts a chat with a message; gives the thread's id. */
+export async function begin(tab: Tab, text: string): Promise<string> {
+  await say(tab, text);
+  await tab.page.waitForURL(/\/console\/t\//u);
+  return new URL(tab.page.url()).pathname.split("/").at(-1) ?? "";
+}
+
+/** The texts of the messages that are shown, in their order; those of calls are left out. */
+export function shownTexts({ page }: Tab): Promise<string[]> {
+  return page
+    .locator(".user-bubble, .assistant-message > .md")
+    .evaluateAll((elements) => elements.map((element) => (element.textContent ?? "").trim()));
+}
+
+/** Waits until a text stands in the conversation. */
+export async function sees({ page }: Tab, text: string | RegExp): Promise<void> {
+  await page.locator(".conversation").getByText(text).first().waitFor({ timeout: 20_000 });
+}
+
+/** Waits until no run works. */
+export async function rests({ page }: Tab): Promise<void> {
+  await page.locator(".stop-button").waitFor({ state: "detached", timeout: 20_000 });
+}
+
+const Stored = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });
+
+/** What people and the assistant said in a thread, as the server has it. */
+export async function storedTexts({ server }: Stage, threadId: string): Promise<string[]> {
+  const answer = await server.send("GET", `/threads/${threadId}/messages?limit=200`);
+  const { messages } = Stored.parse(await answer.json());
+  return messages.filter(({ role, content }) => role !== "tool" && content !== "").map(({ content }) => content);
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const AxeResult = z.object({
+  violations: z.array(
+    z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
+  ),
+});
+
+/** What axe finds wrong with the page as it is; empty: nothing. */
+export async function axeFindings({ page }: Tab): Promise<string[]> {
+  // Through the debugger's own door, which the policy of the page does not concern.
+  await page.evaluate(axeSource);
+  const found: unknown = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+  return AxeResult.parse(found).violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
+  );
+}
