@@ -9,9 +9,9 @@ const system = [
   "toolkits/documents/tests/damaged.test.ts",
   // These set the clock forward, and the clock of events never goes back.
   "tests/crons/cron-clock.test.ts",
-  "tests/http/default-times.test.ts",
-  "tests/http/thread-ttl.test.ts",
-  "tests/runs/{durable,event-clock,recover}.test.ts",
+  "tests/http/requests/default-times.test.ts",
+  "tests/http/threads/thread-ttl.test.ts",
+  "tests/runs/{recovery/durable,events/event-clock,recovery/recover}.test.ts",
   "tests/sessions/approval-sweep.test.ts",
 ];
 

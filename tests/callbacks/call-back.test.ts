@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type Callback, type CallbackPoint, createCallBack } from "../../src/callbacks/callback.ts";
 import { callbackHook } from "../../src/tools/runtime/hooks.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
-import { startStopBench, type StopBench } from "../runs/stop-bench.ts";
+import { startStopBench, type StopBench } from "../runs/stop/stop-bench.ts";
 
 let bench: StopBench | undefined;
 afterEach(async () => {

@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { fitView, inForm, stepOf, type ViewParts } from "../../src/context/overflow.ts";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { countMessages } from "../../src/context/tokens/tokens.ts";
-import { strictProblems } from "../loop/strict-provider.ts";
-import { randomHistory } from "./random-history.ts";
-import { toWire } from "./random-messages.ts";
+import { strictProblems } from "../loop/model-call/strict-provider.ts";
+import { randomHistory } from "./history/random-history.ts";
+import { toWire } from "./history/random-messages.ts";
 
 const parts = (changes: Partial<ViewParts>): ViewParts => ({
   history: [],

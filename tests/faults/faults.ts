@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { programEnvironment } from "../support/program.ts";
 import { temporaryPlace } from "../support/temporary-files.ts";
-import { createRandom, type Figure, type Scenario } from "./scenario.ts";
+import { createRandom, type Figure, type Scenario } from "./harness/scenario.ts";
 
 /**
  * `npm run test:faults`: the real server as a child process, driven over HTTP with a scripted model, and broken in every way
@@ -14,25 +14,25 @@ import { createRandom, type Figure, type Scenario } from "./scenario.ts";
  */
 const scenarios: Record<string, () => Promise<Scenario>> = {
   // Those that take longest come first, so that none of them is alone at the end.
-  kills: async () => (await import("./kills.ts")).kills,
-  corruption: async () => (await import("./corruption.ts")).corruption,
-  backup: async () => (await import("./backup.ts")).backup,
-  points: async () => (await import("./points.ts")).points,
-  growth: async () => (await import("./growth.ts")).growth,
-  hostile: async () => (await import("./hostile.ts")).hostile,
-  sigterm: async () => (await import("./sigterm.ts")).sigterm,
-  cuts: async () => (await import("./cuts.ts")).cuts,
-  stalled: async () => (await import("./stalled.ts")).stalled,
-  sequences: async () => (await import("./sequences.ts")).sequences,
-  crash_loop: async () => (await import("./crash-loop.ts")).crashLoop,
-  soak: async () => (await import("./soak.ts")).soak,
-  clients: async () => (await import("./clients.ts")).clients,
-  lock: async () => (await import("./lock.ts")).lock,
-  models: async () => (await import("./models.ts")).models,
-  gate: async () => (await import("./gate.ts")).gate,
-  fuzz: async () => (await import("./fuzz.ts")).fuzz,
-  faults: async () => (await import("./storage-faults.ts")).storageFaults,
-  fsync: async () => (await import("./fsync.ts")).fsync,
+  kills: async () => (await import("./crashes/kills.ts")).kills,
+  corruption: async () => (await import("./storage/corruption.ts")).corruption,
+  backup: async () => (await import("./storage/backup.ts")).backup,
+  points: async () => (await import("./crashes/points.ts")).points,
+  growth: async () => (await import("./load/growth.ts")).growth,
+  hostile: async () => (await import("./load/hostile.ts")).hostile,
+  sigterm: async () => (await import("./crashes/sigterm.ts")).sigterm,
+  cuts: async () => (await import("./crashes/cuts.ts")).cuts,
+  stalled: async () => (await import("./load/stalled.ts")).stalled,
+  sequences: async () => (await import("./sequences/sequences.ts")).sequences,
+  crash_loop: async () => (await import("./crashes/crash-loop.ts")).crashLoop,
+  soak: async () => (await import("./load/soak.ts")).soak,
+  clients: async () => (await import("./load/clients.ts")).clients,
+  lock: async () => (await import("./storage/lock.ts")).lock,
+  models: async () => (await import("./models/models.ts")).models,
+  gate: async () => (await import("./crashes/gate.ts")).gate,
+  fuzz: async () => (await import("./load/fuzz.ts")).fuzz,
+  faults: async () => (await import("./storage/storage-faults.ts")).storageFaults,
+  fsync: async () => (await import("./storage/fsync.ts")).fsync,
 };
 
 const { values } = parseArgs({

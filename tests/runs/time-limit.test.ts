@@ -4,7 +4,7 @@ import { repairToolPairs } from "@millrace/engine/message-kinds";
 import type { Run } from "@millrace/engine/storage/records";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { createBench, createGate, gatedGraph, never, request } from "./fixtures.ts";
-import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
+import { startStopBench, type Reader, type StopBench } from "./stop/stop-bench.ts";
 
 let bench: StopBench | undefined;
 afterEach(async () => {

@@ -11,9 +11,9 @@ import { importSession } from "../../src/sessions/messages/import.ts";
 import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
-import { crashCopy, openIn } from "../runs/crash-copy.ts";
+import { crashCopy, openIn } from "../runs/recovery/crash-copy.ts";
 import { createRuns, createSession, plainGraph, serve } from "../runs/fixtures.ts";
-import { withCopies } from "../runs/storage-copies.ts";
+import { withCopies } from "../runs/recovery/storage-copies.ts";
 
 let folder: string;
 beforeEach(async () => {

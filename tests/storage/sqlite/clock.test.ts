@@ -6,7 +6,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MillraceSaver } from "@millrace/engine/storage/sqlite/checkpoints/checkpointer";
-import { openSaver, type OpenSaver } from "./open-saver.ts";
+import { openSaver, type OpenSaver } from "./checkpoints/open-saver.ts";
 
 const hour = 3_600_000;
 const config = { configurable: { thread_id: "t" } };

@@ -7,7 +7,7 @@ import { isAppError } from "@millrace/engine/errors/errors";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { projectFolder } from "../../support/source-files.ts";
 import { damages } from "./damages.ts";
-import { contentOf } from "./history.ts";
+import { contentOf } from "./checkpoints/history.ts";
 
 /** How many damaged copies are opened; the long form has the 200 of D3 in reliability.md. */
 const mutants = Number(process.env["MUTANTS"] ?? 60);
@@ -21,7 +21,7 @@ const originals = { closed: "", killed: "", other: "" };
 function fill(name: string, end: "close" | "kill", turns: number): string {
   const place = join(folder, name);
   mkdirSync(place);
-  const child = join(projectFolder, "tests/storage/sqlite/history-child.ts");
+  const child = join(projectFolder, "tests/storage/sqlite/checkpoints/history-child.ts");
   const { stderr } = spawnSync(process.execPath, [child, join(place, "m.db"), end, String(turns)], {
     encoding: "utf8",
   });

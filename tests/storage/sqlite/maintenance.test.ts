@@ -12,10 +12,10 @@ import {
   restoreDatabase,
 } from "@millrace/engine/storage/sqlite/database/maintenance";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
-import { openStorageBench } from "../../faults/storage-bench.ts";
+import { openStorageBench } from "../../faults/storage/storage-bench.ts";
 import { never } from "../../runs/fixtures.ts";
 import { projectFolder } from "../../support/source-files.ts";
-import { contentOf, writeHistory } from "./history.ts";
+import { contentOf, writeHistory } from "./checkpoints/history.ts";
 import { programEnvironment } from "../../support/program.ts";
 
 let folder = "";

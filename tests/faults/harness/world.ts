@@ -1,0 +1,149 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { ServerProcess } from "../../support/server-process.ts";
+import { projectFolder } from "../../support/source-files.ts";
+
+const graphNames = ["one", "nested", "retrying", "talker", "watched"];
+
+/** A server with its folder, its effect log and its scripted model. Close it in `finally`. */
+export interface World {
+  folder: string;
+  workspace: string;
+  effectsFile: string;
+  server: ServerProcess;
+  model: ModelServer;
+  close(): Promise<void>;
+}
+
+/** What is particular about a world: variables of the server, arguments of its node, and how many requests it remembers. */
+export interface WorldOptions {
+  environment?: Record<string, string>;
+  nodeArguments?: string[];
+}
+
+/** Starts a server over the fault suite's graphs in an empty folder, with a model that answers by `handler`. */
+export async function openWorld(
+  handler: (request: ModelRequest) => ModelStep | Promise<ModelStep>,
+  { environment = {}, nodeArguments = [] }: WorldOptions = {},
+): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-faults-"));
+  const workspace = join(folder, "workspace");
+  const effectsFile = join(folder, "effects");
+  await mkdir(workspace);
+  await writeFile(effectsFile, "");
+  const shapesFile = join(projectFolder, "tests/faults/harness/shapes.ts");
+  const graphs = Object.fromEntries(graphNames.map((name) => [name, `${shapesFile}:${name}`]));
+  graphs["agent"] = `${join(projectFolder, "src/graph/workflow.ts")}:workflow`;
+  await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+  const model = await startModelServer({ handler, record: false });
+  const server = new ServerProcess(folder, workspace, nodeArguments);
+  server.configure({
+    MILLRACE_GRAPHS: join(folder, "langgraph.json"),
+    MILLRACE_LOG_LEVEL: "warn",
+    MILLRACE_MODEL: "openai:scripted",
+    EFFECTS_FILE: effectsFile,
+    OPENAI_BASE_URL: model.url,
+    OPENAI_API_KEY: "test-key",
+    ...environment,
+  });
+  const close = async (): Promise<void> => {
+    await server.end("SIGKILL");
+    await model.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await server.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { folder, workspace, effectsFile, server, model, close };
+}
+
+/** An answer of the server: status and body, parsed where it is JSON (`undefined` when there is none). */
+export interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** One request with a JSON body, given up after 30 s and without any retry: a suite about faults wants to see each. */
+export async function call(server: ServerProcess, method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(server.url + path, {
+    method,
+    signal: AbortSignal.timeout(30_000),
+    ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json") === true;
+  return { status: response.status, body: text === "" ? undefined : isJson ? JSON.parse(text) : text };
+}
+
+/** Like `call`, and throws unless the answer is a success. */
+export async function ask(server: ServerProcess, method: string, path: string, body?: unknown): Promise<unknown> {
+  const answered = await call(server, method, path, body);
+  if (answered.status < 300) return answered.body;
+  throw new Error(`${method} ${path} was answered with ${answered.status}: ${JSON.stringify(answered.body)}`);
+}
+
+const ThreadAnswer = z.looseObject({
+  thread_id: z.string(),
+  status: z.string(),
+  interrupts: z.record(z.string(), z.array(z.looseObject({ id: z.string().optional() }))).default({}),
+});
+/** A thread as the wire shows it. */
+export type ThreadAnswer = z.infer<typeof ThreadAnswer>;
+const RunAnswer = z.looseObject({ run_id: z.string(), status: z.string() });
+/** A run as the wire shows it. */
+export type RunAnswer = z.infer<typeof RunAnswer>;
+/** The form of a message on the wire. */
+export const WireMessage = z.looseObject({
+  type: z.string(),
+  id: z.string().nullish(),
+  content: z.unknown(),
+  tool_call_id: z.string().optional(),
+  tool_calls: z.array(z.looseObject({ id: z.string().optional() })).optional(),
+});
+/** A message as the wire shows it. */
+export type StateMessage = z.infer<typeof WireMessage>;
+const StateAnswer = z.looseObject({ values: z.looseObject({ messages: z.array(WireMessage).default([]) }).nullish() });
+
+/** A new thread's id. */
+export async function newThread(server: ServerProcess): Promise<string> {
+  return ThreadAnswer.parse(await ask(server, "POST", "/threads", {})).thread_id;
+}
+
+/** The thread itself. */
+export async function getThread(server: ServerProcess, threadId: string): Promise<ThreadAnswer> {
+  return ThreadAnswer.parse(await ask(server, "GET", `/threads/${threadId}`));
+}
+
+/** Starts a run in the background; resolves when the server has accepted it. */
+export async function startRun(server: ServerProcess, threadId: string, body: object): Promise<RunAnswer> {
+  return RunAnswer.parse(await ask(server, "POST", `/threads/${threadId}/runs`, body));
+}
+
+/** The runs of a thread. */
+export async function listRuns(server: ServerProcess, threadId: string): Promise<RunAnswer[]> {
+  return z.array(RunAnswer).parse(await ask(server, "GET", `/threads/${threadId}/runs?limit=1000`));
+}
+
+/** The run, or `undefined` when there is none. */
+export async function getRun(server: ServerProcess, threadId: string, runId: string): Promise<RunAnswer | undefined> {
+  const { status, body } = await call(server, "GET", `/threads/${threadId}/runs/${runId}`);
+  if (status === 404) return undefined;
+  return RunAnswer.parse(body);
+}
+
+/** The messages of a thread's newest state. */
+export async function readMessages(server: ServerProcess, threadId: string): Promise<StateMessage[]> {
+  const state = StateAnswer.parse(await ask(server, "GET", `/threads/${threadId}/state`));
+  return state.values?.messages ?? [];
+}
+
+/** The text of a message; what is not text is left out. */
+export function textOf(message: StateMessage): string {
+  return typeof message.content === "string" ? message.content : JSON.stringify(message.content);
+}

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { graphNames, startTestServer, type TestServer } from "../../support/test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.remove());
+
+test("the server says that it is up and what it is", async () => {
+  expect(await (await server.send("GET", "/ok")).json()).toEqual({ ok: true });
+  const info = await (await server.send("GET", "/info")).json();
+  expect(info).toMatchObject({ context: "js", langgraph_js_version: "1.7.3", flags: { assistants: true } });
+});
+
+test("every graph has a system assistant with LangGraph's own id", async () => {
+  const found = await server.client.assistants.search({ metadata: { created_by: "system" }, limit: 100 });
+  expect(found.map((assistant) => assistant.graph_id).toSorted()).toEqual(graphNames.toSorted());
+  const counter = await server.client.assistants.get("counter");
+  expect(counter).toMatchObject({ graph_id: "counter", name: "counter", version: 1 });
+  expect(await server.client.assistants.get(counter.assistant_id)).toEqual(counter);
+  expect(await server.client.assistants.count({ graphId: "counter" })).toBe(1);
+});
+
+test("a search pages, sorts and selects, and says what is next", async () => {
+  const response = await server.send("POST", "/assistants/search", {
+    limit: 2,
+    offset: 1,
+    sort_by: "name",
+    sort_order: "asc",
+    select: ["name"],
+  });
+  expect(await response.json()).toEqual(
+    graphNames
+      .toSorted()
+      .slice(1, 3)
+      .map((name) => ({ name })),
+  );
+  expect(response.headers.get("x-pagination-total")).toBe(String(graphNames.length));
+  expect(response.headers.get("x-pagination-next")).toBe("3");
+});
+
+test("a search by a part of the name ignores case", async () => {
+  const response = await server.send("POST", "/assistants/search", { name: "COUNTER" });
+  expect(await response.json()).toMatchObject([{ name: "counter" }]);
+});
+
+test("the drawing has nodes and edges", async () => {
+  const drawing = await server.client.assistants.getGraph("counter");
+  expect(drawing.nodes.map((node) => node.id)).toEqual(["__start__", "add", "__end__"]);
+  expect(drawing.edges).toHaveLength(2);
+  expect(await server.client.assistants.getGraph("nested", { xray: 2 })).toHaveProperty("nodes");
+});
+
+test("the schemas come from the state's own definition", async () => {
+  const schemas = await server.client.assistants.getSchemas("counter");
+  expect(schemas.graph_id).toBe("counter");
+  expect(schemas.state_schema).toMatchObject({ properties: { value: { type: "number" } } });
+});
+
+test("subgraphs are listed with their schemas", async () => {
+  const subgraphs = await server.client.assistants.getSubgraphs("nested");
+  expect(Object.keys(subgraphs)).toEqual(["inside"]);
+  expect(Object.keys(await server.client.assistants.getSubgraphs("nested", { namespace: "inside" }))).toEqual([
+    "inside",
+  ]);
+});
+
+test.each(["", "/graph", "/schemas", "/subgraphs"])("an unknown assistant is 404: %s", async (rest) => {
+  const response = await server.send("GET", `/assistants/nobody${rest}`);
+  expect(response.status).toBe(404);
+  expect(await response.text()).toBe("Assistant not found");
+});

@@ -1,0 +1,267 @@
+import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { openDoor } from "../../support/test-graphs.ts";
+import { startTestServer, type TestServer } from "../../support/testing.ts";
+
+const keys = { ada: "key-of-ada-for-mcp", bob: "key-of-bob-for-mcp" };
+let folder = "";
+let server: TestServer;
+const clients: Client[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "millrace-mcp-"));
+  const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+  const ours = `${at("../../support/test-graphs.ts")}`;
+  const names = ["counter", "asker", "failing", "gated", "talker"];
+  const graphs = {
+    agent: { path: `${at("../../../src/graph/workflow.ts")}:workflow`, description: "Works with files" },
+    ...Object.fromEntries(names.map((name) => [name, `${ours}:${name}`])),
+  };
+  await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+  server = await startTestServer({
+    graphs: join(folder, "langgraph.json"),
+    apiKeys: Object.entries(keys).map(([owner, key]) => ({ owner, key })),
+  });
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+});
+afterAll(async () => {
+  await server.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Options {
+  key?: string;
+  answer?: (message: string) => ElicitResult;
+  fetch?: typeof fetch;
+}
+
+async function connect({ key = keys.ada, answer, fetch: send }: Options = {}): Promise<Client> {
+  const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
+  const client = new Client({ name: "test", version: "1.0.0" }, { capabilities });
+  clients.push(client);
+  if (answer !== undefined) client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer(params.message));
+  const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), {
+    requestInit: { headers: { "x-api-key": key } },
+    reconnectionOptions: {
+      initialReconnectionDelay: 1,
+      maxReconnectionDelay: 1,
+      reconnectionDelayGrowFactor: 1,
+      maxRetries: 20,
+    },
+    ...(send !== undefined && { fetch: send }),
+  });
+  await client.connect(transport);
+  return client;
+}
+
+const Result = z.looseObject({
+  content: z.tuple([z.object({ type: z.literal("text"), text: z.string() })]),
+  structuredContent: z
+    .looseObject({ thread_id: z.string().optional(), run_id: z.string().optional(), status: z.string().optional() })
+    .default({}),
+  isError: z.boolean().default(false),
+});
+
+async function call(client: Client, name: string, input: object): Promise<z.infer<typeof Result>> {
+  return Result.parse(await client.callTool({ name, arguments: { ...input } }));
+}
+
+/** A folder of the workspace with one file. */
+async function folderOf(name: string): Promise<void> {
+  await mkdir(join(server.config.workspace, name), { recursive: true });
+  await writeFile(join(server.config.workspace, name, "seen.md"), "text");
+}
+
+const deletion = (name: string): object => ({ messages: [{ role: "user", content: `delete the folder ${name}` }] });
+
+describe("the MCP server at /mcp", () => {
+  it("tells each assistant as a tool with the input of its graph", async () => {
+    const client = await connect();
+    expect(client.getServerVersion()).toMatchObject({ name: "millrace" });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).toSorted()).toEqual(
+      ["agent", "asker", "counter", "failing", "gated", "talker"].toSorted(),
+    );
+    expect(tools.find(({ name }) => name === "agent")).toMatchObject({
+      description: "Works with files",
+      inputSchema: { type: "object", properties: { messages: {}, thread_id: { type: "string" }, resume: {} } },
+    });
+    expect(tools.find(({ name }) => name === "counter")).toMatchObject({
+      inputSchema: { properties: { value: { type: "number" } } },
+    });
+  });
+
+  it("runs a graph as a run of its own, in a thread that goes on", async () => {
+    const client = await connect();
+    const first = await call(client, "counter", { value: 4 });
+    expect(first.structuredContent).toMatchObject({ status: "success", values: { value: 5 } });
+    const { thread_id = "", run_id = "" } = first.structuredContent;
+    const second = await call(client, "counter", { value: 7, thread_id });
+    expect(second.structuredContent).toMatchObject({ thread_id, values: { value: 8 } });
+    expect(await server.client.runs.get(thread_id, run_id)).toMatchObject({ status: "success", thread_id });
+    const said = await call(client, "talker", { messages: [{ role: "user", content: "hi" }] });
+    expect(said.content[0].text).toBe("Hello there");
+  });
+
+  it("lets our own workflow use its tools", async () => {
+    await folderOf("drafts");
+    const client = await connect();
+    const { content } = await call(client, "agent", {
+      messages: [{ role: "user", content: "read drafts/seen.md" }],
+    });
+    expect(content[0].text).toContain("text");
+  });
+
+  it("tells its steps to a client that wants to know", async () => {
+    const client = await connect();
+    const told: string[] = [];
+    await client.callTool({ name: "counter", arguments: { value: 1 } }, undefined, {
+      onprogress: ({ message }) => void told.push(message ?? ""),
+    });
+    expect(told).toEqual(["add"]);
+  });
+
+  it.each([
+    ["accept", { decision: "approve" }, false],
+    ["accept", { decision: "reject", reason: "I need it" }, true],
+    ["decline", undefined, true],
+  ] as const)("asks the person before a folder is deleted: %s %o", async (action, content, stays) => {
+    const name = `${action}-${content?.decision ?? "no"}`;
+    await folderOf(name);
+    const asked: string[] = [];
+    const client = await connect({
+      answer: (message) => {
+        asked.push(message);
+        return { action, ...(content !== undefined && { content: { ...content } }) };
+      },
+    });
+    const result = await call(client, "agent", deletion(name));
+    expect(asked).toEqual([expect.stringContaining(name)]);
+    expect(result.structuredContent).toMatchObject({ status: "success" });
+    const isThere = await access(join(server.config.workspace, name)).then(
+      () => true,
+      () => false,
+    );
+    expect(isThere).toBe(stays);
+  });
+
+  it("asks for words where a graph wants them", async () => {
+    const client = await connect({ answer: () => ({ action: "accept", content: { answer: "gladly" } }) });
+    expect((await call(client, "asker", {})).structuredContent).toMatchObject({ values: { answer: "gladly" } });
+  });
+
+  it("says what waits to a client that cannot ask, and takes the answer with a second call", async () => {
+    await folderOf("later");
+    const client = await connect();
+    const { content, structuredContent } = await call(client, "agent", deletion("later"));
+    expect(structuredContent.status).toBe("interrupted");
+    expect(content[0].text).toContain("later");
+    const { thread_id } = structuredContent;
+    expect(content[0].text).toContain(`{"thread_id": "${thread_id}", "resume": {"decisions": [{"type": "approve"}]}}`);
+    const answered = await call(client, "agent", { thread_id, resume: { decisions: [{ type: "approve" }] } });
+    expect(answered.structuredContent).toMatchObject({ thread_id, status: "success" });
+  });
+
+  it("stops the run of a call that is cancelled", async () => {
+    const client = await connect();
+    const started = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const calling = client.callTool({ name: "gated", arguments: { door: "mcp-cancelled" } }, undefined, {
+      signal: stop.signal,
+      onprogress: () => undefined,
+    });
+    const running = async (): Promise<number> => {
+      const threads = await server.client.threads.search({ status: "busy" });
+      if (threads.length > 0) started.resolve();
+      return threads.length;
+    };
+    await expect.poll(running).toBe(1);
+    await started.promise;
+    stop.abort("enough");
+    await expect(calling).rejects.toThrow(/enough|abort/u);
+    await expect.poll(running).toBe(0);
+  });
+
+  it("goes on without its connection, and the client that comes back misses nothing", async () => {
+    let cut: (() => void) | undefined;
+    const client = await connect({
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        const isCall = typeof init?.body === "string" && init.body.includes("tools/call");
+        if (!isCall || response.body === null) return response;
+        const pipe = new TransformStream<Uint8Array, Uint8Array>();
+        const stop = new AbortController();
+        response.body.pipeTo(pipe.writable, { signal: stop.signal }).catch(() => undefined);
+        cut = () => stop.abort(new Error("cut"));
+        return new Response(pipe.readable, response);
+      },
+    });
+    const calling = call(client, "gated", { door: "mcp-cut" });
+    await expect.poll(async () => (await server.client.threads.search({ status: "busy" })).length).toBe(1);
+    cut?.();
+    openDoor("mcp-cut");
+    expect((await calling).structuredContent).toMatchObject({ status: "success", values: { passed: true } });
+  });
+
+  it("answers a client that begins no session, and one whose session is gone begins anew", async () => {
+    const accept = "application/json, text/event-stream";
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+    const response = await server.send("POST", "/mcp", list, { accept, "x-api-key": keys.ada });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('"name":"counter"');
+    const gone = { accept, "x-api-key": keys.ada, "mcp-session-id": "no-such-session" };
+    expect((await server.send("POST", "/mcp", list, gone)).status).toBe(404);
+    expect((await server.send("GET", "/mcp", undefined, { ...gone, accept: "text/event-stream" })).status).toBe(404);
+    expect((await server.send("DELETE", "/mcp", undefined, gone)).status).toBe(404);
+  });
+
+  it("says what is wrong with a call", async () => {
+    const client = await connect();
+    await expect(client.callTool({ name: "nobody", arguments: {} })).rejects.toThrow(/-32602.*Unknown tool: nobody/u);
+    expect(await call(client, "failing", { value: 1 })).toMatchObject({
+      isError: true,
+      content: [{ text: "out of luck" }],
+    });
+    expect(await call(client, "counter", { thread_id: "x" })).toMatchObject({ isError: true });
+    expect(await call(client, "counter", { resume: 1 })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("thread_id is missing") }],
+    });
+  });
+
+  it("shows each owner only what is theirs", async () => {
+    const ada = await connect();
+    const bob = await connect({ key: keys.bob });
+    const { structuredContent } = await call(ada, "counter", { value: 1 });
+    const taken = await call(bob, "counter", { value: 1, thread_id: structuredContent.thread_id });
+    expect(taken).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/not found/iu) }] });
+    const session = (ada.transport as StreamableHTTPClientTransport).sessionId ?? "";
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const accept = "application/json, text/event-stream";
+    const as = (key: string): Promise<Response> =>
+      server.send("POST", "/mcp", list, { accept, "x-api-key": key, "mcp-session-id": session });
+    expect((await as(keys.bob)).status).toBe(404);
+    expect((await as(keys.ada)).status).toBe(200);
+    expect((await server.send("POST", "/mcp", list, { accept, "x-api-key": "wrong" })).status).toBe(401);
+  });
+});
+
+it("is not there where the manifest switches it off", async () => {
+  const path = join(folder, "off.json");
+  await writeFile(path, JSON.stringify({ graphs: {}, http: { disable_mcp: true } }));
+  const without = await startTestServer({ graphs: path });
+  try {
+    expect((await without.send("POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(404);
+  } finally {
+    await without.remove();
+  }
+});

@@ -1,0 +1,150 @@
+import { readdir } from "node:fs/promises";
+import { afterEach, expect, it } from "vitest";
+import { z } from "zod";
+import { loadConfig, type Config } from "@millrace/engine/config/config";
+import { startSessions, type SessionFixture } from "../../support/session-fixture.ts";
+
+const Settings = z.object({
+  settings: z.array(
+    z.object({
+      name: z.string(),
+      value: z.json(),
+      source: z.string(),
+      is_secret: z.boolean(),
+      change: z.string().nullable(),
+    }),
+  ),
+});
+let fixture: SessionFixture | undefined;
+afterEach(async () => {
+  await fixture?.close();
+  fixture = undefined;
+});
+
+/** A server that has been started with this environment, as far as settings tell of it. */
+async function start(env: Record<string, string> = {}, more: Partial<Config> = {}): Promise<SessionFixture> {
+  const { given, toolRate, web } = loadConfig(env);
+  fixture = await startSessions({ given, toolRate, web, ...more });
+  return fixture;
+}
+
+async function settingsOf(server: SessionFixture): Promise<Record<string, object>> {
+  const { settings } = Settings.parse(await server.json("GET", "/settings"));
+  return Object.fromEntries(settings.map(({ name, ...rest }) => [name, rest]));
+}
+
+it("shows every variable with its value, where it comes from and what changes it, and no secret", async () => {
+  const secret = "a-very-long-secret-of-bing-7f3a";
+  const server = await start({
+    MILLRACE_TOOL_RATE: "5",
+    BING_SEARCH_API_KEY: secret,
+    MILLRACE_WEBHOOK_SECRET: "short-secret",
+    OPENAI_BASE_URL: "http://ada:pass-word@127.0.0.1:9/v1",
+  });
+  const settings = await settingsOf(server);
+  expect(settings).toMatchObject({
+    MILLRACE_TOOL_RATE: { value: 5, source: "environment", is_secret: false, change: "PATCH /settings" },
+    MILLRACE_MODEL_RATE: { value: null, source: "default", change: "PATCH /settings" },
+    MILLRACE_MAX_REQUESTS: { value: 2000, source: "default", change: null },
+    MILLRACE_CRITICAL_FILES: { value: [], source: "default" },
+    BING_SEARCH_API_KEY: { value: "…7f3a", source: "environment", change: "PUT /web-search/bing/key" },
+    MILLRACE_WEBHOOK_SECRET: { value: "…", source: "environment", is_secret: true, change: null },
+    OPENAI_BASE_URL: { value: "http://127.0.0.1:9/v1", change: "PUT /providers/openai" },
+    OPENAI_API_KEY: { value: null, is_secret: true, change: "PUT /providers/openai/key" },
+  });
+  expect(JSON.stringify(settings)).not.toMatch(/very-long|short-secret|pass-word/u);
+});
+
+it("shows what was said of models and keys where that is changed", async () => {
+  const server = await start();
+  await server.json("PUT", "/providers/openai/key", { key: "sk-a-long-key-of-openai-9b1c" });
+  await server.json("PUT", "/models/roles", { main: "openai:scripted-too" });
+  expect(await settingsOf(server)).toMatchObject({
+    OPENAI_API_KEY: { value: "…9b1c", source: "changed" },
+    MILLRACE_MODEL: { value: "openai:scripted-too", source: "changed", change: "PUT /models/roles" },
+  });
+});
+
+it("a change counts from the next turn on, is kept over a restart, and can be taken back", async () => {
+  const server = await start();
+  const deletion = { name: "update_file", arguments: { path: "notes.md", content: "new" } };
+  const isAsked = async (): Promise<boolean> => {
+    const { thread_id } = await server.server.client.threads.create();
+    server.model.push({ toolCalls: [deletion] }, { text: "Done." });
+    const input = { messages: [{ role: "user", content: "write the notes" }] };
+    await server.server.client.runs.wait(thread_id, "agent", { input, context: { mode: "free_work" } });
+    return (await server.server.client.threads.getState(thread_id)).tasks.some(
+      ({ interrupts }) => interrupts.length > 0,
+    );
+  };
+  const before = await isAsked();
+  const changed = Settings.parse(
+    await server.json("PATCH", "/settings", { MILLRACE_CRITICAL_FILES: "*.md", MILLRACE_TOOL_RATE: 50 }),
+  );
+  expect(changed.settings).toContainEqual({
+    name: "MILLRACE_CRITICAL_FILES",
+    value: ["*.md"],
+    source: "changed",
+    is_secret: false,
+    change: "PATCH /settings",
+  });
+  expect([before, await isAsked()]).toEqual([false, true]);
+  await server.json("PATCH", "/settings", { MILLRACE_CRITICAL_FILES: null });
+  expect(await settingsOf(server)).toMatchObject({
+    MILLRACE_CRITICAL_FILES: { value: [], source: "default" },
+    MILLRACE_TOOL_RATE: { value: 50, source: "changed" },
+  });
+  expect(await readdir(server.server.config.dataDir)).toContain("settings.json");
+});
+
+it("who searches the web can be changed, beside its key that has a place of its own", async () => {
+  const server = await start();
+  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: null, opens_pages: false });
+  await server.json("PATCH", "/settings", { SEARXNG_URL: "http://127.0.0.1:9" });
+  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: "searxng", opens_pages: true });
+  await server.json("PATCH", "/settings", { MILLRACE_WEB_FETCH: "off" });
+  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: "searxng", opens_pages: false });
+  await server.json("PATCH", "/settings", { SEARXNG_URL: null });
+  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: null });
+  await server.json("PUT", "/web-search/bing/key", { key: "a-very-long-secret-of-bing-7f3a" });
+  expect(await settingsOf(server)).toMatchObject({ BING_SEARCH_API_KEY: { value: "…7f3a", source: "changed" } });
+});
+
+it.each([
+  ["PORT", 3000, "is not changed here", "environment"],
+  ["MILLRACE_API_KEYS", "new-key", "is not changed here", "environment"],
+  ["MILLRACE_WEB_ALLOW", "127.0.0.1", "is not changed here", "environment"],
+  ["MILLRACE_MODEL", "offline", "is not changed here", "PUT /models/roles"],
+  ["BING_SEARCH_API_KEY", "secret", "is not changed here", "PUT /web-search/bing/key"],
+  ["NOTHING", "1", "There is no setting NOTHING", "one of these"],
+  ["MILLRACE_TOOL_RATE", "fast", "MILLRACE_TOOL_RATE", "GET /settings"],
+])("refuses to change %s to %s, and says what to do", async (name, value, words, remedy) => {
+  const server = await start();
+  const response = await server.server.send(
+    "PATCH",
+    "/settings",
+    { [name]: value, MILLRACE_CONFIRM_TASKS: "on" },
+    { accept: "application/json" },
+  );
+  const text = await response.text();
+  expect([response.status, text]).toEqual([400, expect.stringContaining(words)]);
+  expect(text).toContain(remedy);
+  expect(await settingsOf(server)).toMatchObject({ MILLRACE_CONFIRM_TASKS: { source: "default" } });
+});
+
+it("is for who administers the server alone", async () => {
+  const server = await start(
+    {},
+    {
+      apiKeys: [
+        { owner: "admin", key: "key-of-admin" },
+        { owner: "ada", key: "key-of-ada" },
+      ],
+    },
+  );
+  for (const [method, body] of [["GET"], ["PATCH", { MILLRACE_CONFIRM_TASKS: "on" }]] as const) {
+    expect((await server.server.send(method, "/settings", body, { "x-api-key": "key-of-ada" })).status).toBe(403);
+    expect((await server.server.send(method, "/settings", body)).status).toBe(401);
+    expect((await server.server.send(method, "/settings", body, { "x-api-key": "key-of-admin" })).status).toBe(200);
+  }
+});

@@ -1,0 +1,161 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { command, isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/protocol-client.ts";
+import { openDoor } from "../../support/test-graphs.ts";
+import { startTestServer, type TestServer } from "../../support/test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.remove());
+
+const start = async (threadId: string, assistant_id: string, input: unknown, more: object = {}): Promise<string> => {
+  const { result } = await command(server, threadId, "run.start", { assistant_id, input, ...more });
+  return String(result["run_id"]);
+};
+const seqs = (events: WireEvent[]): number[] => events.map(({ seq }) => seq);
+const runOf = ({ event_id }: WireEvent): string => event_id.replace("synth:", "").split(":")[0] ?? "";
+const isEndOf =
+  (runId: string) =>
+  (event: WireEvent): boolean =>
+    isEnd(event) && runOf(event) === runId;
+const stop = (threadId: string, runId: string, action = "interrupt"): Promise<Response> =>
+  server.send("POST", `/threads/${threadId}/runs/${runId}/cancel?wait=1&action=${action}`);
+
+/** What is done to a thread while its first run waits at a door. */
+type Deed = { kind: "queue"; stops: boolean; graph: string } | { kind: "look" };
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  fc.record({
+    kind: fc.constant("queue" as const),
+    stops: fc.boolean(),
+    graph: fc.constantFrom("counter", "talker", "failing"),
+  }),
+  fc.record({ kind: fc.constant("look" as const) }),
+);
+
+const hello = { value: 1, messages: [{ role: "user", content: "Hi", id: "hi" }] };
+
+/** Everything that a reader hears of a thread to which this is done, to the end of a last run; and what commands answered. */
+async function history(threadId: string, deeds: readonly Deed[], atOnce: boolean) {
+  const door = crypto.randomUUID();
+  const reader = await openRecord(server, threadId);
+  const first = await start(threadId, "gated", { door });
+  const begin = await reader.until(({ method }) => method === "custom");
+  const runs = [first];
+  const answers: WireAnswer[] = [];
+  const act = async (one: Deed): Promise<void> => {
+    if (one.kind === "look") {
+      answers.push(await command(server, threadId, "state.get", {}));
+      return;
+    }
+    const runId = await start(threadId, one.graph, hello);
+    runs.push(runId);
+    if (one.stops) await stop(threadId, runId);
+  };
+  if (atOnce) await Promise.all(deeds.map(act));
+  else for (const one of deeds) await act(one);
+  openDoor(door);
+  const last = await start(threadId, "counter", { value: 7 });
+  const events = [...begin, ...(await reader.until(isEndOf(last)))];
+  await reader.leave();
+  return { events, answers, runs: [...runs, last], last, seenBefore: begin };
+}
+
+describe("the record of a thread, whatever is queued and stopped meanwhile", () => {
+  it("has places that grow, ends each run once, and loses and doubles nothing for who comes back at any place", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 6 }), fc.boolean(), async (deeds, atOnce) => {
+        const threadId = crypto.randomUUID();
+        const { events, answers, runs, last, seenBefore } = await history(threadId, deeds, atOnce);
+        expect(seqs(events)).toEqual([...new Set(seqs(events))].toSorted((a, b) => a - b));
+        expect(events.filter(isEnd).map(runOf).toSorted()).toEqual(runs.toSorted());
+        for (const { meta } of answers) {
+          for (const { seq } of seenBefore) expect(seq).toBeLessThanOrEqual(meta.applied_through_seq);
+          // The last run was begun after all of them.
+          expect(seqs(events.filter((event) => runOf(event) === last))[0]).toBeGreaterThan(meta.applied_through_seq);
+        }
+        const ends = events.flatMap((event, at) => (isEnd(event) ? [at, at - 1] : []));
+        for (const at of new Set([0, ...ends])) {
+          if (at >= events.length - 1) continue;
+          const back = await openRecord(server, threadId, { since: events[at]?.seq });
+          expect(await back.until(isEndOf(last))).toEqual(events.slice(at + 1));
+          await back.leave();
+        }
+      }),
+      { numRuns: 8 },
+    );
+  }, 60_000);
+
+  it("tells the end of a run that was stopped in the queue while another one works, at its time", async () => {
+    const threadId = crypto.randomUUID();
+    const door = crypto.randomUUID();
+    const early = await openRecord(server, threadId);
+    const first = await start(threadId, "gated", { door });
+    const begin = await early.until(({ method }) => method === "custom");
+    const queued = await start(threadId, "counter", { value: 1 });
+    await stop(threadId, queued);
+    // Who comes back now had nothing of the stopped one, and still has the one that works to hear.
+    const back = await openRecord(server, threadId, { since: begin.at(-1)?.seq });
+    const late = await openRecord(server, threadId);
+    openDoor(door);
+    const rest = await early.until(isEndOf(first));
+    expect(rest.filter(isEnd).map(runOf)).toEqual([queued, first]);
+    expect(await back.until(isEndOf(first))).toEqual(rest);
+    expect(await late.until(isEndOf(first))).toEqual([...begin, ...rest]);
+    await Promise.all([early.leave(), back.leave(), late.leave()]);
+  });
+
+  it("tells who names no place the newest run, and those that it waited for", async () => {
+    const threadId = crypto.randomUUID();
+    const doors = [crypto.randomUUID(), crypto.randomUUID()];
+    const early = await openRecord(server, threadId);
+    const before = await start(threadId, "counter", { value: 1 });
+    await early.until(isEndOf(before));
+    const [first, second] = [
+      await start(threadId, "gated", { door: doors[0] }),
+      await start(threadId, "gated", { door: doors[1] }),
+    ];
+    const { created_at } = await server.client.runs.get(threadId, second);
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(created_at) + 60);
+    openDoor(doors[0] ?? "");
+    const events = await early.until(isEndOf(first));
+    const late = await openRecord(server, threadId);
+    openDoor(doors[1] ?? "");
+    expect(await late.until(isEndOf(second))).toEqual([...events, ...(await early.until(isEndOf(second)))]);
+    await Promise.all([early.leave(), late.leave()]);
+  });
+
+  it("takes a run that was to begin later for one of the time when it was stopped", async () => {
+    const threadId = crypto.randomUUID();
+    const reader = await openRecord(server, threadId);
+    await server.client.threads.create({ threadId });
+    const delayed = await server.client.runs.create(threadId, "counter", { input: { value: 1 }, afterSeconds: 3600 });
+    await stop(threadId, delayed.run_id);
+    const [end] = (await reader.until(isEndOf(delayed.run_id))).slice(-1);
+    const next = await start(threadId, "counter", { value: 1 });
+    const events = await reader.until(isEndOf(next));
+    expect(events[0]?.seq).toBeGreaterThan(end?.seq ?? Infinity);
+    const back = await openRecord(server, threadId, { since: end?.seq });
+    expect(await back.until(isEndOf(next))).toEqual(events);
+    await Promise.all([reader.leave(), back.leave()]);
+  });
+
+  it("gives a run that is rolled back an end for those who listen, and nothing to those who come back", async () => {
+    const threadId = crypto.randomUUID();
+    const door = crypto.randomUUID();
+    const reader = await openRecord(server, threadId);
+    const first = await start(threadId, "gated", { door });
+    const begin = await reader.until(({ method }) => method === "custom");
+    await stop(threadId, first, "rollback");
+    const gone = await reader.until(isEndOf(first));
+    const next = await start(threadId, "counter", { value: 1 });
+    const events = await reader.until(isEndOf(next));
+    expect(seqs([...begin, ...gone, ...events])).toEqual(
+      seqs([...begin, ...gone, ...events]).toSorted((a, b) => a - b),
+    );
+    const back = await openRecord(server, threadId, { since: gone.at(-1)?.seq });
+    expect(await back.until(isEndOf(next))).toEqual(events);
+    await Promise.all([reader.leave(), back.leave()]);
+  });
+});

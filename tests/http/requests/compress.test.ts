@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startSessions, type SessionFixture } from "../../support/session-fixture.ts";
+import { compress } from "../../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../../support/system-text.ts";
+
+let fixture: SessionFixture;
+let id: string;
+beforeAll(async () => {
+  fixture = await startSessions();
+  id = await fixture.talk(...Array.from({ length: 8 }, (_, at) => `hello number ${at}`));
+});
+afterAll(() => fixture.close());
+
+const Preview = z.looseObject({
+  message_count: z.number(),
+  usage: z.object({ tokens: z.number(), limit: z.number(), ratio: z.number() }),
+  predicted: z.looseObject({ tokens: z.number(), summary_tokens: z.number() }),
+  summary: z.looseObject({ goal: z.string() }),
+  kept: z.array(z.looseObject({ id: z.string(), preview: z.string() })),
+  compressible: z.array(z.looseObject({ id: z.string(), preview: z.string() })),
+});
+const preview = async (body: object): Promise<z.infer<typeof Preview>> =>
+  Preview.parse(await fixture.json("POST", `/threads/${id}/compress/preview`, body));
+const values = async (): Promise<unknown> => (await fixture.server.client.threads.getState(id)).values;
+
+describe("POST /threads/:id/compress/preview", () => {
+  it("tells what would stay and what would go, and changes nothing", async () => {
+    const before = await values();
+    const told = await preview({});
+    expect(told).toMatchObject({ message_count: 16, usage: { limit: 128_000 }, summary: { goal: "hello number 0" } });
+    expect(told.kept).toHaveLength(10);
+    expect(told.compressible).toHaveLength(6);
+    expect(told.compressible[0]).toMatchObject({ role: "user", preview: "hello number 0" });
+    expect(told.predicted.summary_tokens).toBeGreaterThan(0);
+    expect(await values()).toEqual(before);
+  });
+
+  it("keeps older messages that are named, also by the beginning of their ids", async () => {
+    const first = (await preview({ keep_recent: 5 })).compressible[0]?.id ?? "";
+    const told = await preview({ keep_recent: 5, keep_message_ids: [first] });
+    expect(told.kept[0]?.id).toBe(first);
+    expect(told.compressible.map((message) => message.id)).not.toContain(first);
+  });
+
+  it.each([
+    [{ keep_recent: 4 }, 400],
+    [{ keep_recent: 21 }, 400],
+    [{ keep_message_ids: ["nothing-like-it"] }, 404],
+    [{ keep_recent: 16 }, 409],
+  ])("refuses %j", async (body, status) => {
+    const response = await fixture.server.send("POST", `/threads/${id}/compress/preview`, body);
+    expect(response.status).toBe(status);
+  });
+
+  it("says in the reader's language that there is nothing to compress", async () => {
+    const response = await fixture.server.send(
+      "POST",
+      `/threads/${id}/compress/preview`,
+      { keep_recent: 20 },
+      {
+        accept: "application/json",
+        "accept-language": "zh",
+      },
+    );
+    expect(await response.json()).toMatchObject({
+      errorType: "invalid_state",
+      user_message: expect.stringMatching(/\p{Script=Han}/u),
+    });
+  });
+});
+
+describe("POST /threads/:id/compress", () => {
+  it("writes the summary by a run, keeps every message, and leaves the view smaller", async () => {
+    const told = await preview({ keep_recent: 6 });
+    const wanted = told.compressible[1]?.id ?? "";
+    const run = z
+      .looseObject({ run_id: z.string() })
+      .parse(await fixture.json("POST", `/threads/${id}/compress`, { keep_recent: 6, keep_message_ids: [wanted] }));
+    await fixture.server.client.runs.join(id, run.run_id);
+    const after = z
+      .looseObject({
+        messages: z.array(z.unknown()),
+        conversation_summary: z.looseObject({ shown: z.looseObject({ kept_message_ids: z.array(z.string()) }) }),
+      })
+      .parse(await values());
+    expect(after.messages).toHaveLength(16);
+    expect(after.conversation_summary.shown.kept_message_ids).toEqual([wanted]);
+    const again = await fixture.server.send("POST", `/threads/${id}/compress`, { keep_recent: 6 });
+    expect(again.status).toBe(409);
+  });
+});
+
+describe("a run that is to compress", () => {
+  it.each([[{ compress: true }], [{ compress: { keep_recent: 5 } }]])(
+    "is refused without an input, which would pass %j over",
+    async (context) => {
+      for (const input of [{ input: null }, {}]) {
+        const body = { assistant_id: "agent", ...input, context };
+        const [status, text] = await fixture.ask("POST", `/threads/${id}/runs/wait`, body);
+        expect(status).toBe(400);
+        expect(text).toMatch(/without input.*compresses nothing/u);
+      }
+    },
+  );
+
+  it("is no reason to refuse a run without input that does not want it", async () => {
+    const body = { assistant_id: "agent", input: null, context: { compress: false } };
+    expect((await fixture.ask("POST", `/threads/${id}/runs/wait`, body))[0]).toBe(200);
+  });
+});
+
+describe("a compression whose model takes its time", () => {
+  it("holds up no other request of the thread: what needs it to be idle is told so at once", async () => {
+    const other = await fixture.talk(...Array.from({ length: 6 }, (_, at) => `hello again ${at}`));
+    fixture.model.push({ fault: { kind: "hang" } });
+    const { run_id } = z
+      .looseObject({ run_id: z.string() })
+      .parse(await fixture.json("POST", `/threads/${other}/compress`, { keep_recent: 5 }));
+    const asks = (): boolean => hasPrompt(JSON.stringify(fixture.model.requests.at(-1)?.messages), compress);
+    await expect.poll(asks, { timeout: 5000 }).toBe(true);
+    const added = { messages: [{ role: "user", content: "And this" }] };
+    const [status, text] = await fixture.ask("POST", `/threads/${other}/messages`, added);
+    // Somebody who waited for the turn of the thread in vain would be told so after ten seconds.
+    expect([status, text]).toEqual([409, expect.not.stringContaining("has not ended within")]);
+    expect((await fixture.ask("POST", `/threads/${other}/runs`, { assistant_id: "agent", input: added }))[0]).toBe(422);
+    expect((await fixture.ask("GET", `/threads/${other}/state`))[0]).toBe(200);
+    await fixture.server.client.runs.cancel(other, run_id, true);
+  });
+});

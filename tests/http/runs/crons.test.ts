@@ -1,0 +1,303 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
+import type { Cron } from "@millrace/engine/storage/record-stores";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
+import { cronsOf } from "../../support/crons-client.ts";
+import { startTestServer, type TestServer } from "../../support/test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.remove());
+
+const yearly = "0 0 1 1 *";
+/** A minute of each hour that is half an hour away, so that none of the dates comes while a test runs. */
+const minute = (new Date().getUTCMinutes() + 30) % 60;
+const hourly = `${minute} * * * *`;
+const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u);
+const ask = async (method: string, path: string, body?: unknown): Promise<[number, string]> => {
+  const response = await server.send(method, path, body);
+  return [response.status, await response.text()];
+};
+/** What the SDK's type of a new cron does not name. */
+const whole = (cron: object): Record<string, unknown> => ({ ...cron });
+
+describe("a cron", () => {
+  it("is made with all that it was told, for new threads or for one", async () => {
+    const { thread_id } = await server.client.threads.create();
+    const payload = {
+      schedule: "30 9 * * 1-5",
+      timezone: "Europe/Berlin",
+      endTime: "2999-01-01T01:00:00+01:00",
+      input: { value: 1 },
+      context: { a: 1 },
+      config: { configurable: { b: 2 } },
+      metadata: { note: "x" },
+      interruptBefore: ["add"],
+      multitaskStrategy: "reject" as const,
+      streamMode: ["updates" as const],
+    };
+    const expected = {
+      cron_id: expect.any(String),
+      assistant_id: expect.stringMatching(/-/u),
+      user_id: null,
+      schedule: "30 9 * * 1-5",
+      timezone: "Europe/Berlin",
+      end_time: "2999-01-01T00:00:00.000Z",
+      payload: {
+        assistant_id: expect.stringMatching(/-/u),
+        input: { value: 1 },
+        context: { a: 1 },
+        config: { configurable: { b: 2 } },
+        interrupt_before: ["add"],
+        multitask_strategy: "reject",
+        stream_mode: ["updates"],
+      },
+      metadata: { note: "x" },
+      enabled: true,
+      on_run_completed: "delete",
+      next_run_date: date,
+      created_at: date,
+      updated_at: date,
+    };
+    const alone = await cronsOf(server).create("counter", { ...payload, onRunCompleted: "delete" });
+    expect(alone).toEqual({ ...expected, thread_id: null });
+    const ofThread = await cronsOf(server).createForThread(thread_id, "counter", payload);
+    expect(ofThread).toEqual({ ...expected, thread_id });
+    expect(new Date(alone.next_run_date).getTime()).toBeGreaterThan(Date.now());
+  });
+
+  it("is changed field by field, and its next date with it", async () => {
+    const { cron_id, next_run_date } = await cronsOf(server).create("counter", {
+      schedule: yearly,
+      input: { value: 1 },
+      metadata: { a: 1 },
+    });
+    const crons = cronsOf(server);
+    const other = await crons.update(cron_id, { input: { value: 2 }, metadata: { b: 2 } });
+    expect(other).toMatchObject({ next_run_date, payload: { input: { value: 2 } }, metadata: { a: 1, b: 2 } });
+    const moved = whole(await crons.update(cron_id, { schedule: "0 0 1 6 *", timezone: "Asia/Tokyo" }));
+    expect(moved["next_run_date"]).toMatch(/-05-31T15:00:00/u);
+    expect(whole(await crons.update(cron_id, { enabled: false }))).toMatchObject({
+      enabled: false,
+      next_run_date: null,
+    });
+    expect(await crons.update(cron_id, { enabled: true })).toMatchObject({ enabled: true });
+    expect(await crons.update(cron_id, { endTime: "2020-01-01T00:00:00Z" })).toMatchObject({ next_run_date: null });
+    expect(await crons.update(cron_id, { endTime: null })).toMatchObject({
+      end_time: null,
+      next_run_date: moved["next_run_date"],
+    });
+    const [status, text] = await ask("PATCH", `/runs/crons/${cron_id}`, { assistant_id: "mirror", timezone: null });
+    expect([status, JSON.parse(text)]).toEqual([
+      200,
+      expect.objectContaining({ timezone: null, payload: { ...other.payload, assistant_id: expect.any(String) } }),
+    ]);
+    expect(JSON.parse(text).assistant_id).not.toBe(other.assistant_id);
+  });
+
+  it("is found, counted and deleted", async () => {
+    const metadata = { of: crypto.randomUUID() };
+    const { thread_id } = await server.client.threads.create();
+    const crons = cronsOf(server);
+    const first = await crons.create("counter", { schedule: yearly, metadata });
+    const second = await crons.createForThread(thread_id, "mirror", { schedule: yearly, metadata, enabled: false });
+    const ids = async (query: Parameters<typeof crons.search>[0]): Promise<string[]> =>
+      (await crons.search({ metadata, ...query })).map(({ cron_id }) => cron_id);
+    expect(await ids({})).toEqual([second.cron_id, first.cron_id]);
+    expect(await ids({ assistantId: first.assistant_id })).toEqual([first.cron_id]);
+    expect(await ids({ assistantId: "counter" })).toEqual([first.cron_id]);
+    expect(await ids({ assistantId: "unknown" })).toEqual([]);
+    expect(await ids({ threadId: thread_id })).toEqual([second.cron_id]);
+    expect(await ids({ enabled: true })).toEqual([first.cron_id]);
+    expect(await ids({ sortBy: "created_at", sortOrder: "asc", limit: 1 })).toEqual([first.cron_id]);
+    expect(await crons.search({ metadata, limit: 1, select: ["cron_id"] })).toEqual([{ cron_id: second.cron_id }]);
+    const paged = await server.send("POST", "/runs/crons/search", { metadata, limit: 1 });
+    expect([paged.headers.get("x-pagination-total"), paged.headers.get("x-pagination-next")]).toEqual(["2", "1"]);
+    expect(await crons.count({ metadata })).toBe(2);
+    expect(await crons.count({ metadata, threadId: thread_id })).toBe(1);
+    await crons.delete(first.cron_id);
+    await server.client.threads.delete(thread_id);
+    expect(await crons.count({ metadata })).toBe(0);
+    expect(await ask("DELETE", `/runs/crons/${first.cron_id}`)).toEqual([404, `Cron ${first.cron_id} not found`]);
+  });
+
+  it.each([
+    [{ assistant_id: "unknown", schedule: yearly }, 404, 'No assistant found for "unknown"'],
+    [{ assistant_id: "counter" }, 400, "ZodError"],
+    [{ schedule: yearly }, 400, "ZodError"],
+    [{ assistant_id: "counter", schedule: "soon" }, 400, "expected five fields"],
+    [{ assistant_id: "counter", schedule: "* * * * * *" }, 400, "ZodError"],
+    [{ assistant_id: "counter", schedule: "0 0 30 2 *" }, 400, "no date of it lies between now and end_time"],
+    [{ assistant_id: "counter", schedule: yearly, timezone: "Mars/Base" }, 400, "expected an IANA time zone"],
+    [{ assistant_id: "counter", schedule: yearly, end_time: "2020-01-01T00:00:00Z" }, 400, "no date of it lies"],
+    [{ assistant_id: "counter", schedule: yearly, end_time: "tomorrow" }, 400, "ZodError"],
+    [{ assistant_id: "counter", schedule: yearly, on_run_completed: "burn" }, 400, "ZodError"],
+    [{ assistant_id: "counter", schedule: yearly, config: { recursion_limit: -1 } }, 400, "ZodError"],
+  ])("of %j is %d", async (body, status, text) => {
+    expect(await ask("POST", "/runs/crons", body)).toEqual([status, expect.stringContaining(text)]);
+  });
+
+  it("of a thread or of an id that does not exist is 404", async () => {
+    const id = crypto.randomUUID();
+    const body = { assistant_id: "counter", schedule: yearly };
+    expect(await ask("POST", `/threads/${id}/runs/crons`, body)).toEqual([404, `Thread with ID ${id} not found`]);
+    for (const [method, change] of [
+      ["PATCH", { enabled: false }],
+      ["DELETE", undefined],
+    ] as const) {
+      expect(await ask(method, `/runs/crons/${id}`, change)).toEqual([404, `Cron ${id} not found`]);
+      expect((await ask(method, "/runs/crons/soon", change))[0]).toBe(400);
+    }
+    const { cron_id } = await cronsOf(server).create("counter", { schedule: yearly });
+    expect(await ask("PATCH", `/runs/crons/${cron_id}`, { schedule: "soon" })).toEqual([
+      400,
+      expect.stringContaining("schedule"),
+    ]);
+    expect(await ask("PATCH", `/runs/crons/${cron_id}`, { assistant_id: "unknown" })).toEqual([
+      404,
+      expect.stringContaining("No assistant found"),
+    ]);
+  });
+});
+
+describe("a cron that is due", () => {
+  beforeEach(() =>
+    server.client.crons
+      .search({ limit: 100 })
+      .then((all) => Promise.all(all.map(({ cron_id }) => server.client.crons.delete(cron_id)))),
+  );
+
+  /** Stops the server, changes a cron in its database, and starts it again. */
+  async function whileDown(cronId: string, change: Partial<Cron>): Promise<void> {
+    await server.close();
+    const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
+    await storage.crons.update(cronId, change);
+    await storage.close();
+    server = await server.restart();
+  }
+  /** The last date of `hourly`, and so many hours before. */
+  const hoursAgo = (hours: number): string => {
+    const past = minute * 60_000;
+    return new Date(Math.floor((Date.now() - past) / 3_600_000 - hours) * 3_600_000 + past).toISOString();
+  };
+
+  test("runs on its thread; of the dates that were missed while nobody was here one is made up for, and that is said", async () => {
+    const { thread_id } = await server.client.threads.create();
+    const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", {
+      schedule: hourly,
+      input: { value: 41 },
+      metadata: { note: "by the clock" },
+    });
+    const due = hoursAgo(5);
+    await whileDown(cron_id, { next_run_date: due });
+    await expect.poll(() => server.client.runs.list(thread_id)).toMatchObject([{ status: "success" }]);
+    expect(await server.client.threads.getState(thread_id)).toMatchObject({ values: { value: 42 } });
+    const [run, ...others] = await server.client.runs.list(thread_id);
+    expect(others).toEqual([]);
+    expect(run).toMatchObject({
+      metadata: { note: "by the clock", cron_id, cron_date: due, cron_missed: 5 },
+      multitask_strategy: "enqueue",
+    });
+    const [cron] = await server.client.crons.search({ threadId: thread_id });
+    expect(Date.parse(cron?.next_run_date ?? "")).toBeGreaterThan(Date.now());
+    await server.close();
+    server = await server.restart();
+    expect(await server.client.runs.list(thread_id)).toHaveLength(1);
+  });
+
+  test("without a thread runs on a new one, which stays or goes as it was told", async () => {
+    const [kept, gone] = [crypto.randomUUID(), crypto.randomUUID()];
+    const keeps = await cronsOf(server).create("keeper", {
+      schedule: hourly,
+      input: { note: kept },
+      onRunCompleted: "keep",
+    });
+    await cronsOf(server).create("keeper", { schedule: hourly, input: { note: gone } });
+    await server.close();
+    const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
+    const { crons } = await storage.crons.search({ limit: 10, offset: 0 });
+    for (const { cron_id } of crons) await storage.crons.update(cron_id, { next_run_date: hoursAgo(1) });
+    await storage.close();
+    server = await server.restart();
+    for (const note of [kept, gone]) {
+      await expect.poll(() => server.client.store.getItem(["notes", "kept"], note)).not.toBeNull();
+    }
+    const threads = () => server.client.threads.search({ metadata: { cron_id: keeps.cron_id } });
+    await expect.poll(threads).toMatchObject([{ status: "idle", values: { note: kept } }]);
+    const runs = await server.client.runs.list((await threads())[0]?.thread_id ?? "");
+    expect(runs).toMatchObject([{ status: "success", kwargs: { temporary: false } }]);
+  });
+
+  test("and cannot run passes this date over and stays for the next one", async () => {
+    const { thread_id } = await server.client.threads.create();
+    const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", { schedule: hourly });
+    await whileDown(cron_id, { next_run_date: hoursAgo(1), payload: { assistant_id: "gone", input: {} } });
+    const find = async () => (await server.client.crons.search({ threadId: thread_id }))[0]?.next_run_date ?? "";
+    await expect.poll(async () => Date.parse(await find()) > Date.now()).toBe(true);
+    expect(await server.client.runs.list(thread_id)).toEqual([]);
+  });
+
+  test("and not enabled does not run", async () => {
+    const { thread_id } = await server.client.threads.create();
+    const crons = cronsOf(server);
+    const off = await crons.createForThread(thread_id, "counter", { schedule: hourly });
+    const on = await crons.createForThread(thread_id, "counter", { schedule: hourly, input: { value: 1 } });
+    await server.close();
+    const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
+    await storage.crons.update(off.cron_id, { enabled: false, next_run_date: hoursAgo(2) });
+    await storage.crons.update(on.cron_id, { next_run_date: hoursAgo(1) });
+    await storage.close();
+    server = await server.restart();
+    await expect.poll(() => server.client.runs.list(thread_id)).toMatchObject([{ metadata: { cron_id: on.cron_id } }]);
+  });
+});
+
+describe("with keys", () => {
+  it("each owner has crons of their own, whose runs and threads are the owner's", async () => {
+    const keyed = await startTestServer({
+      apiKeys: ["ada", "bob"].map((owner) => ({ owner, key: `key-of-${owner}` })),
+    });
+    const asOwner = async (owner: string, method: string, path: string, body?: object): Promise<[number, string]> => {
+      const response = await keyed.send(method, path, body, { "x-api-key": `key-of-${owner}` });
+      return [response.status, await response.text()];
+    };
+    const [, made] = await asOwner("ada", "POST", "/runs/crons", {
+      assistant_id: "counter",
+      schedule: hourly,
+      on_run_completed: "keep",
+    });
+    const { cron_id, user_id } = JSON.parse(made);
+    expect(user_id).toBe("ada");
+    expect(await asOwner("bob", "POST", "/runs/crons/count", {})).toEqual([200, "0"]);
+    expect(await asOwner("bob", "POST", "/runs/crons/search", {})).toEqual([200, "[]"]);
+    for (const [method, body] of [
+      ["PATCH", { enabled: false }],
+      ["DELETE", undefined],
+    ] as const) {
+      expect(await asOwner("bob", method, `/runs/crons/${cron_id}`, body)).toEqual([404, `Cron ${cron_id} not found`]);
+    }
+    const [, thread] = await asOwner("ada", "POST", "/threads", {});
+    const path = `/threads/${JSON.parse(thread).thread_id}/runs/crons`;
+    expect((await asOwner("bob", "POST", path, { assistant_id: "counter", schedule: yearly }))[0]).toBe(404);
+    await keyed.close();
+    const storage = createSqliteStorage(join(keyed.config.dataDir, "millrace.db"));
+    await storage.crons.update(cron_id, { next_run_date: new Date(Date.now() - 3_600_000).toISOString() });
+    await storage.close();
+    const again = await keyed.restart();
+    const threads = async (owner: string): Promise<unknown> => {
+      const response = await again.send(
+        "POST",
+        "/threads/count",
+        { metadata: { cron_id } },
+        { "x-api-key": `key-of-${owner}` },
+      );
+      return response.json();
+    };
+    await expect.poll(() => threads("ada")).toBe(1);
+    expect(await threads("bob")).toBe(0);
+    await again.remove();
+    await keyed.remove();
+  });
+});

@@ -1,0 +1,69 @@
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestServer, type TestServer } from "../../support/test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.remove());
+
+/** A thread with a run of `counter`, which is the first one, and one of another graph. */
+async function threadOfTwo(graph: string): Promise<{ thread: string; first: string; second: string }> {
+  const { thread_id: thread } = await server.client.threads.create();
+  for (const name of ["counter", graph]) await server.client.runs.wait(thread, name, { input: {}, raiseError: false });
+  const [second, first] = await server.client.runs.list(thread);
+  return { thread, first: first?.run_id ?? "", second: second?.run_id ?? "" };
+}
+
+describe("a run that is deleted", () => {
+  it("takes nothing from what a later one asks, also by another graph", async () => {
+    const { thread, first } = await threadOfTwo("asker");
+    const before = await server.client.threads.get(thread);
+    expect(Object.values(before.interrupts)).toMatchObject([[{ value: { question: "Go on?" } }]]);
+    await server.client.runs.delete(thread, first);
+    expect(await server.client.threads.get(thread)).toMatchObject({
+      status: "interrupted",
+      interrupts: before.interrupts,
+    });
+  });
+
+  it("takes nothing from how a later one failed", async () => {
+    const { thread, first } = await threadOfTwo("failing");
+    await server.client.runs.delete(thread, first);
+    const error = { error: "RangeError", message: "out of luck" };
+    expect(await server.client.threads.get(thread)).toMatchObject({ status: "error", error });
+  });
+
+  it("and was the last one leaves what the one before asks, also by another graph", async () => {
+    const { thread_id: thread } = await server.client.threads.create();
+    for (const name of ["asker", "counter"]) await server.client.runs.wait(thread, name, { input: {} });
+    const [last] = await server.client.runs.list(thread);
+    await server.client.runs.delete(thread, last?.run_id ?? "");
+    expect(await server.client.threads.get(thread)).toMatchObject({ status: "interrupted" });
+  });
+
+  it("or cancelled before it began, takes nothing from what the thread asks, also by another graph", async () => {
+    const { thread_id: thread } = await server.client.threads.create();
+    await server.client.runs.wait(thread, "asker", { input: {} });
+    const before = await server.client.threads.get(thread);
+    for (const action of ["interrupt", "rollback"] as const) {
+      const late = await server.client.runs.create(thread, "counter", { input: {}, afterSeconds: 3_600 });
+      await server.client.runs.cancel(thread, late.run_id, true, action);
+      const { status, interrupts } = await server.client.threads.get(thread);
+      expect({ status, interrupts }).toEqual({ status: "interrupted", interrupts: before.interrupts });
+    }
+  });
+
+  it("goes also when its graph is not served any more", async () => {
+    const { thread, second } = await threadOfTwo("asker");
+    await server.close();
+    const file = fileURLToPath(new URL("../../support/test-graphs.ts", import.meta.url));
+    await writeFile(server.config.graphs, JSON.stringify({ graphs: { counter: `${file}:counter` } }));
+    server = await server.restart();
+    await server.client.runs.delete(thread, second);
+    expect((await server.send("GET", `/threads/${thread}/runs/${second}`)).status).toBe(404);
+    expect(await server.client.threads.get(thread)).toMatchObject({ status: "idle", interrupts: {} });
+  });
+});

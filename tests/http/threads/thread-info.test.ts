@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startSessions, type SessionFixture } from "../../support/session-fixture.ts";
+
+let fixture: SessionFixture;
+beforeAll(async () => {
+  fixture = await startSessions();
+});
+afterAll(() => fixture.close());
+
+const Page = z.object({
+  threads: z.array(z.looseObject({ thread_id: z.string(), name: z.string() })),
+  next: z.number().nullable(),
+});
+const list = async (body: object): Promise<z.infer<typeof Page>> =>
+  Page.parse(await fixture.json("POST", "/threads/info/search", body));
+const info = (id: string): Promise<unknown> => fixture.json("GET", `/threads/${id}/info`);
+
+describe("GET /threads/:id/info", () => {
+  it("of a new thread has the default name and nothing in it", async () => {
+    const { thread_id: id, created_at } = await fixture.server.client.threads.create();
+    expect(await info(id)).toEqual({
+      thread_id: id,
+      name: `Chat ${created_at.slice(0, 10)} ${created_at.slice(11, 16)}`,
+      name_source: "default",
+      description: null,
+      work_mode: null,
+      status: "idle",
+      created_at,
+      updated_at: created_at,
+      message_count: 0,
+      preview: "",
+      has_partial_response: false,
+      forked_from: null,
+      context_usage: { tokens: 0, limit: 128_000, ratio: 0, compress_button_state: "normal" },
+      active_suggestion_message_id: null,
+      conversation_rounds: 0,
+      total_usage: { input_tokens: 0, output_tokens: 0, cost: null },
+    });
+  });
+
+  it("of one that is made for a project and a mode tells them before anything was said (SESS-01)", async () => {
+    const values = { project_root: "/projects/amplifier", work_mode: "workflow" };
+    const { thread_id: id } = await fixture.server.client.threads.create({
+      graphId: "agent",
+      supersteps: [{ updates: [{ values, asNode: "free_work" }] }],
+    });
+    expect((await fixture.server.client.threads.getState(id)).values).toMatchObject({ ...values, messages: [] });
+    expect(await info(id)).toMatchObject({ work_mode: "workflow", message_count: 0, status: "idle" });
+  });
+
+  it("tells the title of the first exchange, its first words, and what the window holds", async () => {
+    const words = "Tell me a story about a lighthouse keeper who counts the ships. Make it short.";
+    const id = await fixture.talk(words, "and another one");
+    expect(await info(id)).toMatchObject({
+      name: "Tell me a story about a lighthouse…",
+      name_source: "first_message",
+      work_mode: "free_chat",
+      message_count: 4,
+      preview: words.slice(0, 50),
+      conversation_rounds: 2,
+      context_usage: { tokens: expect.any(Number), limit: 128_000, compress_button_state: "normal" },
+    });
+    const title = await fixture.json("GET", `/threads/${id}/status`);
+    expect(title).toMatchObject({ can_send: true });
+  });
+
+  it("says when the window is filling up, by the limit of the model", async () => {
+    const small = await startSessions({ contextLimit: 1000 });
+    const id = await small.talk("hello");
+    const state = async (tokens: number): Promise<unknown> => {
+      await small.json("POST", `/threads/${id}/messages`, {
+        messages: [{ role: "user", content: "x".repeat(tokens * 4) }],
+      });
+      const told = z.looseObject({ context_usage: z.object({ compress_button_state: z.string() }) });
+      return told.parse(await small.json("GET", `/threads/${id}/info`)).context_usage.compress_button_state;
+    };
+    expect([await state(300), await state(350), await state(200)]).toEqual(["normal", "warning", "critical"]);
+    await small.close();
+  });
+
+  it("of a thread of another graph, and of one without messages, is told as well", async () => {
+    const { thread_id: id } = await fixture.server.client.threads.create({
+      metadata: { name: "Mine", description: "About" },
+    });
+    expect(await info(id)).toMatchObject({ name: "Mine", description: "About", name_source: "given" });
+    expect((await fixture.ask("GET", `/threads/${crypto.randomUUID()}/info`))[0]).toBe(404);
+  });
+});
+
+describe("a thread's name", () => {
+  it("is what it is renamed to, until that is taken back", async () => {
+    const id = await fixture.talk("hello rename");
+    const path = `/threads/${id}/info`;
+    expect(await fixture.json("PATCH", path, { name: "  灯塔 plan " })).toMatchObject({
+      name: "灯塔 plan",
+      name_source: "given",
+    });
+    expect(await fixture.server.client.threads.get(id)).toMatchObject({
+      metadata: { name: "灯塔 plan", graph_id: "agent" },
+    });
+    expect(await fixture.json("PATCH", path, { description: "What we do" })).toMatchObject({
+      name: "灯塔 plan",
+      description: "What we do",
+    });
+    expect(await fixture.json("PATCH", path, { name: null })).toMatchObject({
+      name: "hello rename",
+      description: "What we do",
+    });
+  });
+
+  it.each([{ name: "" }, { name: "  " }, { name: "a\nb" }, { name: "x".repeat(201) }, { name: 7 }])(
+    "is not %j",
+    async (body) => {
+      const id = await fixture.talk("hello names");
+      expect((await fixture.ask("PATCH", `/threads/${id}/info`, body))[0]).toBe(400);
+      expect(await info(id)).toMatchObject({ name: "hello names" });
+    },
+  );
+});
+
+describe("a title by a model", () => {
+  it("comes after the reply, and what somebody has chosen goes before it", async () => {
+    const titled = await startSessions({ titleModel: "openai:scripted" });
+    const id = await titled.talk();
+    titled.model.push({ text: "re: hello" }, { text: "Title: *Stories of the sea*" });
+    const input = { messages: [{ role: "user", content: "hello" }] };
+    await titled.server.client.runs.wait(id, "agent", { input, context: { mode: "reply" } });
+    const told = (): Promise<unknown> => titled.json("GET", `/threads/${id}/info`);
+    await expect.poll(told).toMatchObject({ name: "Stories of the sea", name_source: "model" });
+    await titled.say(id, "and more");
+    expect(await titled.json("PATCH", `/threads/${id}/info`, { name: "Mine" })).toMatchObject({ name_source: "given" });
+    expect(titled.model.requestCount).toBe(3);
+    titled.model.assertFinished();
+    await titled.close();
+  });
+});
+
+describe("the list of threads", () => {
+  it("finds them by name, description and words, in any case, the last changed first, and pages", async () => {
+    const mark = `Zebra${crypto.randomUUID().slice(0, 6)}`;
+    const byWords = await fixture.talk("hello", `the ${mark} ran`);
+    const byName = await fixture.talk("hello");
+    await fixture.json("PATCH", `/threads/${byName}/info`, { name: `About ${mark.toUpperCase()}` });
+    const byAnswer = await fixture.talk(`say ${mark}`);
+    const other = await fixture.talk("hello other");
+    await fixture.json("POST", `/threads/${other}/messages`, { messages: [{ role: "system", content: mark }] });
+    const all = await list({ query: mark.toLowerCase() });
+    expect(all.threads.map(({ thread_id }) => thread_id)).toEqual([byAnswer, byName, byWords]);
+    const first = await list({ query: mark, limit: 2 });
+    expect(first.threads.map(({ thread_id }) => thread_id)).toEqual([byAnswer, byName]);
+    const rest = await list({ query: mark, limit: 2, cursor: first.next });
+    expect(rest.threads.map(({ thread_id }) => thread_id)).toEqual([byWords]);
+    expect(rest.next).toBeNull();
+    expect(await list({ query: `${mark} and more` })).toEqual({ threads: [], next: null });
+  });
+
+  it("without a text shows all pages of what the filters leave", async () => {
+    const metadata = { set: crypto.randomUUID() };
+    const made: string[] = [];
+    for (let index = 0; index < 45; index += 1) {
+      made.unshift((await fixture.server.client.threads.create({ metadata })).thread_id);
+    }
+    const seen: string[] = [];
+    let cursor: number | null = 0;
+    let pages = 0;
+    while (cursor !== null) {
+      const page: z.infer<typeof Page> = await list({ metadata, limit: 20, cursor, sort_by: "created_at" });
+      seen.push(...page.threads.map(({ thread_id }) => thread_id));
+      cursor = page.next;
+      pages += 1;
+    }
+    expect([seen, pages]).toEqual([made, 3]);
+    expect(await list({ metadata, status: "busy" })).toEqual({ threads: [], next: null });
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { followSession } from "@millrace/engine/runs/follow/follow-session";
+import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
+import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "../fixtures.ts";
+
+const ends = { signal: never, stopping: never };
+
+async function follower() {
+  const { storage, runs, session } = await createBench({ agent: plainGraph() }, createMemoryStorage());
+  const run = await runs.start(session, request("agent"));
+  await runs.wait(run.run_id, never);
+  const feeds = new SessionFeeds();
+  return { storage, session, runs, first: run.run_id, feeds, sources: { active: new Map(), storage, feeds } };
+}
+
+describe("a reader of a session", () => {
+  it("leaves no list behind when it goes while it is given what was before", async () => {
+    const { feeds, sources, session } = await follower();
+    for await (const batch of followSession(sources, session.session_id, "all", ends)) {
+      expect(batch.length).toBeGreaterThan(0);
+      expect(feeds.readers).toBe(1);
+      break;
+    }
+    expect(feeds.readers).toBe(0);
+  });
+
+  it("is given what came after its last event, of however many runs, and makes the server read no more than those", async () => {
+    const { sources, session, runs, storage, first } = await follower();
+    const ids = [first];
+    for (let number = 0; number < 60; number += 1) {
+      ids.push((await runs.start(session, request("agent", { multitask_strategy: "enqueue" }))).run_id);
+    }
+    await runs.wait(ids.at(-1) ?? "", never);
+    let read = 0;
+    const list: typeof storage.runs.list = async (...args) => {
+      const page = await storage.runs.list(...args);
+      read += page.length;
+      return page;
+    };
+    const counted = { ...sources, storage: { ...storage, runs: { ...storage.runs, list } } };
+    const leaving = new AbortController();
+    const told = async (place: Parameters<typeof followSession>[2], until: number): Promise<string[]> => {
+      const seen = new Set<string>();
+      for await (const batch of followSession(counted, session.session_id, place, {
+        ...ends,
+        signal: leaving.signal,
+      })) {
+        for (const { run_id } of batch) seen.add(run_id);
+        if (seen.size === until) break;
+      }
+      return [...seen];
+    };
+    expect(await told({ run_id: ids[58] ?? "", id: -1 }, 3)).toEqual(ids.slice(58));
+    expect(read).toBe(50);
+    expect(await told("all", 61)).toEqual(ids);
+  });
+
+  it("leaves none behind when the store refuses what was before", async () => {
+    const { feeds, sources, session, storage } = await follower();
+    const refusing = { ...storage, events: { ...storage.events, read: () => Promise.reject(new Error("no disk")) } };
+    const events = followSession({ ...sources, storage: refusing }, session.session_id, "all", ends);
+    await expect(events.next()).rejects.toThrow("no disk");
+    expect(feeds.readers).toBe(0);
+  });
+
+  it("gets a run that begins while it looks once, then those that come, and leaves with its signal", async () => {
+    const { feeds, sources, session, runs, first } = await follower();
+    const leaving = new AbortController();
+    const seen: string[] = [];
+    let later: string | undefined;
+    for await (const batch of followSession(sources, session.session_id, "all", { ...ends, signal: leaving.signal })) {
+      seen.push(...batch.map(({ run_id, event }) => `${run_id} ${event.id}`));
+      if (later === undefined) {
+        // The one that began in between is in the list that the reader began with, and in what comes.
+        feeds.begun(session.session_id, first);
+        later = (await runs.start(session, request("agent"))).run_id;
+        await runs.wait(later, never);
+        feeds.begun(session.session_id, later);
+      } else if (batch[0]?.run_id === later) leaving.abort();
+    }
+    expect(seen).toEqual([...new Set(seen)]);
+    expect(new Set(seen.map((place) => place.split(" ")[0]))).toEqual(new Set([first, later]));
+    expect(feeds.readers).toBe(0);
+  });
+});
+
+describe("the record of a session", () => {
+  it("tells a reader who comes while it is written the end of a run that was stopped in the queue", async () => {
+    const gate = createGate();
+    const { storage, runs, session } = await createBench({ agent: gatedGraph(gate) }, createMemoryStorage());
+    await runs.start(session, request("agent"));
+    const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+    await gate.arrived;
+    const written = Promise.withResolvers<void>();
+    const rows = { ...storage.runs };
+    storage.runs.finish = async (...args) => {
+      await written.promise;
+      return await rows.finish(...args);
+    };
+    const cancelled = runs.cancel(queued.run_id, { action: "interrupt", wait: true });
+    await settle();
+    const leaving = new AbortController();
+    const ended: string[] = [];
+    const reading = (async (): Promise<void> => {
+      for await (const item of runs.followRecord(session.session_id, undefined, leaving.signal)) {
+        if ("ended" in item) ended.push(item.run.run_id);
+        if (ended.length > 0) break;
+      }
+    })();
+    await settle();
+    written.resolve();
+    await cancelled;
+    gate.open();
+    await reading;
+    expect(ended).toEqual([queued.run_id]);
+    leaving.abort();
+  });
+});

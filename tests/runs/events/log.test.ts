@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { RunEvent } from "@millrace/engine/run-events";
+import { idBlock, RunLog } from "@millrace/engine/runs/events/log";
+import type { Run } from "@millrace/engine/storage/records";
+import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { never, settle } from "../fixtures.ts";
+
+const row = { run_id: "run", session_id: "session", attempt: 0, event_mark: idBlock } as Run;
+
+function createLog(patch: Partial<Run> = {}) {
+  const storage = createMemoryStorage();
+  const failures: unknown[] = [];
+  const run = { ...row, ...patch };
+  storage.rows.runs.set(run.run_id, run);
+  const log = new RunLog(storage.events, run, (error) => failures.push(error));
+  const tell = async (data: unknown): Promise<void> => {
+    await log.room();
+    log.emit({ event: "custom", namespace: [], data });
+  };
+  return { storage, log, tell, failures };
+}
+
+async function ids(batches: AsyncIterable<RunEvent[]>): Promise<number[]> {
+  const all: number[] = [];
+  for await (const batch of batches) all.push(...batch.map(({ id }) => id));
+  return all;
+}
+
+const upTo = (length: number): number[] => Array.from({ length }, (_, at) => at);
+
+describe("the log of a run", () => {
+  it("gives a live reader an event in the turn it is told, before it is stored", async () => {
+    const { storage, log, tell } = createLog();
+    const reader = log.follow(-1, never);
+    const first = reader.next();
+    await tell("one");
+    expect((await first).value).toMatchObject([{ id: 0, data: "one" }]);
+    expect(storage.rows.events.get("run")).toBeUndefined();
+    log.close();
+    expect((await reader.next()).done).toBe(true);
+    await log.flush();
+    expect(storage.rows.events.get("run")).toHaveLength(1);
+  });
+
+  it("says when each event was told, and begins after everything that other runs have told", async () => {
+    const first = createLog();
+    const before = Date.now();
+    for (const at of upTo(3)) await first.tell(at);
+    const second = createLog();
+    await second.tell("first");
+    await second.tell("second");
+    const times = async ({ storage, log }: ReturnType<typeof createLog>): Promise<number[]> => {
+      await log.flush();
+      log.close();
+      return storage.rows.events.get("run")?.map(({ at }) => at ?? 0) ?? [];
+    };
+    const [told, later] = [await times(first), await times(second)];
+    expect(told[0]).toBeGreaterThanOrEqual(before);
+    expect(told).toEqual(told.toSorted((a, b) => a - b));
+    expect(later[0]).toBeGreaterThan(told.at(-1) ?? 0);
+    expect(later[1]).toBeGreaterThanOrEqual(later[0] ?? 0);
+  });
+
+  it("stores what is told in groups", async () => {
+    const { storage, log, tell } = createLog();
+    const sizes: number[] = [];
+    const { events } = storage;
+    const append = events.append.bind(events);
+    events.append = async (session, run, group) => {
+      sizes.push(group.length);
+      await append(session, run, group);
+    };
+    for (const at of upTo(100)) await tell(at);
+    await log.flush();
+    expect(sizes).toEqual([100]);
+    log.close();
+  });
+
+  it("reserves ids ahead in blocks, and never gives one that is not reserved", async () => {
+    const { storage, log, tell } = createLog();
+    for (const at of upTo(2500)) {
+      await tell(at);
+      expect(storage.rows.runs.get("run")?.event_mark).toBeGreaterThan(at);
+    }
+    await log.flush();
+    log.close();
+    expect(storage.rows.runs.get("run")?.event_mark).toBe(3000);
+  });
+
+  it("begins above everything a former attempt may have used", async () => {
+    const { storage, log, tell } = createLog({ attempt: 1, event_mark: 2000 });
+    await tell("again");
+    await log.flush();
+    log.close();
+    expect(storage.rows.events.get("run")?.map(({ id }) => id)).toEqual([2000]);
+    expect(storage.rows.runs.get("run")?.event_mark).toBe(3000);
+  });
+
+  it("gives a reader that fell behind the stored events first", async () => {
+    const { log, tell } = createLog();
+    for (const at of upTo(3000)) await tell(at);
+    await log.flush();
+    const reading = ids(log.follow(-1, never));
+    for (const at of upTo(10)) await tell(at);
+    await settle();
+    log.close();
+    expect(await reading).toEqual(upTo(3010));
+  });
+
+  it("says once that the store refuses, and stores everything when it takes it again", async () => {
+    const { storage, log, tell, failures } = createLog();
+    storage.failures.add("append");
+    for (const at of upTo(1000)) await tell(at);
+    await settle();
+    expect(failures).toMatchObject([{ code: "storage_full" }]);
+    storage.failures.clear();
+    await log.flush();
+    expect(storage.rows.events.get("run")).toHaveLength(1000);
+    log.close();
+  });
+
+  it("holds no reader that has gone", async () => {
+    const { log } = createLog();
+    const gone = new AbortController();
+    const reading = ids(log.follow(-1, gone.signal));
+    await settle();
+    expect(log.waitingReaders).toBe(1);
+    gone.abort();
+    expect(await reading).toEqual([]);
+    expect(log.waitingReaders).toBe(0);
+    log.close();
+  });
+
+  it("shows every reader every event once and in order, however telling, storing and reading interleave", async () => {
+    const step = fc.constantFrom("tell", "flush", "read", "turn");
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(700), async (steps, burst) => {
+        const { log, tell } = createLog();
+        const readers: Promise<number[]>[] = [ids(log.follow(-1, never))];
+        let told = 0;
+        for (const name of steps) {
+          if (name === "tell") {
+            for (const at of upTo(burst)) await tell(at);
+            told += burst;
+          } else if (name === "flush") await log.flush();
+          else if (name === "read" && readers.length < 4) readers.push(ids(log.follow(-1, never)));
+          else await settle();
+          if (told > 3000) break;
+        }
+        await log.flush();
+        log.close();
+        for (const reader of readers) expect(await reader).toEqual(upTo(told));
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,0 +1,340 @@
+import { END, START, StateGraph } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { createLogger } from "@millrace/engine/logger";
+import { startRetention } from "@millrace/engine/runs/recover";
+import { workflow } from "../../../src/graph/workflow.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import { createMemoryStorage } from "../../support/memory-storage.ts";
+import {
+  collect,
+  createBench,
+  createGate,
+  createRuns,
+  createSession,
+  gatedGraph,
+  never,
+  plainGraph,
+  request,
+  serve,
+  settle,
+  State,
+  type Bench,
+} from "../fixtures.ts";
+
+/** What a new process finds: the same rows and checkpoints, nothing in memory. */
+function restart({ storage }: Bench, graphs: Record<string, unknown>) {
+  return createRuns(storage, serve(graphs, storage.checkpointer));
+}
+
+/** A node that is a graph of three steps; the middle one waits at the gate. */
+function nestedGatedGraph(gate: ReturnType<typeof createGate>, calls: Record<string, number>) {
+  return new StateGraph(State)
+    .addNode("inside", gatedGraph(gate, calls))
+    .addNode("last", (state) => ({ steps: [...state.steps, "last"] }))
+    .addEdge(START, "inside")
+    .addEdge("inside", "last")
+    .addEdge("last", END)
+    .compile();
+}
+
+/** A node that calls a graph, as our nodes call the loop. */
+function callingGraph(gate: ReturnType<typeof createGate>, calls: Record<string, number>) {
+  const called = gatedGraph(gate, calls);
+  return new StateGraph(State)
+    .addNode("caller", async (_state, config) => {
+      const { steps } = await called.invoke({ messages: [], steps: [] }, config);
+      return { steps: [...steps, "caller"] };
+    })
+    .addEdge(START, "caller")
+    .addEdge("caller", END)
+    .compile();
+}
+
+describe("a drain", () => {
+  it.each([
+    ["a graph", gatedGraph, ["before", "waits", "after"]],
+    ["a graph in a graph", nestedGatedGraph, ["before", "waits", "after", "last"]],
+    ["a graph that a node calls", callingGraph, ["before", "waits", "after", "caller"]],
+  ])("parks %s before its next step, and the next start goes on there without counting a crash", async (...row) => {
+    const [, graph, steps] = row;
+    const calls: Record<string, number> = {};
+    const gate = createGate();
+    const bench = await createBench({ agent: graph(gate, calls) });
+    const run = await bench.runs.start(bench.session, request("agent"));
+    await gate.arrived;
+    const drained = bench.runs.drain(60_000);
+    gate.open();
+    await drained;
+    expect(bench.storage.rows.runs.get(run.run_id)).toMatchObject({ status: "running", attempt: 1 });
+    expect(calls).toEqual({ before: 1, waits: 1 });
+    const runs = restart(bench, { agent: graph(gate, calls) });
+    expect(await runs.recover()).toEqual({ resumed: 1 });
+    const ended = await runs.wait(run.run_id, never);
+    expect(ended).toMatchObject({ status: "success", attempt: 2, crashes: 0 });
+    expect(runs.lastValues(ended)).toMatchObject({ steps });
+    expect(calls).toEqual({ before: 1, waits: 1, after: 1 });
+  });
+
+  it("lets a client's stop win", async () => {
+    const gate = createGate();
+    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const run = await runs.start(session, request("agent"));
+    await gate.arrived;
+    const drained = runs.drain(60_000);
+    expect((await runs.cancel(run.run_id, { action: "interrupt", wait: true }))?.status).toBe("interrupted");
+    await drained;
+  });
+
+  it("counts no crash however often the server is stopped in time", async () => {
+    const gate = createGate();
+    const graphs = { agent: gatedGraph(gate) };
+    const bench = await createBench(graphs);
+    const run = await bench.runs.start(bench.session, request("agent"));
+    await gate.arrived;
+    await bench.runs.drain(0);
+    for (let time = 0; time < 5; time += 1) {
+      const runs = restart(bench, graphs);
+      await runs.recover();
+      await settle();
+      await runs.drain(0);
+    }
+    gate.open();
+    const runs = restart(bench, graphs);
+    await runs.recover();
+    expect(await runs.wait(run.run_id, never)).toMatchObject({ status: "success", attempt: 7, crashes: 0 });
+  });
+});
+
+describe("a run that takes the process with it", () => {
+  it("is set aside after the third time, without being begun again; its session is usable", async () => {
+    const bench = await createBench({ agent: plainGraph() });
+    const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
+    const deadly: Run = { ...done, run_id: crypto.randomUUID(), status: "running", attempt: 3, crashes: 2 };
+    bench.storage.rows.runs.set(deadly.run_id, deadly);
+    const begun: Record<string, number> = {};
+    const gate = createGate();
+    gate.open();
+    const runs = restart(bench, { agent: gatedGraph(gate, begun) });
+    await runs.recover();
+    const ended = await runs.wait(deadly.run_id, never);
+    expect(ended).toMatchObject({ status: "error", crashes: 3, error: { error: "crash_loop" } });
+    expect(begun).toEqual({});
+    expect((await collect(runs.follow(deadly.run_id, -1, never))).at(-1)).toMatchObject({
+      event: "error",
+      data: { error: "crash_loop" },
+    });
+    const next = await runs.start(bench.session, request("agent"));
+    expect((await runs.wait(next.run_id, never)).status).toBe("success");
+    expect(bench.storage.rows.sessions.get(bench.session.session_id)?.status).toBe("idle");
+  });
+
+  it("has two more tries before that", async () => {
+    const bench = await createBench({ agent: plainGraph() });
+    const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
+    const hurt: Run = { ...done, run_id: crypto.randomUUID(), status: "running", attempt: 2, crashes: 1 };
+    bench.storage.rows.runs.set(hurt.run_id, hurt);
+    const runs = restart(bench, { agent: plainGraph() });
+    await runs.recover();
+    expect(await runs.wait(hurt.run_id, never)).toMatchObject({ status: "success", attempt: 3, crashes: 2 });
+  });
+});
+
+describe("a stopped run that takes the process with it while its turn is kept", () => {
+  it.each([
+    [0, true],
+    [2, false],
+  ])("is ended without that after the third time (before: %i, its turn is kept: %s)", async (crashes, isKept) => {
+    const graphs = { agent: workflow.compile() };
+    const bench = await createBench(graphs);
+    const run = await bench.runs.start(bench.session, request("agent", { after_seconds: 3600 }));
+    await bench.runs.drain(0);
+    const stopped = { status: "running", attempt: crashes + 1, crashes, stop_requested: "interrupt" } as const;
+    bench.storage.rows.runs.set(run.run_id, { ...run, ...stopped });
+    const runs = restart(bench, graphs);
+    await runs.recover();
+    expect(await runs.wait(run.run_id, never)).toMatchObject({ status: "interrupted", crashes: crashes + 1 });
+    const place = { configurable: { thread_id: bench.session.session_id } };
+    expect((await bench.storage.checkpointer.getTuple(place)) !== undefined).toBe(isKept);
+  });
+});
+
+describe("runs on their last try", () => {
+  it("are taken up alone also where they were stopped, so that ending one costs the others no try", async () => {
+    const bench = await createBench({ agent: plainGraph() });
+    const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
+    const runOf = async (fields: Partial<Run>): Promise<Run> => {
+      const { session_id } = await createSession(bench.storage);
+      const run: Run = { ...done, ...fields, session_id, run_id: crypto.randomUUID(), status: "running", attempt: 2 };
+      bench.storage.rows.runs.set(run.run_id, run);
+      return run;
+    };
+    const working = await runOf({ crashes: 1 });
+    const stopped = await runOf({ crashes: 1, stop_requested: "interrupt" });
+    const gate = createGate();
+    const runs = restart(bench, { agent: gatedGraph(gate) });
+    await runs.recover();
+    await gate.arrived;
+    await settle();
+    expect(bench.storage.rows.runs.get(stopped.run_id)?.attempt).toBe(2);
+    gate.open();
+    expect((await runs.wait(working.run_id, never)).status).toBe("success");
+    expect((await runs.wait(stopped.run_id, never)).status).toBe("interrupted");
+  });
+
+  it("are taken up one after the other, so that one of them cannot use up the budget of the rest", async () => {
+    const bench = await createBench({ agent: plainGraph() });
+    const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
+    const suspects: Run[] = [];
+    for (const crashes of [1, 1, 0]) {
+      const { session_id } = await createSession(bench.storage);
+      const run: Run = { ...done, session_id, run_id: crypto.randomUUID(), status: "running", attempt: 2, crashes };
+      bench.storage.rows.runs.set(run.run_id, run);
+      suspects.push(run);
+    }
+    const gate = createGate();
+    const runs = restart(bench, { agent: gatedGraph(gate) });
+    expect(await runs.recover()).toEqual({ resumed: 3 });
+    await gate.arrived;
+    await settle();
+    const attempts = (): (number | undefined)[] =>
+      suspects.map(({ run_id }) => bench.storage.rows.runs.get(run_id)?.attempt);
+    expect(attempts()).toEqual([3, 2, 3]);
+    gate.open();
+    const ended = await Promise.all(suspects.map(({ run_id }) => runs.wait(run_id, never)));
+    expect(ended.map(({ status, crashes }) => [status, crashes])).toEqual([
+      ["success", 2],
+      ["success", 2],
+      ["success", 1],
+    ]);
+  });
+});
+
+describe("an attempt that another has taken over", () => {
+  it("writes neither an end nor events", async () => {
+    const gate = createGate();
+    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const run = await runs.start(session, request("agent"));
+    const waiting = runs.wait(run.run_id, never);
+    await gate.arrived;
+    const row = storage.rows.runs.get(run.run_id);
+    if (row !== undefined) storage.rows.runs.set(run.run_id, { ...row, attempt: 2 });
+    const told = storage.rows.events.get(run.run_id)?.length ?? 0;
+    gate.open();
+    await expect(waiting).rejects.toMatchObject({ code: "server" });
+    expect(storage.rows.runs.get(run.run_id)).toMatchObject({ status: "running", attempt: 2 });
+    expect(storage.rows.events.get(run.run_id)?.length ?? 0).toBe(told);
+  });
+});
+
+describe("runs that wait", () => {
+  const enqueue = { multitask_strategy: "enqueue" } as const;
+
+  it("know how many of their session come before them", async () => {
+    const gate = createGate();
+    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const started = [];
+    for (const _ of [0, 1, 2]) started.push(await runs.start(session, request("agent", enqueue)));
+    const other = await runs.start(await createSession(storage), request("agent", { after_seconds: 3600 }));
+    await gate.arrived;
+    expect(started.map((run) => runs.position(run))).toEqual([undefined, 1, 2]);
+    expect(runs.position(other)).toBe(0);
+    await runs.cancel(started[1]?.run_id ?? "", { action: "interrupt", wait: true });
+    expect(started.map((run) => runs.position(run))).toEqual([undefined, undefined, 1]);
+    gate.open();
+  });
+
+  it("behind a stopped run are stopped too when that is asked for, those before and elsewhere are not", async () => {
+    const gate = createGate();
+    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const started = [];
+    for (const _ of [0, 1, 2, 3]) started.push(await runs.start(session, request("agent", enqueue)));
+    const [, second, third, fourth] = started;
+    const other = await runs.start(await createSession(storage), request("agent", { after_seconds: 3600 }));
+    await gate.arrived;
+    await runs.cancel(third?.run_id ?? "", { action: "interrupt", wait: true, clearQueue: true });
+    expect(started.map(({ run_id }) => storage.rows.runs.get(run_id)?.status)).toEqual([
+      "running",
+      "pending",
+      "interrupted",
+      "interrupted",
+    ]);
+    expect(storage.rows.runs.get(other.run_id)?.status).toBe("pending");
+    expect(fourth?.run_id).not.toBe(second?.run_id);
+    await runs.cancel(started[0]?.run_id ?? "", { action: "interrupt", wait: true, clearQueue: true });
+    expect(storage.rows.runs.get(second?.run_id ?? "")?.status).toBe("interrupted");
+    expect(storage.rows.sessions.get(session.session_id)?.status).not.toBe("busy");
+  });
+});
+
+describe("a gap", () => {
+  it("is told to a reader whose id the run has not, live and afterwards, and to nobody else", async () => {
+    const gate = createGate();
+    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const run = await runs.start(session, request("agent"));
+    await gate.arrived;
+    await settle();
+    for (const known of [-1, 0, 1, 2]) expect(await runs.findGap(run, known)).toBeUndefined();
+    expect(await runs.findGap(run, 7)).toEqual({ from: 3, to: 7, after: -1 });
+    gate.open();
+    const ended = await runs.wait(run.run_id, never);
+    for (const known of [-1, 0, 2, 4]) expect(await runs.findGap(ended, known)).toBeUndefined();
+    expect(await runs.findGap(ended, 5)).toEqual({ from: 5, to: 5, after: -1 });
+  });
+
+  it("is told where a crash has taken what was told but not yet stored", async () => {
+    const gate = createGate();
+    const bench = await createBench({ agent: gatedGraph(gate) });
+    const run = await bench.runs.start(bench.session, request("agent"));
+    await gate.arrived;
+    await settle();
+    await bench.runs.drain(0);
+    const runs = restart(bench, { agent: gatedGraph(gate) });
+    await runs.recover();
+    const row = (await runs.get(run.run_id)) ?? run;
+    expect(await runs.findGap(row, 2)).toBeUndefined();
+    expect(await runs.findGap(row, 40)).toEqual({ from: 41, to: 999, after: 40 });
+    gate.open();
+    const ended = await runs.wait(run.run_id, never);
+    expect(await runs.findGap(ended, 2)).toBeUndefined();
+    expect(await runs.findGap(ended, 40)).toEqual({ from: 41, to: 999, after: 40 });
+  });
+
+  it("is told for what retention has removed, which leaves what is not over alone", async () => {
+    const gate = createGate();
+    const { runs, session, storage } = await createBench({ agent: plainGraph(), gated: gatedGraph(gate) });
+    const ended = await runs.wait((await runs.start(session, request("agent"))).run_id, never);
+    const running = await runs.start(await createSession(storage), request("gated"));
+    await gate.arrived;
+    const options = { events: storage.events, logger: createLogger("silent") };
+    const patient = startRetention({ ...options, hours: 24 });
+    await patient.stop();
+    expect(await collect(runs.follow(ended.run_id, -1, never))).toHaveLength(4);
+    const hasty = startRetention({ ...options, hours: -1 });
+    await hasty.sweep();
+    await hasty.stop();
+    const row = (await runs.get(ended.run_id)) ?? ended;
+    expect(await runs.findGap(row, -1)).toEqual({ from: 0, to: 3, after: -1 });
+    expect(await runs.findGap(row, 1)).toEqual({ from: 2, to: 3, after: 1 });
+    expect(await runs.findGap(row, 3)).toBeUndefined();
+    expect(await runs.findGap(row, 9)).toEqual({ from: 4, to: 9, after: -1 });
+    expect(await collect(runs.follow(ended.run_id, -1, never))).toEqual([]);
+    gate.open();
+    expect(await collect(runs.follow(running.run_id, -1, never))).toHaveLength(5);
+  });
+});
+
+describe("retention", () => {
+  it("tries again later when the store refuses", async () => {
+    const storage = createMemoryStorage();
+    let refusals = 0;
+    storage.events.expire = () => {
+      refusals += 1;
+      return Promise.reject(new Error("the disk is full"));
+    };
+    const retention = startRetention({ events: storage.events, hours: 1, logger: createLogger("silent") });
+    await retention.sweep();
+    await retention.sweep();
+    await retention.stop();
+    expect(refusals).toBe(2);
+  });
+});

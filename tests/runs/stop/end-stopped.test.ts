@@ -1,0 +1,174 @@
+import type { RunStarter } from "@millrace/engine/runs/options";
+import { agentRuns } from "../../../src/agent-runs/extension.ts";
+import { MemorySaver } from "@langchain/langgraph";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { describe, expect, it } from "vitest";
+import { createLogger } from "@millrace/engine/logger";
+import { ActiveRun, createFence } from "@millrace/engine/runs/active-run";
+import { systemAssistant } from "@millrace/engine/graphs/assistants";
+import { workflow } from "../../../src/graph/workflow.ts";
+import { draftRun } from "@millrace/engine/runs/admission/draft";
+import { endsInTime } from "@millrace/engine/runs/attempt/end";
+import { runAttempt } from "@millrace/engine/runs/attempt/run-attempt";
+import type { Session } from "@millrace/engine/storage/records";
+import { createMemoryStorage, RunAwareSaver } from "../../support/memory-storage.ts";
+import { createGate, createSession, gatedGraph, never, request, serve, settle } from "../fixtures.ts";
+
+describe("work that a stop ends", () => {
+  const stuck = new Promise<string>(() => undefined);
+
+  it("is waited for while nobody stops it, and given up after the patience when it does not end", async () => {
+    const stop = new AbortController();
+    expect(await endsInTime(Promise.resolve("done"), stop.signal, 0)).toBe("done");
+    const waiting = endsInTime(stuck, stop.signal, 0);
+    stop.abort();
+    expect(await waiting).toBeUndefined();
+    expect(await endsInTime(stuck, stop.signal, 0)).toBeUndefined();
+    expect(await endsInTime(Promise.resolve("just in time"), stop.signal, 60_000)).toBe("just in time");
+  });
+
+  it("keeps its own failure", async () => {
+    await expect(endsInTime(Promise.reject(new Error("broken")), AbortSignal.abort(), 60_000)).rejects.toThrow(
+      "broken",
+    );
+  });
+});
+
+describe("a fence", () => {
+  const config = { configurable: { thread_id: "session", checkpoint_ns: "" } };
+  const metadata = { source: "loop" as const, step: 0, parents: {} };
+
+  it("lets writes through until it closes, waits for those that have begun, and drops the rest", async () => {
+    const gate = createGate();
+    class SlowSaver extends MemorySaver {
+      override async put(...args: Parameters<MemorySaver["put"]>): ReturnType<MemorySaver["put"]> {
+        await gate.pass();
+        return super.put(...args);
+      }
+    }
+    const saver = new SlowSaver();
+    const fence = createFence(saver);
+    const begun = { ...emptyCheckpoint(), id: "00000000-0000-6000-8000-000000000001" };
+    const writing = fence.saver.put(config, begun, metadata, {});
+    let isClosed = false;
+    const closing = fence.close().then(() => (isClosed = true));
+    const late = { ...emptyCheckpoint(), id: "00000000-0000-6000-8000-000000000002" };
+    expect(await fence.saver.put(config, late, metadata, {})).toEqual({
+      configurable: { ...config.configurable, checkpoint_id: late.id },
+    });
+    await fence.saver.putWrites({ configurable: { ...config.configurable, checkpoint_id: begun.id } }, [["a", 1]], "t");
+    expect(isClosed).toBe(false);
+    gate.open();
+    await Promise.all([writing, closing]);
+    const kept = await fence.saver.getTuple(config);
+    expect(kept?.checkpoint.id).toBe(begun.id);
+    expect(kept?.pendingWrites).toEqual([]);
+  });
+});
+
+const noOthers: RunStarter = {
+  start: () => Promise.reject(new Error("No other run is begun.")),
+  stop: () => Promise.reject(new Error("No other run is stopped.")),
+  companionOf: () => undefined,
+};
+
+/** A run that is claimed, so that it can be walked here; `isStopped`: before its first step. */
+async function claimed(
+  graphs: Record<string, unknown>,
+  saver = new RunAwareSaver(),
+  { said = "hello", isStopped = false, stopPatience = 1, storage = createMemoryStorage(saver) } = {},
+  given?: Session,
+) {
+  const session = given ?? (await createSession(storage));
+  const served = serve(graphs, saver);
+  const assistant = systemAssistant("agent", new Date().toISOString());
+  const input = { messages: [{ role: "user", content: said }] };
+  const draft = draftRun(session, request("agent", { stream_mode: ["custom"], input }), assistant, served);
+  await storage.runs.admit(draft);
+  const run = await storage.runs.claim(draft.session_id);
+  if (run === undefined) throw new Error("there is nothing to claim");
+  const active = new ActiveRun(run, storage.events);
+  const logger = createLogger("silent");
+  const extension = agentRuns({
+    storage,
+    logger,
+    // A graph of its own asks for no other services.
+    services: () => ({ tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" }) as never,
+  });
+  active.companion = extension.accompany(active, noOthers);
+  active.walking = true;
+  if (isStopped) active.stop.request("user_requested");
+  const walking = runAttempt(active, {
+    storage,
+    graphs: served,
+    logger,
+    extension,
+    retryDelay: 1,
+    crashBudget: 3,
+    stopping: never,
+    lastValues: new WeakMap(),
+    stopPatience,
+  });
+  return { active, walking, session, storage };
+}
+
+describe("a stopped run", () => {
+  it("ends although a step ignores the signal, and what that step does later changes nothing", async () => {
+    const gate = createGate();
+    const deaf = { ...gate, pass: () => gate.pass() };
+    const { active, walking, session, storage } = await claimed({ agent: gatedGraph(deaf) });
+    const events = Array.fromAsync(active.log.follow(-1, never));
+    await gate.arrived;
+    active.stop.request("user_requested");
+    await walking;
+    expect((await active.over).status).toBe("interrupted");
+    expect((await events).flat().flatMap((event) => (event.event === "custom" ? [event.data] : []))).toMatchObject([
+      { type: "stop_requested", stop_reason: "user_requested" },
+      { type: "stop_completed", partial: null },
+    ]);
+    const before = await storage.checkpointer.getTuple({ configurable: { thread_id: session.session_id } });
+    gate.open();
+    await new Promise(setImmediate);
+    expect(await storage.checkpointer.getTuple({ configurable: { thread_id: session.session_id } })).toEqual(before);
+  });
+
+  it("whose turn takes too long to be kept writes nothing after the next run has begun", async () => {
+    const gate = createGate();
+    const waiting = [gate.pass];
+    class OnceSlowSaver extends RunAwareSaver {
+      override async put(...args: Parameters<RunAwareSaver["put"]>): ReturnType<RunAwareSaver["put"]> {
+        await waiting.pop()?.();
+        return super.put(...args);
+      }
+    }
+    const saver = new OnceSlowSaver();
+    const graphs = { agent: workflow.compile() };
+    const first = await claimed(graphs, saver, { said: "first", isStopped: true });
+    await first.walking;
+    const { storage, session } = first;
+    const next = { said: "second", isStopped: true, stopPatience: 60_000, storage };
+    const second = await claimed(graphs, saver, next, session);
+    await second.walking;
+    const told = await storage.events.last(first.active.run.run_id);
+    gate.open();
+    for (let turn = 0; turn < 20; turn += 1) await settle();
+    const newest = await saver.getTuple({ configurable: { thread_id: session.session_id } });
+    expect(JSON.stringify(newest?.checkpoint.channel_values["messages"])).toContain("second");
+    expect(await storage.events.last(first.active.run.run_id)).toBe(told);
+  });
+
+  it("ends although the store never finishes a write", async () => {
+    const reached = Promise.withResolvers<void>();
+    class StuckSaver extends RunAwareSaver {
+      override async put(): ReturnType<RunAwareSaver["put"]> {
+        reached.resolve();
+        return new Promise(() => undefined);
+      }
+    }
+    const { active, walking } = await claimed({ agent: gatedGraph(createGate()) }, new StuckSaver());
+    await reached.promise;
+    active.stop.request("user_requested");
+    await walking;
+    expect((await active.over).status).toBe("interrupted");
+  });
+});

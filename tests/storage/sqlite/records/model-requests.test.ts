@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { HumanMessage } from "@langchain/core/messages";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
+import type { ModelRequest } from "@millrace/engine/storage/record-stores";
+import { sessionRecord } from "../../../contract/records.ts";
+
+let folder: string;
+let storage: SqliteStorage;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-requests-"));
+  storage = createSqliteStorage(join(folder, "millrace.db"));
+});
+afterEach(async () => {
+  await storage.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const number = (sql: string): number => {
+  const database = new Database(join(folder, "millrace.db"), { readonly: true });
+  try {
+    return Number(database.prepare(sql).pluck().get());
+  } finally {
+    database.close();
+  }
+};
+
+/** A session whose state holds these messages. */
+async function sessionWith(id: string, messages: HumanMessage[]): Promise<void> {
+  await storage.sessions.create(sessionRecord(id));
+  const checkpoint = { ...emptyCheckpoint(), channel_values: { messages }, channel_versions: { messages: 1 } };
+  const metadata = { source: "input" as const, step: -1, parents: {} };
+  await storage.checkpointer.put({ configurable: { thread_id: id, checkpoint_ns: "" } }, checkpoint, metadata);
+}
+
+const requestOf = (session_id: string, system: string, messages: HumanMessage[]): ModelRequest => ({
+  session_id,
+  run_id: "r1",
+  node: "free_work",
+  is_silent: false,
+  model: "openai:scripted",
+  temperature: null,
+  thinking: null,
+  max_tokens: null,
+  tool_protocol: null,
+  forced_tool: null,
+  asked_at: new Date().toISOString(),
+  head: { system, parts: [], documentation: [] },
+  messages,
+  tools: [{ type: "function", function: { name: "read_file" } }],
+});
+
+it("costs the same however long the session is, and leaves nothing behind", async () => {
+  const messages = Array.from(
+    { length: 1000 },
+    (_, index) => new HumanMessage({ id: `m${index}`, content: "x".repeat(500) }),
+  );
+  await sessionWith("s1", messages);
+  const items = number("SELECT sum(length(data)) FROM checkpoint_items");
+  for (const round of [1, 2, 3]) {
+    const pruned = new HumanMessage({ id: "m700", content: "left out" });
+    const shown = [...messages.slice(0, 700), pruned, ...messages.slice(701), new HumanMessage(`note ${round}`)];
+    await storage.requests.note(requestOf("s1", "You are here.", shown));
+  }
+  expect(number("SELECT sum(length(data)) FROM model_requests")).toBeLessThan(2500);
+  expect(number("SELECT sum(length(data)) FROM checkpoint_items")).toBe(items);
+  const { messages: found = [] } = (await storage.requests.last("s1")) ?? {};
+  expect(found.map(({ content }) => content)).toEqual([
+    ...messages.map(({ content }, index) => (index === 700 ? "left out" : content)),
+    "note 3",
+  ]);
+});
+
+it("keeps a text once for all sessions that share it, until the last of them is gone", async () => {
+  const texts = () => number("SELECT count(*) FROM model_texts WHERE text LIKE '%lighthouse%'");
+  for (const id of ["s1", "s2"]) {
+    await sessionWith(id, []);
+    await storage.requests.note(requestOf(id, "You keep a lighthouse.", []));
+  }
+  expect(texts()).toBe(1);
+  await storage.requests.note(requestOf("s1", "You sail.", []));
+  expect(texts()).toBe(1);
+  await storage.sessions.delete("s2");
+  expect(texts()).toBe(0);
+  expect((await storage.requests.last("s1"))?.head.system).toBe("You sail.");
+  expect((await storage.requests.last("s1"))?.tools).toHaveLength(1);
+});
