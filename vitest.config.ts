@@ -19,6 +19,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A busy machine is slow; a test says what comes, not when.
+    expect: { poll: { timeout: 20_000 } },
     // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing.
     maxWorkers: availableParallelism(),
     // Tests that only wait, wait side by side.

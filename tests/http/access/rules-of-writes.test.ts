@@ -209,6 +209,13 @@ async function response(user: Somebody): Promise<Ids> {
 }
 
 /** Whether this program has the planner, whose routes are below /api. */
+const hasMemory = toolkits.some(({ name }) => name === "memory");
+const ownOfMemory = [
+  "DELETE /api/memory",
+  "DELETE /api/memory/{memory_id}",
+  "PATCH /api/memory/{memory_id}",
+  "POST /api/memory",
+];
 const hasPlanner = toolkits.some(({ name }) => name === "planner");
 
 /** Every route that writes, and what it must ask of the rules before it does. */
@@ -375,7 +382,11 @@ const writes: Record<string, Write | Write[]> = {
 };
 
 /** What the user keeps beside threads: no rule is asked, and nobody else sees it (`users-apart.test.ts` of the planner). */
-const ownThings = [...(hasPlanner ? ownOfPlanner : []), "PUT /namespaces/{namespace}/current"];
+const ownThings = [
+  ...(hasPlanner ? ownOfPlanner : []),
+  ...(hasMemory ? ownOfMemory : []),
+  "PUT /namespaces/{namespace}/current",
+];
 
 /** What all callers share: no user of the rules changes it. */
 const administered: Record<string, object | undefined> = {
@@ -418,6 +429,7 @@ const reads = [
   "POST /threads/{thread_id}/history",
   "POST /threads/{thread_id}/state/checkpoint",
   "POST /threads/{thread_id}/stream/events",
+  "POST /threads/{thread_id}/tools/{name}/preview",
   "POST /tokens/count",
   "POST /ui/{agent}",
 ];

@@ -175,7 +175,7 @@ describe("GET /threads/:id/context", () => {
     expect([before, after]).toEqual([false, true]);
     await expectSent(id, fixture.model.requests[1]);
     const { sections } = await read(id);
-    expect(JSON.stringify(byName(sections, "documentation"))).toContain("Use snake_case.");
+    expect(JSON.stringify(sections)).toContain("Use snake_case.");
     expect(byName(sections, "message_history").children[0]?.content).toBe("look around");
   });
 

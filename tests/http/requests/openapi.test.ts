@@ -104,7 +104,7 @@ test("wrong values are described as they are answered", () => {
   expect(JSON.stringify(document.paths["/threads"]?.["post"]?.responses["400"])).toContain("ZodError");
 });
 
-test("the page at /docs has no script and no style in it, and is the only page (SEC-06)", async () => {
+test("the page at /docs has no script and no style in it, and is the only page beside the console (SEC-06)", async () => {
   const answer = await server.send("GET", "/docs");
   expect(answer.headers.get("content-type")).toMatch(/^text\/html/);
   const page = await answer.text();
@@ -117,7 +117,11 @@ test("the page at /docs has no script and no style in it, and is the only page (
     .flatMap((folder) => filesBelow(folder))
     .filter((path) => /\.html\(|text\/html/.test(readSource(path).text));
   // The elements by which a page of somebody else loads an interface are none (tests/http/clients/ui.test.ts).
-  expect(pages).toEqual(["packages/engine/src/http/describe.ts", "packages/engine/src/http/routes/assistants/meta.ts"]);
+  expect(pages).toEqual([
+    "src/http/console/console-routes.ts",
+    "packages/engine/src/http/describe.ts",
+    "packages/engine/src/http/routes/assistants/meta.ts",
+  ]);
 });
 
 test("the page at /docs needs nothing from elsewhere", async () => {
