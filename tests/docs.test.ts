@@ -58,7 +58,7 @@ describe("docs/events.md", () => {
     expect(told.map((name) => name.replaceAll("`", "")).toSorted()).toEqual(declared.toSorted());
   });
 
-  it("says of every event in the requirements (table 18.4) where it is, or why it is not", () => {
+  it("says of every event that clients ask for where it is, or why it is not", () => {
     const wanted =
       "chunk message_complete tool_call tool_partial tool_status tool_result completion retry error done token_usage " +
       "window_length session_id agentic_loop.started agentic_loop.iteration agentic_loop.complete agentic_loop.error " +
@@ -84,21 +84,37 @@ function isOfRemovedToolkit(file: string): boolean {
   return folder !== undefined && !existsSync(join(projectFolder, folder));
 }
 
-describe("docs/requirements.md", () => {
-  const rows = read("docs/requirements.md")
-    .split("\n")
-    .filter((line) => /^\| [A-Z]/u.test(line))
-    .map((line) => line.split("|").map((cell) => cell.trim()));
+describe("tests/requirements.md", () => {
+  const [built = "", notBuilt = ""] = read("tests/requirements.md").split("## Not built");
+  const rowsOf = (text: string) =>
+    text
+      .split("\n")
+      .filter((line) => /^\| [A-Z]+-/u.test(line))
+      .map((line) => line.split("|").map((cell) => cell.trim()));
+  const rows = rowsOf(built);
+  const idsOf = (table: string[][]) => table.map(([, id = ""]) => id);
 
-  it("has one row per id", () => {
-    const ids = rows.map(([, id]) => id);
-    expect(ids.length).toBeGreaterThan(0);
-    expect(ids.filter((id) => !/^[A-Z]+-\d{2}$/u.test(id ?? ""))).toEqual([]);
+  it("has one row for each id, and misses none between the first and the last of a kind", () => {
+    const ids = [...idsOf(rows), ...idsOf(rowsOf(notBuilt))];
+    expect(ids.length).toBeGreaterThan(400);
+    expect(ids.filter((id) => !/^[A-Z]+-\d{2}$/u.test(id))).toEqual([]);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    const missing = ids.filter((id) => {
+      const [kind = "", number = ""] = id.split("-");
+      return number !== "01" && !ids.includes(`${kind}-${String(Number(number) - 1).padStart(2, "0")}`);
+    });
+    expect(missing, "the id before it has no row").toEqual([]);
   });
 
-  it("names a source and a test, and every file it names exists", () => {
-    for (const [, id, where = "", test = ""] of rows) {
+  it("says what each id asks, and why one is not built", () => {
+    const silent = [...rows, ...rowsOf(notBuilt)].filter(
+      ([, , sentence = "", why = ""]) => sentence.length < 8 || why === "",
+    );
+    expect(idsOf(silent)).toEqual([]);
+  });
+
+  it("names a source and a test for what is built, and every file it names exists", () => {
+    for (const [, id, , where = "", test = ""] of rows) {
       const files = [...`${where} ${test}`.matchAll(/`([^`]+)`/gu)].map(([, file]) => file ?? "");
       expect(files.length, id).toBeGreaterThan(1);
       expect(test, id).toMatch(/`(?:toolkits\/[^`/]+\/)?tests\/[^`]+\.ts`/u);
