@@ -4,10 +4,10 @@
 // below 22.14, TypeScript runs as it is from 22.18) is given by the pinned Node of node_modules when ours is too old.
 const { spawn } = require("node:child_process");
 const nodeModule = require("node:module");
-const { join } = require("node:path");
+const path = require("node:path");
 const { pathToFileURL } = require("node:url");
 
-const program = join(__dirname, "command.ts");
+const program = path.join(__dirname, "command.ts");
 const [major, minor] = process.versions.node.split(".").map(Number);
 // MB for new objects, a quarter of Node's own limit. With 8 a streamed token costs half as much again; 32 makes nothing
 // faster, and a conversation takes 24 MB more.
@@ -41,7 +41,7 @@ const pinned = pinnedNode();
 if (isAtLeast(22, 18)) {
   // What was compiled, and the sources without their types, stay with the packages for the next start, which takes a
   // third less. Where that cannot be written nothing is kept.
-  nodeModule.enableCompileCache(join(__dirname, "..", "node_modules", ".cache", "millrace"));
+  nodeModule.enableCompileCache(path.join(__dirname, "..", "node_modules", ".cache", "millrace"));
   process.argv[1] = program;
   import(pathToFileURL(program).href);
 } else if (pinned !== undefined) {

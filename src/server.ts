@@ -68,13 +68,8 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const index = openItemIndex(custom.index, models, logger);
   if (index !== undefined) items.useIndex(index);
   const changedFiles = createChangedFiles();
-  const toolkitParts = openToolkits({
-    config,
-    workspace,
-    logger,
-    storage: { tasks: storage.tasks, sessions: storage.sessions, items },
-    changedFiles,
-  });
+  const kept = { tasks: storage.tasks, sessions: storage.sessions, items };
+  const toolkitParts = openToolkits({ config, workspace, logger, storage: kept, changedFiles });
   const { services: toolkitServices } = toolkitParts;
   const lent = {
     ...lentServices(config, storage, workspace, logger),

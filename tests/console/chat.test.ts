@@ -3,6 +3,7 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
   begin,
   chromiumPath,
+  closeWithoutProblems,
   openStage,
   rests,
   say,
@@ -44,8 +45,7 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await stage.close();
   });
   afterEach(async () => {
-    expect(tab.problems).toEqual([]);
-    await tab.context.close();
+    await closeWithoutProblems(tab);
     pause.resolve();
     pause = Promise.withResolvers<void>();
   });

@@ -148,3 +148,9 @@ export async function axeFindings({ page }: Tab): Promise<string[]> {
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
   );
 }
+
+/** Closes a tab, and fails the test where anything happened in it that must not. */
+export async function closeWithoutProblems(tab: Tab): Promise<void> {
+  await tab.context.close();
+  expect(tab.problems).toEqual([]);
+}

@@ -109,7 +109,9 @@ describe("the rules of the user", () => {
     await running.send("Tell me a story, please", context);
     await running.send("What does app.py do, please?", context);
     await running.send("Look at the program and tell me, please", context);
-    const place = [0, 1, 2, 3].map((index) => sent(running, index).findIndex(({ text }) => text.includes("snake_case")));
+    const place = [0, 1, 2, 3].map((index) =>
+      sent(running, index).findIndex(({ text }) => text.includes("snake_case")),
+    );
     // Before the conversation where the request names the file, and after the result where a call did.
     expect(place).toEqual([-1, 1, -1, sent(running, 3).length - 1]);
     // Without its text a rule is still named, so that the model can read it.

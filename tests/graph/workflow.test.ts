@@ -46,7 +46,7 @@ describe("intent", () => {
     });
     const state = await flow.send("What is here?", { selected_tool: "list_files" });
     expect(state.route).toBe("action");
-    expect(flow.model.requests[0]?.toolNames).toEqual(["list_files"]);
+    expect(flow.model.requests[0]?.body["tool_choice"]).toEqual({ type: "function", function: { name: "list_files" } });
   });
 
   it("gives chat mode no tools", async () => {

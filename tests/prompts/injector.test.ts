@@ -196,7 +196,7 @@ describe("what a run sends", () => {
       work,
       [...work, "empty_reply"],
       [...work, "iteration_warning"],
-      [...work, "closing_note"],
+      [...work, "iteration_warning", "closing_note"],
       ["general", "anti_tampering", "reply"],
     ]);
   });

@@ -5,6 +5,9 @@ import { visible } from "../../markdown/links.ts";
 import { DiffLines, LineCounts } from "../diff.tsx";
 import { Disclosure } from "../disclosure.tsx";
 
+/** The difference that a call would make to files. */
+type EffectLines = NonNullable<NonNullable<Approval["effect"]>["diff"]>;
+
 /** Lines of a diff that are shown before somebody asks for all. */
 const firstLines = 14;
 
@@ -20,34 +23,51 @@ export function EffectView({
 }) {
   const { t } = useTranslation();
   const { args, effect } = approval;
-  const diff = effect?.diff;
-  const lines = diff?.lines ?? [];
-  const shown = isWhole ? lines : lines.slice(0, firstLines);
   return (
     <div className="effect">
-      <p className="effect-tool">
-        <code>{visible(approval.tool ?? "")}</code>
-        {effect?.paths.map((path) => (
-          <code key={path} className="effect-path">
-            {visible(path)}
-          </code>
-        ))}
-        {diff !== undefined && <LineCounts added={diff.added} removed={diff.removed} />}
-        {effect && !effect.undoable && effect.kind !== "call" && (
-          <span className="effect-final">{t("approval.final")}</span>
-        )}
-      </p>
+      <EffectHead approval={approval} />
       {effect?.command !== undefined && <CodeBlock text={visible(effect.command)} language="sh" isOpen={false} />}
-      {shown.length > 0 && <DiffLines lines={shown} />}
-      {shown.length < lines.length && (
-        <button type="button" className="code-more" onClick={onToggle}>
-          {t("tool.moreLines", { count: lines.length - shown.length + (diff?.more ?? 0) })} <kbd>v</kbd>
-        </button>
-      )}
-      {isWhole && (diff?.more ?? 0) > 0 && <p className="hint">{t("tool.moreLines", { count: diff?.more ?? 0 })}</p>}
+      {effect?.diff && <EffectDiff diff={effect.diff} isWhole={isWhole} onToggle={onToggle} />}
       <Disclosure title={t("tool.arguments")} isOpenAtFirst={!effect}>
         <CodeBlock text={visible(JSON.stringify(args ?? {}, null, 2))} language="json" isOpen={false} />
       </Disclosure>
     </div>
+  );
+}
+
+/** The tool, the paths it touches, how many lines differ, and whether it can be undone. */
+function EffectHead({ approval: { tool, effect } }: { approval: Approval }) {
+  const { t } = useTranslation();
+  return (
+    <p className="effect-tool">
+      <code>{visible(tool ?? "")}</code>
+      {effect?.paths.map((path) => (
+        <code key={path} className="effect-path">
+          {visible(path)}
+        </code>
+      ))}
+      {effect?.diff !== undefined && <LineCounts added={effect.diff.added} removed={effect.diff.removed} />}
+      {effect && !effect.undoable && effect.kind !== "call" && (
+        <span className="effect-final">{t("approval.final")}</span>
+      )}
+    </p>
+  );
+}
+
+/** The lines that would differ: the first ones, or all that the server has sent. */
+function EffectDiff({ diff, isWhole, onToggle }: { diff: EffectLines; isWhole: boolean; onToggle: () => void }) {
+  const { t } = useTranslation();
+  const { lines, more } = diff;
+  const shown = isWhole ? lines : lines.slice(0, firstLines);
+  return (
+    <>
+      {shown.length > 0 && <DiffLines lines={shown} />}
+      {shown.length < lines.length && (
+        <button type="button" className="code-more" onClick={onToggle}>
+          {t("tool.moreLines", { count: lines.length - shown.length + more })} <kbd>v</kbd>
+        </button>
+      )}
+      {isWhole && more > 0 && <p className="hint">{t("tool.moreLines", { count: more })}</p>}
+    </>
   );
 }
