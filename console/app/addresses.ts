@@ -11,5 +11,8 @@ export const addresses = {
 
 /** Where a thread is shown. */
 export const threadAddress = (thread: string): string => `/t/${encodeURIComponent(thread)}`;
+/** Where a run is inspected. */
+export const runAddress = (thread: string, run: string): string =>
+  `${threadAddress(thread)}/run/${encodeURIComponent(run)}`;
 /** What stands before every address of the console. */
 export const base = "/console";

@@ -24,7 +24,7 @@ export function AppMenu({ caller, onKeys }: { caller: Caller | undefined; onKeys
   };
   return (
     <Menu
-      label={`${t("app.settings")} · ${who}`}
+      label={`${t("app.more")}: ${t("app.settings")} · ${who}`}
       className="rail-item"
       button={
         <>

@@ -16,6 +16,8 @@ import { SignIn } from "./sign-in.tsx";
 
 const InboxPage = lazy(async () => ({ default: (await import("../pages/inbox.tsx")).InboxPage }));
 
+const RunsPage = lazy(async () => ({ default: (await import("../pages/runs/runs-page.tsx")).RunsPage }));
+
 /** The whole console: who signs in, the shell, and the place that the address names. */
 export function Console() {
   return (
@@ -74,6 +76,9 @@ function Places() {
         </Route>
         <Route path={addresses.inbox}>
           <InboxPage />
+        </Route>
+        <Route path={addresses.runs}>
+          <RunsPage />
         </Route>
         <Route>
           <Empty title={t("state.gone")} hint={t("state.goneHint")} />

@@ -1,3 +1,4 @@
+import Activity from "lucide-react/icons/activity";
 import CloudOff from "lucide-react/icons/cloud-off";
 import Inbox from "lucide-react/icons/inbox";
 import Keyboard from "lucide-react/icons/keyboard";
@@ -24,11 +25,17 @@ import { useNews } from "./news.ts";
 import { Palette } from "./palette.tsx";
 import { setPreferences, usePreferences } from "./preferences.ts";
 
+/** Places that are as wide as the window. */
+const widePlace = /^\/(runs|g)(\/|$)|^\/t\/[^/]+\/run\//u;
+
 /** What stands around every place: the rail, the list of threads, the palette. */
 export function Shell({ caller, children }: { caller: Caller | undefined; children: ReactNode }) {
   const { t } = useTranslation();
   const [location, navigate] = useLocation();
-  const { listShown } = usePreferences();
+  const preferred = usePreferences().listShown;
+  // Pages for runs and graphs need the width; the list comes over them when it is asked for.
+  const isBesideList = !widePlace.test(location);
+  const listShown = preferred && isBesideList;
   // It closes with the choice of another place.
   const [listOverAt, setListOverAt] = useState<string>();
   const isListOver = listOverAt === location;
@@ -38,7 +45,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
   useKeys();
   useShellCommands(navigate, setOpen);
   const toggleList = () => {
-    if (matchMedia("(width < 1000px)").matches) setListOverAt(isListOver ? undefined : location);
+    if (!isBesideList || matchMedia("(width < 1000px)").matches) setListOverAt(isListOver ? undefined : location);
     else setPreferences({ listShown: !listShown });
   };
   const places = [
@@ -55,6 +62,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
       isHere: location === "/inbox",
       count: waiting,
     },
+    { address: "/runs", label: t("app.runs"), icon: <Activity size={20} />, isHere: location === "/runs" },
   ];
   return (
     <div className="shell" data-list={listShown ? "shown" : "hidden"} data-list-over={isListOver || undefined}>
@@ -182,6 +190,14 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         keys: "g i",
         icon: <Inbox size={16} />,
         run: () => navigate("/inbox"),
+      },
+      {
+        id: "runs",
+        group: "places",
+        label: t("app.runs"),
+        keys: "g r",
+        icon: <Activity size={16} />,
+        run: () => navigate("/runs"),
       },
       ...(["system", "light", "dark"] as const).map((theme): Command => ({
         id: `theme-${theme}`,

@@ -2,6 +2,7 @@ import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
 import { setRequestLanguage } from "../api/client.ts";
 import { en } from "./en.ts";
+import type { workEn } from "./work/en.ts";
 
 /** The languages of the console, by the names that speakers call them. */
 export const languages = { en: "English", zh: "中文" } as const;
@@ -11,7 +12,7 @@ export type LanguageName = keyof typeof languages;
 declare module "i18next" {
   interface CustomTypeOptions {
     defaultNS: "translation";
-    resources: { translation: typeof en };
+    resources: { translation: typeof en; work: typeof workEn };
   }
 }
 

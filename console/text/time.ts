@@ -36,6 +36,35 @@ export function duration(milliseconds: number): string {
   return i18next.t("time.minutes", { count: Math.round(seconds / 60) });
 }
 
+/** A time of day with its date, where that is not today, as short as it can be read. */
+export function shortMoment(at: number, now = Date.now()): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  const day: Intl.DateTimeFormatOptions = isToday ? {} : { month: "short", day: "numeric" };
+  return new Intl.DateTimeFormat(currentLocale(), { ...day, hour: "2-digit", minute: "2-digit" }).format(at);
+}
+
+/** A day as the head of a group. */
+export function dayName(iso: string): string {
+  return new Intl.DateTimeFormat(currentLocale(), { dateStyle: "full" }).format(Date.parse(iso));
+}
+
+/** How long something took, to the millisecond where that matters. */
+export function preciseDuration(milliseconds: number): string {
+  const unit = (value: number, name: string, digits = 0): string =>
+    new Intl.NumberFormat(currentLocale(), {
+      style: "unit",
+      unit: name,
+      unitDisplay: "narrow",
+      maximumFractionDigits: digits,
+    }).format(value);
+  const time = Math.max(0, milliseconds);
+  if (time < 999.5) return unit(time, "millisecond", time < 10 ? 1 : 0);
+  if (time < 59_950) return unit(time / 1_000, "second", time < 9_950 ? 2 : 1);
+  const minutes = Math.floor(time / minute);
+  if (minutes < 60) return `${unit(minutes, "minute")} ${unit((time % minute) / 1_000, "second")}`;
+  return `${unit(Math.floor(minutes / 60), "hour")} ${unit(minutes % 60, "minute")}`;
+}
+
 /** In which group of a list something stands by its age. */
 export function ageGroup(iso: string, now = Date.now()): "today" | "yesterday" | "week" | "older" {
   const startOfDay = new Date(now).setHours(0, 0, 0, 0);

@@ -93,6 +93,12 @@ async function openTab(browser: Browser, url: string, options: TabOptions): Prom
   return { page, context, problems };
 }
 
+/** Closes a tab in which nothing must have gone wrong. */
+export async function leave({ context, problems }: Tab): Promise<void> {
+  await context.close();
+  expect(problems).toEqual([]);
+}
+
 /** Writes a message into the field and sends it. */
 export async function say({ page }: Tab, text: string): Promise<void> {
   await page.locator(".composer-field").fill(text);

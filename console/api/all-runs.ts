@@ -1,0 +1,164 @@
+import { useInfiniteQuery, useQuery, type InfiniteData } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import * as z from "zod/mini";
+import { runStatuses, type Bucket, type RunFilter } from "../run/run-filter.ts";
+import { perform, request, send } from "./client.ts";
+import { onChange } from "./feed.ts";
+import { Run } from "./shapes.ts";
+import { queryClient } from "./threads.ts";
+
+const RunSummary = z.object({
+  run_id: z.string(),
+  thread_id: z.string(),
+  assistant_id: z.string(),
+  graph_id: z.string(),
+  status: z.enum(runStatuses),
+  queued_at: z.string(),
+  started_at: z.nullable(z.string()),
+  ended_at: z.nullable(z.string()),
+  attempts: z.number(),
+  error_code: z.nullable(z.string()),
+  started_by: z.object({ kind: z.enum(["client", "cron", "agent"]), id: z.nullable(z.string()) }),
+  cancel_reason: z.optional(z.string()),
+});
+/** A run as the list of all runs has it. */
+export type RunSummary = z.infer<typeof RunSummary>;
+
+const Count = z.object({ at: z.string(), status: z.enum(runStatuses), count: z.number() });
+
+interface RunPage {
+  runs: RunSummary[];
+  next: string | null;
+}
+
+const pageSize = 50;
+
+function queryOf(filter: RunFilter, more: Record<string, string> = {}): string {
+  const given = Object.entries({ ...filter, ...more }).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given).toString();
+}
+
+async function readPage(filter: RunFilter, cursor: string | null, signal: AbortSignal): Promise<RunPage> {
+  const more = { limit: String(pageSize), ...(cursor !== null && { cursor }) };
+  const response = await send(`/runs?${queryOf(filter, more)}`, { signal });
+  const runs = z.parse(z.array(RunSummary), await response.json());
+  return { runs, next: response.headers.get("X-Pagination-Next") };
+}
+
+/** The runs of all threads, the newest first; what changes on the server changes here. */
+export function useAllRuns(filter: RunFilter) {
+  const query = useInfiniteQuery({
+    queryKey: ["all-runs", filter],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam, signal }) => readPage(filter, pageParam, signal),
+    getNextPageParam: (page) => page.next,
+    placeholderData: (before) => before,
+  });
+  useLiveRuns(filter);
+  return query;
+}
+
+/** Milliseconds between two readings of what has changed. */
+const quiet = 500;
+
+/** Reads the runs again that have changed: the newest page, and for older ones those of their threads. */
+function useLiveRuns(filter: RunFilter): void {
+  const newest = useRef(filter);
+  useEffect(() => {
+    newest.current = filter;
+  });
+  useEffect(() => {
+    const closing = new AbortController();
+    let threads = new Set<string>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async (): Promise<void> => {
+      const changed = threads;
+      threads = new Set();
+      await refresh(newest.current, changed, closing.signal).catch(() => undefined);
+      timer = undefined;
+      if (threads.size > 0) later();
+    };
+    const later = (): void => {
+      timer ??= setTimeout(() => void read(), quiet);
+    };
+    const end = onChange((event) => {
+      if (event.type !== "run" || closing.signal.aborted) return;
+      if (event.thread_id) threads.add(event.thread_id);
+      later();
+    });
+    return () => {
+      end();
+      closing.abort();
+      clearTimeout(timer);
+    };
+  }, []);
+}
+
+async function refresh(filter: RunFilter, threads: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+  const key = ["all-runs", filter];
+  const known = queryClient.getQueryData<InfiniteData<RunPage, string | null>>(key);
+  if (known === undefined) return;
+  const first = await readPage(filter, null, signal);
+  const oldest = first.next === null ? undefined : first.runs.at(-1)?.run_id;
+  const isNewer = ({ run_id }: RunSummary) => oldest === undefined || run_id >= oldest;
+  const older = known.pages.flatMap((page) => page.runs).filter((run) => !isNewer(run));
+  const stale = new Set(older.filter((run) => threads.has(run.thread_id)).map((run) => run.thread_id));
+  const again = await Promise.all(
+    [...stale].map(async (thread_id) => (await readPage({ ...filter, thread_id }, null, signal)).runs),
+  );
+  const changed = new Map(again.flat().map((run) => [run.run_id, run]));
+  const rest = older.flatMap((run) => (stale.has(run.thread_id) ? (changed.get(run.run_id) ?? []) : run));
+  queryClient.setQueryData<InfiniteData<RunPage, string | null>>(key, (data) => {
+    if (data === undefined) return data;
+    const next = data.pages.at(-1)?.next ?? null;
+    const [page] = data.pages;
+    if (page === undefined || data.pages.length === 1) return { pages: [first], pageParams: [null] };
+    return {
+      pages: [first, { runs: rest, next }],
+      pageParams: [null, first.next],
+    };
+  });
+  void queryClient.invalidateQueries({ queryKey: ["run-histogram"] });
+}
+
+/** How many runs began when. */
+export function useRunHistogram(filter: RunFilter, bucket: Bucket) {
+  return useQuery({
+    queryKey: ["run-histogram", filter, bucket],
+    queryFn: ({ signal }) => request(`/runs/histogram?${queryOf(filter, { bucket })}`, z.array(Count), { signal }),
+    placeholderData: (before) => before,
+  });
+}
+
+const StartedRun = z.extend(Run, {
+  assistant_id: z.string(),
+  kwargs: z.looseObject({
+    input: z.optional(z.unknown()),
+    command: z.optional(z.unknown()),
+    context: z.optional(z.unknown()),
+    config: z.optional(z.unknown()),
+  }),
+  cancel_reason: z.optional(z.string()),
+  updated_at: z.string(),
+});
+/** A run as its thread has it, with what it was started with. */
+export type StartedRun = z.infer<typeof StartedRun>;
+
+/** Reads a run with what it was started with. */
+export function runOf(threadId: string, runId: string, signal?: AbortSignal): Promise<StartedRun> {
+  return request(`/threads/${threadId}/runs/${runId}`, StartedRun, { signal });
+}
+
+/** Starts a run with the same input again, in the same thread; gives the new one's id. */
+export async function runAgain(run: Pick<RunSummary, "thread_id" | "run_id">): Promise<string> {
+  const { assistant_id, kwargs } = await runOf(run.thread_id, run.run_id);
+  const { input, command, context } = kwargs;
+  const body = { assistant_id, input, command, context, multitask_strategy: "enqueue" };
+  const started = await request(`/threads/${run.thread_id}/runs`, Run, { method: "POST", body });
+  return started.run_id;
+}
+
+/** Stops a run. */
+export function stopRun(run: Pick<RunSummary, "thread_id" | "run_id">): Promise<void> {
+  return perform(`/threads/${run.thread_id}/runs/${run.run_id}/cancel`, { method: "POST" });
+}

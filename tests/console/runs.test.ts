@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { projectFolder } from "../support/source-files.ts";
+import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
+
+let stage: Stage;
+
+/** Starts a run of a graph in a thread of its own. */
+async function start(graph: string): Promise<{ thread_id: string; run_id: string }> {
+  const { client } = stage.server;
+  const { thread_id } = await client.threads.create();
+  const { run_id } = await client.runs.create(thread_id, graph, { input: {} });
+  return { thread_id, run_id };
+}
+
+const rowOf = ({ page }: Tab, run: { run_id: string }) => page.locator(`.run-row[data-run="${run.run_id}"]`);
+
+describe.skipIf(chromiumPath === undefined)("the runs of all threads", () => {
+  let tab: Tab;
+  beforeAll(async () => {
+    const graphs = join(projectFolder, "tests/fixtures/graphs/langgraph.json");
+    stage = await openStage(() => ({ text: "ok" }), { graphs });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  it("is empty at first, shows what is started and how it ends, and stops a run", async () => {
+    tab = await stage.open({ path: "/runs" });
+    await tab.page.getByText("No runs yet").waitFor();
+    const failing = await start("failing");
+    await rowOf(tab, failing).getByText("Failed").waitFor();
+    await rowOf(tab, failing).getByText("OutOfLuck").waitFor();
+    const slow = await start("slow");
+    await rowOf(tab, slow).getByText("Running").waitFor();
+    await rowOf(tab, slow).getByRole("button", { name: "Actions for this run" }).click();
+    await tab.page.getByRole("menuitem", { name: "Stop" }).click();
+    await rowOf(tab, slow).getByText("Stopped").waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
+  it("is filtered by what stands in the address, and by the keys of the histogram", async () => {
+    const nested = await start("nested");
+    const failing = await start("failing");
+    tab = await stage.open({ path: "/runs?graph=nested", theme: "dark" });
+    await rowOf(tab, nested).getByText("Done").waitFor();
+    await expect.poll(() => tab.page.locator(".run-row[data-run]").count()).toBe(1);
+    await tab.page.getByLabel("State", { exact: true }).selectOption("error");
+    await tab.page.getByText("No run fits these filters").waitFor();
+    expect(new URL(tab.page.url()).search).toBe("?graph=nested&state=error");
+    await tab.page.getByLabel("Graph", { exact: true }).selectOption("failing");
+    await rowOf(tab, failing).getByText("Failed").waitFor();
+    await tab.page.getByRole("button", { name: "Clear the filters" }).click();
+    await rowOf(tab, nested).waitFor();
+    await tab.page.getByRole("slider", { name: "Runs over time" }).focus();
+    await tab.page.keyboard.press("ArrowLeft");
+    await tab.page.keyboard.press("ArrowLeft");
+    await tab.page.keyboard.press("Enter");
+    await tab.page.getByText("No run fits these filters").waitFor();
+    expect(new URL(tab.page.url()).searchParams.get("from")).not.toBeNull();
+    await tab.page.goBack();
+    await rowOf(tab, nested).waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
+  it("takes keys alone: choose two runs, run both again, open one", async () => {
+    const [first, second] = [await start("nested"), await start("nested")];
+    tab = await stage.open({ path: "/runs", locale: "zh-CN" });
+    await rowOf(tab, second).getByText("完成").waitFor();
+    await tab.page.keyboard.press("j");
+    await tab.page.keyboard.press("x");
+    await tab.page.keyboard.press("j");
+    await tab.page.keyboard.press("x");
+    await tab.page.getByText("已选 2 个").waitFor();
+    const before = await stage.server.client.runs.list(first.thread_id);
+    await tab.page.getByRole("button", { name: "再次运行" }).press("Enter");
+    await expect
+      .poll(async () => (await stage.server.client.runs.list(first.thread_id)).length)
+      .toBe(before.length + 1);
+    await rowOf(tab, second).locator(".run-link").focus();
+    await tab.page.keyboard.press("Enter");
+    await tab.page.waitForURL(new RegExp(`/console/t/${second.thread_id}/run/${second.run_id}`, "u"));
+  });
+
+  it("fits a phone", async () => {
+    tab = await stage.open({ path: "/runs", width: 320 });
+    await tab.page.locator(".run-row[data-run]").first().waitFor();
+    expect(await tab.page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
+  it("says what it is when the server refuses or cannot be reached", async () => {
+    tab = await stage.open({ path: "/inbox" });
+    let status = 403;
+    await tab.page.route("**/runs?*", (route) =>
+      route.fulfill({ status, contentType: "application/json", body: JSON.stringify({ message: "Not for you." }) }),
+    );
+    await tab.page.goto(`${stage.server.url}/console/runs`);
+    await tab.page.getByText("You may not see this").waitFor();
+    status = 500;
+    await tab.page.reload();
+    await tab.page.getByText("That did not work").waitFor();
+    await tab.page.unroute("**/runs?*");
+    await tab.page.getByRole("button", { name: "Try again" }).click();
+    await expect.poll(() => tab.page.locator(".run-row[data-run]").count()).toBeGreaterThan(0);
+  });
+});
