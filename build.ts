@@ -30,7 +30,7 @@ await build({
     "document-worker": join(root, "toolkits/documents/formats/document-worker.ts"),
     "simulation-worker": join(root, "toolkits/circuits/simulation/simulation-worker.ts"),
     "plot-worker": join(root, "toolkits/circuits/simulation/plot/plot-worker.ts"),
-    "page-worker": join(root, "src/web/page-worker.ts"),
+    "page-worker": join(root, "toolkits/web/pages/page-worker.ts"),
     "type-reader": join(root, "packages/engine/src/graphs/schemas/type-reader.ts"),
     ...Object.fromEntries(graphs.map(({ id, file }) => [`graph-${id}`, file])),
   },

@@ -45,7 +45,6 @@ import { openToolkits, withToolkitStores } from "./toolkits/open-toolkits.ts";
 import { callbackHook, createToolCounter, toolLog } from "./tools/runtime/hooks.ts";
 import { createLocks } from "./tools/runtime/locks.ts";
 import { createOperations, type Operations } from "./tools/undo/operations.ts";
-import { openWeb } from "./web/open-web.ts";
 
 /** Our agent, as the engine takes it in. */
 const agent: ServerExtension = { graphs: agentGraphs, stores: withToolkitStores, open: openAgent };
@@ -69,7 +68,8 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   if (index !== undefined) items.useIndex(index);
   const changedFiles = createChangedFiles();
   const kept = { tasks: storage.tasks, sessions: storage.sessions, items };
-  const toolkitParts = openToolkits({ config, workspace, logger, storage: kept, changedFiles });
+  const forToolkits = { config, settings, models, workspace, logger, changedFiles };
+  const toolkitParts = openToolkits({ ...forToolkits, storage: kept });
   const { services: toolkitServices } = toolkitParts;
   const lent = {
     ...lentServices(config, storage, workspace, logger),
@@ -81,8 +81,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     changedFiles,
     toolkitServices,
   };
-  const webOf = (web: Config["web"]) => openWeb(web, () => models.storedKeys());
-  const services = withLiveSettings({ ...lent, hooks, callBack }, settings, webOf);
+  const services = withLiveSettings({ ...lent, hooks, callBack }, settings);
   const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
   const tokens = createTokenCounter(logger);
   const { agents, toolkits } = lent;

@@ -36,7 +36,7 @@ const layers: string[][] = [
   ["rules"],
   ["tools"],
   ["agents", "live-settings"],
-  ["prompts", "extensions", "web"],
+  ["prompts", "extensions"],
   ["callbacks", "events"],
   ["state"],
   ["user-context"],

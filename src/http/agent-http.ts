@@ -31,7 +31,6 @@ import { threadUsageRoutes } from "@millrace/engine/http/routes/threads/thread-u
 import { tokenRoutes } from "./routes/models/tokens.ts";
 import { toolkitRoutes } from "./routes/knowledge/toolkits.ts";
 import { effectsBy, toolRoutes } from "./routes/knowledge/tools.ts";
-import { webSearchRoutes } from "./routes/models/web-search.ts";
 
 /** Every resource of our agent. A new one is a file in `routes/` and a line here. */
 const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
@@ -60,7 +59,6 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   tokenRoutes,
   toolkitRoutes,
   toolRoutes,
-  webSearchRoutes,
 ];
 
 /** What our agent adds to the API of the server. */

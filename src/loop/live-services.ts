@@ -1,23 +1,17 @@
-import type { Config } from "@millrace/engine/config/config";
 import type { LiveSettings } from "../live-settings/live-settings.ts";
 import { createRate } from "@millrace/engine/concurrency/limits";
 import type { RunServices } from "./services.ts";
 
 /**
- * The services of a server, of which what can be changed while it runs is what it is in the moment when it is asked for. A run
- * takes a copy when it begins or goes on, so a change counts from then on. `openWeb` opens the web anew where that changes.
+ * The services of a server. Those that depend on settings which change while it runs are read from the settings at each
+ * use. A run takes a copy when it begins or goes on, so a change counts from then on.
  */
 export function withLiveSettings<Services extends RunServices>(
   services: Services,
   settings: Pick<LiveSettings, "current">,
-  openWeb: (web: Config["web"]) => RunServices["web"],
 ): Services {
-  const web = kept(openWeb);
   const [toolRate, modelRate] = [kept(rateOf), kept(rateOf)];
   const live: Partial<RunServices> = {
-    get web() {
-      return web(settings.current().web);
-    },
     get toolRate() {
       return toolRate(settings.current().toolRate);
     },

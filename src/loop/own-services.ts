@@ -17,7 +17,6 @@ import { promptParts } from "../toolkits/composition.ts";
 import { builtInTools, enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { openToolkits, withToolkitStores } from "../toolkits/open-toolkits.ts";
 import { createLocks } from "../tools/runtime/locks.ts";
-import { openWeb } from "../web/open-web.ts";
 import type { RunServices } from "./services.ts";
 
 /** The agents of a workspace, and of the user who runs the program. */
@@ -37,7 +36,13 @@ export function ownServices(): RunServices {
     const models = openModels(settings, logger, { offline });
     const { workspace } = settings;
     const storage = withToolkitStores(settings, { tasks: createMemoryTasks() });
-    const opened = openToolkits({ config: settings, workspace, logger, storage });
+    const opened = openToolkits({
+      config: settings,
+      storedKeys: () => models.storedKeys(),
+      workspace,
+      logger,
+      storage,
+    });
     const rules = createRuleFolders({ workspace, home: homedir(), logger });
     own = {
       ledger: createMemoryLedger(),
@@ -51,7 +56,6 @@ export function ownServices(): RunServices {
       models,
       agents: openAgents(workspace, logger),
       documents: [...opened.documents, rulesDocument(rules)],
-      web: openWeb(settings.web, () => models.storedKeys()),
       prompts,
     };
   }

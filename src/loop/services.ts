@@ -24,7 +24,6 @@ import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";
 import type { Rate } from "@millrace/engine/concurrency/limits";
 import type { BackgroundService } from "./sub-agents/background-service.ts";
-import type { Web } from "../web/open-web.ts";
 import type { Progress } from "./progress.ts";
 
 /** What the server lends to a run: the ledger, the workspace (absolute, links resolved) and more. */
@@ -76,8 +75,6 @@ export interface RunServices {
   prompts: Prompts;
   /** The agents that work can be handed to; absent: none. */
   agents?: AgentSource;
-  /** The web, as the operator has set it up; absent: nobody may use it. */
-  web?: Web | undefined;
   /** What models are given to read before a conversation; absent: nothing. */
   documents?: readonly DocumentSource[];
   /** Called when documentation is looked up. */

@@ -27,7 +27,6 @@ import { planMode } from "./templates/plan-mode.ts";
 import { plan } from "./templates/plan.ts";
 import { roomLeft } from "./templates/prune-note.ts";
 import { reply } from "./templates/reply.ts";
-import { searchResults } from "./templates/search-results.ts";
 import { sessionInstructions } from "./templates/session-instructions.ts";
 import { subAgents } from "./templates/sub-agents.ts";
 import { summaryMarker } from "./templates/summary-marker.ts";
@@ -71,7 +70,6 @@ export const templates: Readonly<Record<string, Template>> = {
   plan_mode: planMode,
   prune_note: roomLeft,
   reply,
-  search_results: searchResults,
   session_instructions: sessionInstructions,
   sub_agents: subAgents,
   summary_marker: summaryMarker,

@@ -9,8 +9,8 @@ import { planner } from "../../toolkits/planner/index.ts";
 import { shell } from "../../toolkits/shell/index.ts";
 import { libraryDocs } from "../../toolkits/library-docs/index.ts";
 import { mcp } from "../../toolkits/mcp/index.ts";
+import { web } from "../../toolkits/web/index.ts";
 import type { Toolkit } from "./toolkit.ts";
-import { web } from "./web.ts";
 
 /** Every toolkit, in the order in which models get their tools and their documents. A new one is a folder and a line here. */
 export const toolkits: readonly Toolkit[] = [

@@ -21,11 +21,17 @@ export interface OpenedToolkits {
   close(): Promise<void>;
 }
 
+/** What has a default: the user's own home, no changes of settings, and no stored keys. */
+type Defaulted = "home" | "currentConfig" | "storedKeys";
+
 /** Opens what toolkits keep for as long as the server runs. Those that are switched off are told so, and may still watch. */
 export function openToolkits({
   home = homedir(),
+  currentConfig = () => server.config,
+  storedKeys = () => ({}),
   ...server
-}: Omit<ToolkitServer, "isEnabled" | "services" | "toolNames" | "home"> & { home?: string }): OpenedToolkits {
+}: Omit<ToolkitServer, "isEnabled" | "services" | "toolNames" | Defaulted> &
+  Partial<Pick<ToolkitServer, Defaulted>>): OpenedToolkits {
   const services = new ToolkitServices();
   const enabled = enabledToolkits(server.config.toolkits);
   const toolNames = new Set(Object.keys(builtInTools()));
@@ -34,7 +40,8 @@ export function openToolkits({
     enabled.flatMap((toolkit) => toolkit.fileFormats),
   );
   const opened = toolkits.flatMap((toolkit): OpenedToolkit[] => {
-    const one = toolkit.open?.({ ...server, home, toolNames, services, isEnabled: enabled.includes(toolkit) });
+    const isEnabled = enabled.includes(toolkit);
+    const one = toolkit.open?.({ ...server, home, currentConfig, storedKeys, toolNames, services, isEnabled });
     return one === undefined ? [] : [one];
   });
   return {

@@ -1,5 +1,6 @@
 import { servicesOf, type HttpContext, type HttpServices } from "@millrace/engine/http/environment";
 import type { ModelRegistry } from "@millrace/models/registry/registry";
+import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { toolsOfOwner } from "./tools-of-owner.ts";
@@ -11,7 +12,9 @@ export interface ToolkitParts {
   /** What toolkits keep open, for all callers. */
   toolkitServices: ToolkitServices;
   /** What is known of models; all callers share it. */
-  models: Pick<ModelRegistry, "roles">;
+  models: Pick<ModelRegistry, "files" | "roles" | "storedKeys">;
+  /** The configuration, with the settings that were changed while the server runs. */
+  settings: Pick<LiveSettings, "current">;
 }
 
 /** The services of a request to a route of a toolkit, in its caller's scope. */

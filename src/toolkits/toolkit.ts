@@ -4,6 +4,7 @@ import type { Config } from "@millrace/engine/config/config";
 import type { HttpApp } from "@millrace/engine/http/environment";
 import type { Logger } from "@millrace/engine/logger";
 import type { Storage } from "@millrace/engine/storage/storage";
+import type { SearchResult } from "@millrace/models/messages/search-result";
 import type { Callback } from "../callbacks/callback.ts";
 import type { DocumentSource } from "../context/documentation/documentation.ts";
 import type { ChangedFiles } from "../context/workspace/changed-files.ts";
@@ -11,8 +12,11 @@ import type { Collector } from "../context/collector.ts";
 import type { CompletionCheck } from "../guardrails/completion.ts";
 import type { Guardrail } from "../guardrails/guardrail.ts";
 import type { Prompts } from "../prompts/prompts.ts";
+import type { ContextLayer } from "../prompts/injector.ts";
 import type { Template, Value } from "../prompts/template.ts";
+import type { CustomEvent } from "../events.ts";
 import type { GraphState, RunContext, WorkflowNode } from "../state.ts";
+import type { ContextShares } from "../user-context.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
 import type { FileFormat } from "../tools/workspace/file-formats.ts";
@@ -55,6 +59,38 @@ export interface SessionStart {
   warn(reason: string): void;
 }
 
+/** What a toolkit finds for a turn before the model is asked. */
+export interface TurnSource {
+  /** Asked in every run, also in one that does without the toolkit; most say no. */
+  isWanted(context: RunContext): boolean;
+  /** Once in a turn. A failure is an event and a warning, not an error; only a stop is thrown. */
+  find(turn: TurnStart, signal: AbortSignal): Promise<TurnFindings>;
+}
+
+/** A turn before its first model call. */
+export interface TurnStart {
+  /** The user's last words. */
+  request: string;
+  context: RunContext;
+  services: ToolkitServices;
+  prompts: Prompts;
+  /** Whether the run has the toolkit. */
+  isChosen: boolean;
+  /** Tokens of this share of the model's window. */
+  tokensFor(share: keyof ContextShares): number;
+  emit(event: CustomEvent): void;
+  /** Logs a warning with the session and the run that it is about. */
+  warn(about: Record<string, unknown>, message: string): void;
+}
+
+/** What was found for a turn. */
+export interface TurnFindings {
+  /** What the model reads in each call of the turn; `null`: nothing. */
+  layer: ContextLayer | null;
+  /** The pages it comes from, which are kept with the reply. */
+  sources: readonly SearchResult[];
+}
+
 /** What a toolkit adds to the workflow. The names of all of it are its own: no two toolkits share one. */
 export interface ToolkitWorkflow {
   /** Fields of the state: zod schemas with a default. Its tools write them with `session` of their results. */
@@ -78,7 +114,12 @@ export interface ToolkitWorkflow {
 
 /** What a toolkit may use when the server opens it. */
 export interface ToolkitServer {
+  /** As it was at the start. */
   config: Config;
+  /** With the settings that were changed since: the same object until the next change. */
+  currentConfig: () => Config;
+  /** Keys that users have stored while the server runs, by variable. */
+  storedKeys: () => Readonly<Record<string, string>>;
   workspace: string;
   /** The home of the user who runs the program. */
   home: string;
@@ -157,6 +198,7 @@ export interface Toolkit {
   guardrails: readonly Guardrail[];
   /** Functions that are called at points of a run, and only watch. They are called in every run. */
   callbacks: readonly Callback[];
+  beforeTurn?: TurnSource;
   /** What has ended in the background of a session. The model is told of each once, at its next call. */
   finishedWork?(sessionId: string, services: ToolkitServices): readonly FinishedWork[];
   /** `default`: unless the configuration names others. `named`: only where the operator says so. `always`: in every run. */
@@ -168,6 +210,8 @@ export interface Toolkit {
   open?(server: ToolkitServer): OpenedToolkit | undefined;
   /** Its part of the HTTP API, one function for each resource. */
   routes: readonly (() => HttpApp)[];
+  /** Variables that one of its routes changes, such as a key that is stored, and the request that does. */
+  settingRequests: Readonly<Record<string, string>>;
 }
 
 /** A toolkit; what is left out it does not have. */
@@ -183,6 +227,7 @@ export function defineToolkit(
     callbacks: [],
     workflow: {},
     routes: [],
+    settingRequests: {},
     ...toolkit,
   };
 }

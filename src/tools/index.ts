@@ -20,9 +20,6 @@ import { renameFile } from "./files/rename-file.ts";
 import { searchContent } from "./files/search-content.ts";
 import { searchFiles } from "./files/search-files.ts";
 import { updateFile } from "./files/update-file.ts";
-import { webCrawl } from "./web/web-crawl.ts";
-import { webFetch } from "./web/web-fetch.ts";
-import { webSearch } from "./web/web-search.ts";
 
 /** Files and folders of the workspace. */
 export const fileTools = {
@@ -58,17 +55,9 @@ export const agentTools = {
   background_task: backgroundTask,
 };
 
-/** The public web. */
-export const webTools = {
-  web_search: webSearch,
-  web_fetch: webFetch,
-  web_crawl: webCrawl,
-};
-
 /** The tools of the agent, by the name that models call; those of the folders in `toolkits/` come beside them. */
 export const tools = {
   ...fileTools,
   ...conversationTools,
   ...agentTools,
-  ...webTools,
 };

@@ -139,12 +139,11 @@ export function askAbout({ criticalFiles = [], confirmTasks = false }: RunServic
 /** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */
 export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
   const services = servicesOf(config);
-  const { web } = services;
   return {
     workspace: services.workspace,
     toolkitServices: services.toolkitServices,
     askAbout: askAbout(services),
-    server: { web, background: backgroundAgents(config, callId) },
+    server: { background: backgroundAgents(config, callId) },
     sessionId: sessionIdOf(config),
     runId: runIdOf(config),
     conversation: {

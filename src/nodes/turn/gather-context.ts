@@ -14,7 +14,7 @@ import { carriedBy } from "./carried.ts";
 import { runContext } from "./node-request.ts";
 import { onceATurn } from "./once-a-turn.ts";
 import { runToolkits } from "./run-toolkits.ts";
-import { checkVendorSearch, searchAhead } from "./search-ahead.ts";
+import { checkVendorSearch, findBeforeTurn } from "./before-turn.ts";
 import type { GatheredContext } from "../system-text/system-layers.ts";
 
 const once = onceATurn<GatheredContext["before"]>();
@@ -22,12 +22,12 @@ const once = onceATurn<GatheredContext["before"]>();
 const nothing: GatheredContext = { before: [], after: [], found: [] };
 
 /**
- * What the model is told of this turn besides the conversation: what collectors find, what the web has of it where the
- * run wants that searched, and what the editor shows and refers to. A run that has none of it costs nothing.
+ * What the model reads for this turn besides the conversation: what collectors and toolkits find, and what the editor
+ * shows and refers to. A run that has none of it costs nothing.
  */
 export async function gatherContext(state: GraphState, config: LangGraphRunnableConfig): Promise<GatheredContext> {
   const context = runContext(config);
-  const { document, agent, web_search } = context;
+  const { document, agent } = context;
   if (agent !== undefined) return nothing;
   const carried = carriedBy(state.messages);
   const references = withoutRepeats([...(context.references ?? []), ...carried.references]);
@@ -41,15 +41,17 @@ export async function gatherContext(state: GraphState, config: LangGraphRunnable
   const { collectors: added = [] } = servicesOf(config);
   const collectors = [...runToolkits(context, config).flatMap((toolkit) => toolkit.collectors), ...added];
   const applying = collectors.filter((collector) => collector.appliesTo?.(where) ?? true);
+  const shares = context.context_shares ?? usualShares;
+  const tokensFor = (share: keyof typeof shares): number => Math.floor(readableTokens(context, config) * shares[share]);
   const collecting = (): Promise<GatheredContext["before"]> => collected(applying, where, config);
   const [before, found] = await Promise.all([
     applying.length > 0 ? once(state, config, collecting) : [],
-    web_search === "general" ? searchAhead(state, { tokens: webTokens(context, config), context }, config) : null,
-    web_search === "provider" ? checkVendorSearch(state, context, config) : null,
+    findBeforeTurn(state, { request: where.request, context, tokensFor }, config),
+    checkVendorSearch(state, context, config),
   ]);
-  // What the web has comes after the summary, and before what the user has chosen.
-  const all = [found?.layer ?? null, ...after].filter((one) => one !== null);
-  return { before, after: all, found: found?.results ?? [] };
+  // Findings come after the summary, and before what the user has chosen.
+  const all = [...found.map(({ layer }) => layer), ...after].filter((one) => one !== null);
+  return { before, after: all, found: found.flatMap(({ sources }) => sources) };
 }
 
 /** A client may give a reference with the run and with the message. */
@@ -58,11 +60,6 @@ function withoutRepeats(references: readonly UserReference[]): UserReference[] {
     ({ source, content }, at) =>
       !references.slice(0, at).some((other) => other.source === source && other.content === content),
   );
-}
-
-/** Tokens that what was found on the web may take of the model's window. */
-function webTokens(context: RunContext, config: LangGraphRunnableConfig): number {
-  return Math.floor(readableTokens(context, config) * (context.context_shares ?? usualShares).web_search);
 }
 
 function readableTokens(context: RunContext, config: LangGraphRunnableConfig): number {

@@ -24,7 +24,7 @@ import { hiddenTools } from "./hidden-tools.ts";
 import { modelForWork } from "./node-model.ts";
 import { isPlanning, planningTools } from "../planning.ts";
 import { readingOf } from "./reading.ts";
-import { availableToolkits, hasWeb, isReplaced, profileOf, profileParts, runToolkits } from "./run-toolkits.ts";
+import { availableToolkits, profileOf, profileParts, runToolkits } from "./run-toolkits.ts";
 import { instructionsIn } from "../system-text/session-instructions.ts";
 import { sessionTexts } from "../system-text/session-texts.ts";
 import { systemOf, type GatheredContext } from "../system-text/system-layers.ts";
@@ -59,18 +59,20 @@ function readContext(config: LangGraphRunnableConfig): RunContext {
  * were asked when the run began, as far as the session's owner may use them. An unknown name throws `tool_not_found`.
  */
 export function offeredTools(context: RunContext, config: LangGraphRunnableConfig): Tool[] {
-  const { addedTools = [], allowedTools, web } = servicesOf(config);
+  const { addedTools = [], allowedTools, toolkitServices } = servicesOf(config);
   const all = [...runToolkits(context, config).flatMap(({ tools }) => tools), ...addedTools];
   const known = createRegistry(all.filter(({ name }) => allowedTools?.has(name) ?? true));
   const available = availableToolkits(context, config);
   const isUsable = (tool: Tool): boolean =>
-    hasWeb(tool, web) && hasDocument(tool, context) && isAvailable(tool, available, config);
+    (tool.offered?.isAvailable?.(toolkitServices) ?? true) &&
+    hasDocument(tool, context) &&
+    isAvailable(tool, available, config);
   const others = context.tools ?? known.defaults().flatMap((tool) => (isUsable(tool) ? [tool.name] : []));
   const named = known.restrict(context.selected_tool === undefined ? others : [context.selected_tool, ...others]);
   // Whoever sent an agent is not there to carry out its calls.
   const own = context.agent === undefined ? clientTools(context.client_tools ?? []) : [];
   const isOfClient = ({ name }: Tool): boolean => own.some((tool) => tool.name === name);
-  const offered = [...named.filter((tool) => !isReplaced(tool, context) && !isOfClient(tool)), ...own];
+  const offered = [...named.filter((tool) => tool.offered?.isLeftOut?.(context) !== true && !isOfClient(tool)), ...own];
   if (agentsOf(config).length > 0) return offered;
   // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
   return offered.filter((tool) => tool.offered?.mayDelegate !== true || tool.name === context.selected_tool);

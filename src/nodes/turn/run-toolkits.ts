@@ -3,8 +3,6 @@ import { servicesOf } from "../../loop/services.ts";
 import type { RunContext } from "../../state.ts";
 import { chosenToolkits, identityOfToolkits } from "../../toolkits/enabled-toolkits.ts";
 import type { Toolkit } from "../../toolkits/toolkit.ts";
-import type { Tool } from "../../tools/runtime/tool.ts";
-import type { Web } from "../../web/open-web.ts";
 
 /** The toolkits of this run. Throws `invalid_parameter` for one that the server does not have. */
 export function runToolkits(context: RunContext, config: RunnableConfig): readonly Toolkit[] {
@@ -25,16 +23,4 @@ export function profileOf(context: RunContext, config: RunnableConfig): string {
 /** What toolkits bring for the runs of a profile; `undefined` where none has it. */
 export function profileParts(profile: string, config: RunnableConfig): Toolkit["identity"] {
   return servicesOf(config).toolkits.find(({ identity }) => identity?.profile === profile)?.identity;
-}
-
-/** Whether the server has what a tool needs of the web. */
-export function hasWeb({ offered }: Pick<Tool, "offered">, web: Web | undefined): boolean {
-  const needs = offered?.needs;
-  if (needs === undefined || needs === "open_document") return true;
-  return (needs === "web_search" ? web?.search : web?.pages) !== undefined;
-}
-
-/** Whether a run does without a tool: the general search, where the model's vendor searches or nobody is to. */
-export function isReplaced({ offered }: Pick<Tool, "offered">, { web_search }: RunContext): boolean {
-  return offered?.needs === "web_search" && (web_search === "provider" || web_search === "off");
 }

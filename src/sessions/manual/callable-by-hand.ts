@@ -1,22 +1,22 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { askAbout } from "../../loop/tool-call/rulings.ts";
 import type { RunServices } from "../../loop/services.ts";
-import { hasWeb } from "../../nodes/turn/run-toolkits.ts";
 import { toolNotFound } from "../../tools/runtime/registry.ts";
 import { plainContext, type Tool, type ToolContext } from "../../tools/runtime/tool.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 
 /** The server's own tools and those that the sources have now, as far as the owner may use them; `null`: all. */
 export async function everyTool(
-  { toolkits, toolSources = [], web, ownerTools }: RunServices,
+  { toolkits, toolSources = [], toolkitServices, ownerTools }: RunServices,
   owner: string | null,
   signal: AbortSignal,
 ): Promise<Tool[]> {
   const added = await Promise.all(toolSources.map((source) => source.tools(signal)));
   const own = toolkits.flatMap(({ tools }) => tools);
-  // What the server has not for it, no run gets by itself.
+  const isAvailable = ({ offered }: Tool): boolean => offered?.isAvailable?.(toolkitServices) ?? true;
+  // A run gets a tool that lacks something only by name.
   const all = [
-    ...own.map((tool) => (hasWeb(tool, web) ? tool : { ...tool, offered: { ...tool.offered, isDefault: false } })),
+    ...own.map((tool) => (isAvailable(tool) ? tool : { ...tool, offered: { ...tool.offered, isDefault: false } })),
     ...added.flat(),
   ];
   const allowed = toolsOfOwner(ownerTools, owner, toolkits);
@@ -47,8 +47,8 @@ export function contextOf(
   { callId, owner }: { callId: string; owner: string | undefined },
   signal: AbortSignal,
 ): ToolContext {
-  const { workspace, web } = services;
+  const { workspace } = services;
   const toolkitServices = services.toolkitServices.forSession({ sessionId, owner });
-  const given = { askAbout: askAbout(services), server: { web } };
+  const given = { askAbout: askAbout(services) };
   return plainContext({ ...given, workspace, toolkitServices, sessionId, callId, signal });
 }

@@ -3,8 +3,7 @@ import type { z } from "zod";
 import type { EffectClass, FileChange } from "@millrace/engine/storage/records";
 import type { BackgroundAgents } from "../../agents/background.ts";
 import type { Assignment, DelegationMode } from "../../agents/delegation.ts";
-import type { ResultMode } from "../../state.ts";
-import type { Web } from "../../web/open-web.ts";
+import type { ResultMode, RunContext } from "../../state.ts";
 import { expectedFailure, type ToolResult } from "./result.ts";
 import type { ToolkitServices } from "./toolkit-services.ts";
 
@@ -66,7 +65,6 @@ export interface AskAbout {
 
 /** What the server keeps for tools; each part is absent where it has none. */
 export interface ServerParts {
-  web?: Web | undefined;
   /** The agents of the session in the background; agents have none. */
   background?: BackgroundAgents | undefined;
 }
@@ -185,8 +183,12 @@ export interface Offer {
   twinOf?: string;
   /** Told only with these profiles; any model that knows it may call it. */
   profiles?: readonly string[];
-  /** What the server, or the run, has to have for it: a run without gets it only by name, and it says what is missing. */
-  needs?: "web_search" | "web_pages" | "open_document";
+  /** The run has to have a document open: without one it gets the tool only by name, and the tool says what is missing. */
+  needs?: "open_document";
+  /** Whether the server has what the tool needs. Without it a run gets the tool only by name, and the tool says what is missing. */
+  isAvailable?(services: ToolkitServices): boolean;
+  /** Whether the run does without the tool, even where it names it. */
+  isLeftOut?(context: RunContext): boolean;
   /** Only while something of the conversation is not shown to the model. */
   onlyWhenHistoryCut?: true;
   /** It hands work to agents: agents have it never, and a run without agents only by name. */

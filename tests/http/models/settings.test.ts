@@ -23,8 +23,8 @@ afterEach(async () => {
 
 /** A server that has been started with this environment, as far as settings tell of it. */
 async function start(env: Record<string, string> = {}, more: Partial<Config> = {}): Promise<SessionFixture> {
-  const { given, toolRate, web } = loadConfig(env);
-  fixture = await startSessions({ given, toolRate, web, ...more });
+  const { given, toolRate } = loadConfig(env);
+  fixture = await startSessions({ given, toolRate, ...more });
   return fixture;
 }
 
@@ -47,7 +47,7 @@ it("shows every variable with its value, where it comes from and what changes it
     MILLRACE_MODEL_RATE: { value: null, source: "default", change: "PATCH /settings" },
     MILLRACE_MAX_REQUESTS: { value: 2000, source: "default", change: null },
     MILLRACE_CRITICAL_FILES: { value: [], source: "default" },
-    BING_SEARCH_API_KEY: { value: "…7f3a", source: "environment", change: "PUT /web-search/bing/key" },
+    BING_SEARCH_API_KEY: { value: "…7f3a", source: "environment", is_secret: true },
     MILLRACE_WEBHOOK_SECRET: { value: "…", source: "environment", is_secret: true, change: null },
     OPENAI_BASE_URL: { value: "http://127.0.0.1:9/v1", change: "PUT /providers/openai" },
     OPENAI_API_KEY: { value: null, is_secret: true, change: "PUT /providers/openai/key" },
@@ -97,25 +97,12 @@ it("a change counts from the next turn on, is kept over a restart, and can be ta
   expect(await readdir(server.server.config.dataDir)).toContain("settings.json");
 });
 
-it("who searches the web can be changed, beside its key that has a place of its own", async () => {
-  const server = await start();
-  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: null, opens_pages: false });
-  await server.json("PATCH", "/settings", { SEARXNG_URL: "http://127.0.0.1:9" });
-  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: "searxng", opens_pages: true });
-  await server.json("PATCH", "/settings", { MILLRACE_WEB_FETCH: "off" });
-  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: "searxng", opens_pages: false });
-  await server.json("PATCH", "/settings", { SEARXNG_URL: null });
-  expect(await server.json("GET", "/web-search")).toMatchObject({ engine: null });
-  await server.json("PUT", "/web-search/bing/key", { key: "a-very-long-secret-of-bing-7f3a" });
-  expect(await settingsOf(server)).toMatchObject({ BING_SEARCH_API_KEY: { value: "…7f3a", source: "changed" } });
-});
-
 it.each([
   ["PORT", 3000, "is not changed here", "environment"],
   ["MILLRACE_API_KEYS", "new-key", "is not changed here", "environment"],
   ["MILLRACE_WEB_ALLOW", "127.0.0.1", "is not changed here", "environment"],
   ["MILLRACE_MODEL", "offline", "is not changed here", "PUT /models/roles"],
-  ["BING_SEARCH_API_KEY", "secret", "is not changed here", "PUT /web-search/bing/key"],
+  ["OPENAI_API_KEY", "secret", "is not changed here", "PUT /providers/openai/key"],
   ["NOTHING", "1", "There is no setting NOTHING", "one of these"],
   ["MILLRACE_TOOL_RATE", "fast", "MILLRACE_TOOL_RATE", "GET /settings"],
 ])("refuses to change %s to %s, and says what to do", async (name, value, words, remedy) => {

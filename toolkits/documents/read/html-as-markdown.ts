@@ -1,4 +1,4 @@
-import { createMarkdownWriter, tidyText } from "../../../src/web/html-to-markdown.ts";
+import { createMarkdownWriter, tidyText } from "../../../src/tools/workspace/html-to-markdown.ts";
 
 /** The part of an element that is looked at; the types of the library speak of a browser's. */
 interface HtmlElement {

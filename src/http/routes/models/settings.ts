@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { valuesOf, variableNames } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
+import { toolkits } from "../../../toolkits/index.ts";
 import { changeable } from "../../../live-settings/live-settings.ts";
 import { masked } from "@millrace/models/registry/credentials";
 import { isSecret } from "@millrace/engine/config/api-keys";
@@ -81,7 +82,7 @@ function requireChangeable(name: string): void {
   });
 }
 
-/** What stands in the files of models and keys, which go before the variable: these requests change it. */
+/** Variables whose value is replaced by what a file of models or keys says, and the request that writes the file. */
 const otherWays: Readonly<Record<string, string>> = {
   MILLRACE_MODEL: "PUT /models/roles",
   MILLRACE_TITLE_MODEL: "PUT /models/roles",
@@ -92,8 +93,7 @@ const otherWays: Readonly<Record<string, string>> = {
   DEEPSEEK_API_KEY: "PUT /providers/deepseek/key",
   DASHSCOPE_API_KEY: "PUT /providers/qwen/key",
   OLLAMA_BASE_URL: "PUT /providers/ollama",
-  GOOGLE_SEARCH_API_KEY: "PUT /web-search/google/key",
-  BING_SEARCH_API_KEY: "PUT /web-search/bing/key",
+  ...Object.assign({}, ...toolkits.map(({ settingRequests }) => settingRequests)),
 };
 
 /** What these files say of the same. */

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
-import { createMarkdownWriter, tidyText } from "./html-to-markdown.ts";
+import { createMarkdownWriter, tidyText } from "../../../src/tools/workspace/html-to-markdown.ts";
 
 /** The part of an element that is looked at; the types of the library speak of a browser's. */
 interface PageElement {

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { countText } from "../../src/context/tokens/tokens.ts";
-import type { CustomEvent } from "../../src/events.ts";
-import { createWebPages } from "../../src/web/read-page.ts";
-import { createWebSearch } from "../../src/web/web-search.ts";
+import { countText } from "../../../src/context/tokens/tokens.ts";
+import type { CustomEvent } from "../../../src/events.ts";
+import { webKey } from "../open.ts";
+import { createWebPages } from "../pages/read-page.ts";
+import { createWebSearch } from "../search/web-search.ts";
 import { wireText } from "@millrace/testing/model-server";
 import { startWebServer, type WebHit, type WebReply, type WebServer } from "@millrace/testing/web-server";
-import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../../../tests/support/workflow.ts";
 
 let app: TestWorkflow;
 let server: WebServer | undefined;
@@ -29,10 +30,10 @@ const kept = [{ title: "Tide 1", snippet: "High water at 1.", url: "https://exam
 async function start(reply: (hit: WebHit) => WebReply, options: TestWorkflowOptions): Promise<void> {
   app = await startWorkflow(options);
   server = await startWebServer(reply);
-  app.services.web = {
+  app.services.toolkitServices.add(webKey, {
     search: createWebSearch({ engine: "searxng", address: server.url }, { allowed: [] }, 300),
     pages: createWebPages({ allowed: [server.host] }),
-  };
+  });
   app.services.logger = {
     info: () => undefined,
     warn: (about: object) => void warnings.push({ ...about }),
@@ -112,13 +113,13 @@ describe("a run that wants the web searched", () => {
     await start(() => found(), { script: [{ text: "One." }, { text: "Two." }, { text: "Three." }] });
     await app.send("when is high water", { mode: "free_work", web_search: "general" });
     expect(told("web_search_complete")).toMatchObject([{ count: 0 }]);
-    app.services.web = undefined;
+    app.services.toolkitServices.add(webKey, { search: undefined, pages: undefined });
     await app.send("and now", { mode: "free_work", web_search: "general" });
     expect(told("web_search_error")).toMatchObject([{ engine: null, error_type: "config" }]);
-    app.services.web = {
+    app.services.toolkitServices.add(webKey, {
       search: createWebSearch({ engine: "searxng", address: server?.url ?? "" }, { allowed: [] }),
       pages: undefined,
-    };
+    });
     await app.send("and without the toolkit", { mode: "free_work", web_search: "general", toolkits: ["files"] });
     expect(told("web_search_error")).toMatchObject([{ error_type: "config" }, { engine: null, error_type: "config" }]);
     expect(server?.hits).toHaveLength(1);

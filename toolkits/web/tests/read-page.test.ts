@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { createWebPages, decodePage } from "../../src/web/read-page.ts";
-import { pageText } from "../../src/web/page-text.ts";
+import { createWebPages, decodePage } from "../pages/read-page.ts";
+import { pageText } from "../pages/page-text.ts";
 import { startWebServer, type WebReply, type WebServer } from "@millrace/testing/web-server";
 
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readRobots } from "../../src/web/robots-files.ts";
+import { readRobots } from "../pages/robots-files.ts";
 
 const allows = (text: string, path: string): boolean => readRobots(text).allows(new URL(path, "https://example.com"));
 const forAll = (...lines: string[]): string => ["User-agent: *", ...lines].join("\n");

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import type { WebPage } from "../../web/read-page.ts";
-import { failure, success, type ToolResult } from "../runtime/result.ts";
-import { defineTool } from "../runtime/tool.ts";
-import { dataFromOutside, opening, webSeconds } from "./web-text.ts";
+import type { WebPage } from "../pages/read-page.ts";
+import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
+import { webKey } from "../open.ts";
+import { dataFromOutside, noPages, opening, opensPages, webSeconds } from "./web-text.ts";
 
 /** The text of one page of the public web. */
 export const webFetch = defineTool({
@@ -13,20 +14,14 @@ export const webFetch = defineTool({
   schema: z.object({ url: z.string().trim().min(1).max(2000).describe("the whole address, with http:// or https://") }),
   effect: "pure",
   timeoutSeconds: webSeconds,
-  offered: { needs: "web_pages" },
+  offered: { isAvailable: opensPages },
   resources: (_, context) => opening(context),
-  run: async ({ url }, { server: { web }, signal }) =>
-    web?.pages === undefined ? noPages() : shown(await web.pages.read(url, signal)),
+  run: async ({ url }, { toolkitServices, signal }) => {
+    const pages = toolkitServices.find(webKey)?.pages;
+    return pages === undefined ? noPages() : shown(await pages.read(url, signal));
+  },
   example: { title: "Read a page", body: '{"url": "https://example.com/news"}' },
 });
-
-function noPages(): ToolResult {
-  return failure(
-    "config",
-    "Pages of the web are not opened here.",
-    "Tell the user; MILLRACE_WEB_FETCH decides about it.",
-  );
-}
 
 function shown({ url, title, text, isCut }: WebPage): ToolResult {
   const heading = title === "" ? url : `${title} (${url})`;

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { webCrawl } from "../../../src/tools/web/web-crawl.ts";
-import { webFetch } from "../../../src/tools/web/web-fetch.ts";
-import { webSearch } from "../../../src/tools/web/web-search.ts";
-import { createWebPages } from "../../../src/web/read-page.ts";
-import { createWebSearch } from "../../../src/web/web-search.ts";
+import { webCrawl } from "../tools/web-crawl.ts";
+import { webFetch } from "../tools/web-fetch.ts";
+import { webSearch } from "../tools/web-search.ts";
+import { webKey } from "../open.ts";
+import { createWebPages } from "../pages/read-page.ts";
+import { createWebSearch } from "../search/web-search.ts";
 import { startWebServer, type WebReply, type WebServer } from "@millrace/testing/web-server";
-import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
 
 let workspace: Workspace;
 let server: WebServer;
@@ -18,10 +19,10 @@ beforeEach(async () => {
   robots = { status: 404 };
   workspace = await aWorkspace();
   server = await startWebServer(({ path }) => (path === "/robots.txt" ? robots : (replies.shift() ?? { status: 404 })));
-  workspace.context.server.web = {
+  workspace.context.toolkitServices.add(webKey, {
     search: createWebSearch({ engine: "searxng", address: server.url }, { allowed: [] }, 300),
     pages: createWebPages({ allowed: [server.host] }, 300),
-  };
+  });
 });
 afterEach(async () => {
   await workspace[Symbol.asyncDispose]();

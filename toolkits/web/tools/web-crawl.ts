@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import type { WebPage, WebPages } from "../../web/read-page.ts";
-import { failure, success, type ToolResult } from "../runtime/result.ts";
-import { defineTool } from "../runtime/tool.ts";
-import { dataFromOutside, opening } from "./web-text.ts";
+import type { WebPage, WebPages } from "../pages/read-page.ts";
+import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
+import { webKey } from "../open.ts";
+import { dataFromOutside, noPages, opening, opensPages } from "./web-text.ts";
 
 /** Pages that are read where nobody says how many, and at most; characters that are shown of each. */
 const [usualPages, mostPages, shownLength] = [5, 10, 6000];
@@ -27,18 +28,13 @@ export const webCrawl = defineTool({
   }),
   effect: "pure",
   timeoutSeconds: crawlSeconds,
-  offered: { needs: "web_pages" },
+  offered: { isAvailable: opensPages },
   resources: (_, context) => opening(context),
-  run: async ({ url, max_pages = usualPages, path_prefix = "/" }, { server: { web }, runId, callId, signal }) => {
-    if (web?.pages === undefined) {
-      return failure(
-        "config",
-        "Pages of the web are not opened here.",
-        "Tell the user; MILLRACE_WEB_FETCH decides about it.",
-      );
-    }
+  run: async ({ url, max_pages = usualPages, path_prefix = "/" }, { toolkitServices, runId, callId, signal }) => {
+    const pages = toolkitServices.find(webKey)?.pages;
+    if (pages === undefined) return noPages();
     const wanted = { url, most: max_pages, prefix: path_prefix, run: runId ?? callId };
-    return shown(await crawl(web.pages, wanted, signal));
+    return shown(await crawl(pages, wanted, signal));
   },
   example: { title: "Several pages", body: '{"url": "https://example.com/docs/", "max_pages": 3}' },
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
-import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
 import { startWebServer, type WebServer } from "@millrace/testing/web-server";
 
 /** What of an answer these tests read. */

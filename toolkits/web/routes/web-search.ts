@@ -1,18 +1,15 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Config } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
 import { isProviderSearchAvailable, providerSearchHelp } from "@millrace/models/provider-search";
 import { providers } from "@millrace/models/index";
-import type { ModelRegistry } from "@millrace/models/registry/registry";
-import { enabledToolkits } from "../../../toolkits/enabled-toolkits.ts";
 import {
   searchEngineNames,
   searchKeyNames,
   withStoredKeys,
   type SearchEngineName,
 } from "@millrace/engine/config/web-settings";
-import { searchEngines } from "../../../web/search-engines.ts";
+import { searchEngines } from "../search/search-engines.ts";
 import { describe } from "@millrace/engine/http/describe";
 import {
   type HttpApp,
@@ -20,9 +17,9 @@ import {
   type HttpEnvironment,
   requireAdministration,
 } from "@millrace/engine/http/environment";
-import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
+import { routeServicesOf, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
-import { KeySave, storedKeyShape, StoredKeyShape } from "../../stored-key.ts";
+import { KeySave, storedKeyShape, StoredKeyShape } from "../../../src/http/stored-key.ts";
 import { jsonBody, path, query } from "@millrace/engine/http/validate";
 
 const Model = z.object({
@@ -50,22 +47,23 @@ const WebSearchShape = z
 const tag = "Tools";
 
 /** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys. */
-export function webSearchRoutes(shared: SharedProductServices): HttpApp {
+export function webSearchRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  choiceRoute(routes, shared);
-  keyRoutes(routes, shared);
+  choiceRoute(routes);
+  keyRoutes(routes);
   return routes;
 }
 
-function choiceRoute(routes: HttpApp, { config, settings, models }: SharedProductServices): void {
-  const isOn = enabledToolkits(config.toolkits).some(({ name }) => name === "web");
+function choiceRoute(routes: HttpApp): void {
   routes.get(
     "/web-search",
     describe({ tag, summary: "Who searches the web, and what has to be done for it", answer: WebSearchShape }),
     query(Model),
     (context) => {
-      const { mayAdminister } = productServicesOf(context);
+      const services = routeServicesOf(context);
+      const { models, settings, toolkits } = services;
       const language = languageOf(context);
+      const isOn = toolkits.some(({ name }) => name === "web");
       const model = context.req.valid("query").model ?? models.roles().main;
       const { web } = settings.current();
       const now = withStoredKeys(web, models.storedKeys());
@@ -75,7 +73,7 @@ function choiceRoute(routes: HttpApp, { config, settings, models }: SharedProduc
         title: searchEngines[name].title,
         is_available: name === engine,
         help: [...searchEngines[name].help[language]],
-        key: keyOf(name, settings.current(), models, mayAdminister),
+        key: keyOf(name, services),
       }));
       const provider = Object.entries(providers)
         .filter(([name]) => isProviderSearchAvailable(name))
@@ -102,22 +100,22 @@ function choiceRoute(routes: HttpApp, { config, settings, models }: SharedProduc
 
 const errors = { 403: "The caller may not change it", 409: "The file of keys is broken", 507: "The disk is full" };
 
-function keyRoutes(routes: HttpApp, { settings, models }: SharedProductServices): void {
+function keyRoutes(routes: HttpApp): void {
   const store = (
     context: HttpContext,
     engine: SearchEngineName,
     key: string | undefined,
   ): z.infer<typeof StoredKeyShape> | null => {
-    const { mayAdminister } = productServicesOf(context);
     requireAdministration(context);
+    const services = routeServicesOf(context);
     const name = searchKeyNames[engine];
     if (name === undefined) {
       throw new AppError("invalid_parameter", `The search engine ${engine} wants no key.`, {
         suggestion: "GET /web-search says what it needs.",
       });
     }
-    models.files().credentials.set(name, key);
-    return keyOf(engine, settings.current(), models, mayAdminister);
+    services.models.files().credentials.set(name, key);
+    return keyOf(engine, services);
   };
   const answer = StoredKeyShape.nullable();
   routes.put(
@@ -143,12 +141,11 @@ function keyRoutes(routes: HttpApp, { settings, models }: SharedProductServices)
 /** What may be told of an engine's key: a stored one, else that of the environment. */
 function keyOf(
   engine: SearchEngineName,
-  { given, web }: Pick<Config, "given" | "web">,
-  models: ModelRegistry,
-  mayAdminister: boolean,
+  { models, settings, mayAdminister }: Pick<RouteServices, "models" | "settings" | "mayAdminister">,
 ): z.infer<typeof StoredKeyShape> | null {
   const name = searchKeyNames[engine];
   if (name === undefined) return null;
+  const { given, web } = settings.current();
   const keys = models.storedKeys();
   const stored = Object.hasOwn(keys, name) ? keys[name] : undefined;
   // Of the engines that do not search now, too; an address that was changed does not get it.

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { searchResultsText } from "@millrace/models/messages/search-result";
-import { mostPages, usualPages } from "../../web/web-search.ts";
-import { failure, success } from "../runtime/result.ts";
-import { defineTool } from "../runtime/tool.ts";
+import { mostPages, usualPages } from "../search/web-search.ts";
+import { failure, success } from "../../../src/tools/runtime/result.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
+import { webKey } from "../open.ts";
 import { dataFromOutside, searching, webSeconds } from "./web-text.ts";
 
 /** Searches the web by the engine of the server. */
@@ -22,23 +23,23 @@ export const webSearch = defineTool({
   }),
   effect: "pure",
   timeoutSeconds: webSeconds,
-  offered: { needs: "web_search" },
+  offered: {
+    isAvailable: (services) => services.find(webKey)?.search !== undefined,
+    isLeftOut: ({ web_search }) => web_search === "provider" || web_search === "off",
+  },
   resources: (_, context) => searching(context),
-  run: async ({ query, max_results }, { server: { web }, signal }) => {
-    if (web?.search === undefined) {
+  run: async ({ query, max_results }, { toolkitServices, signal }) => {
+    const search = toolkitServices.find(webKey)?.search;
+    if (search === undefined) {
       return failure(
         "config",
         "No search engine is set up here.",
         "Tell the user; GET /web-search says how it is done.",
       );
     }
-    const results = await web.search.search(query, signal, max_results);
+    const results = await search.search(query, signal, max_results);
     if (results.length === 0) {
-      return failure(
-        "empty_result",
-        `${web.search.title} found nothing for "${query}".`,
-        "Search with other keywords.",
-      );
+      return failure("empty_result", `${search.title} found nothing for "${query}".`, "Search with other keywords.");
     }
     const content = `${dataFromOutside}\n\n${searchResultsText(results)}`;
     return success(`${results.length} pages for "${query}"`, { content, data: { results } });

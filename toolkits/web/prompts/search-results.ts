@@ -1,4 +1,4 @@
-import { defineTemplate } from "../template.ts";
+import { defineTemplate } from "../../../src/prompts/template.ts";
 
 /** Results of a web search, as data. */
 export const searchResults = defineTemplate({

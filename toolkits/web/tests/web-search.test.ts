@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { searchResultsText, toSearchResults } from "@millrace/models/messages/search-result";
-import { createWebSearch, type WebSearch } from "../../src/web/web-search.ts";
+import { createWebSearch, type WebSearch } from "../search/web-search.ts";
 import { startWebServer, type WebHit, type WebReply, type WebServer } from "@millrace/testing/web-server";
 
 const never = new AbortController().signal;

@@ -1,0 +1,50 @@
+import { withStoredKeys, type WebSettings } from "@millrace/engine/config/web-settings";
+import { ServiceKey } from "../../src/tools/runtime/toolkit-services.ts";
+import type { ToolkitServer } from "../../src/toolkits/toolkit.ts";
+import { createWebPages, type WebPages } from "./pages/read-page.ts";
+import { createWebSearch, type WebSearch } from "./search/web-search.ts";
+
+/** The parts of the web that the operator has set up. */
+export interface Web {
+  /** `undefined`: no search engine is set up. */
+  readonly search: WebSearch | undefined;
+  /** `undefined`: pages may not be opened. */
+  readonly pages: WebPages | undefined;
+}
+
+/** The web as the settings of this moment allow it. A run keeps the settings that it began with. */
+export const webKey = new ServiceKey<Web>("web");
+
+/** Adds the web to the services. It is set up again when its settings change while the server runs. */
+export function openWebToolkit({ currentConfig, storedKeys, services }: ToolkitServer): undefined {
+  let last: { settings: WebSettings; web: Web } | undefined;
+  const current = (): Web => {
+    const { web: settings } = currentConfig();
+    if (last?.settings !== settings) last = { settings, web: openWeb(settings, storedKeys) };
+    return last.web;
+  };
+  const live: Web = {
+    get search() {
+      return current().search;
+    },
+    get pages() {
+      return current().pages;
+    },
+  };
+  services.add(webKey, live, current);
+}
+
+/** The web under these settings. `storedKeys` is read at each use, so that a new key counts at once. */
+export function openWeb(settings: WebSettings, storedKeys: () => Readonly<Record<string, string>>): Web {
+  const rules = { allowed: settings.allowed };
+  const pages = createWebPages(rules);
+  return {
+    get search() {
+      const { search } = withStoredKeys(settings, storedKeys());
+      return search === undefined ? undefined : createWebSearch(search, rules);
+    },
+    get pages() {
+      return withStoredKeys(settings, storedKeys()).opensPages ? pages : undefined;
+    },
+  };
+}
