@@ -36,13 +36,7 @@ export function ownServices(): RunServices {
     const models = openModels(settings, logger, { offline });
     const { workspace } = settings;
     const storage = withToolkitStores(settings, { tasks: createMemoryTasks() });
-    const opened = openToolkits({
-      config: settings,
-      storedKeys: () => models.storedKeys(),
-      workspace,
-      logger,
-      storage,
-    });
+    const opened = openToolkits({ config: settings, models, workspace, logger, storage });
     const rules = createRuleFolders({ workspace, home: homedir(), logger });
     own = {
       ledger: createMemoryLedger(),

@@ -22,13 +22,13 @@ export interface OpenedToolkits {
 }
 
 /** What has a default: the user's own home, no changes of settings, and no stored keys. */
-type Defaulted = "home" | "currentConfig" | "storedKeys";
+type Defaulted = "home" | "settings" | "models";
 
 /** Opens what toolkits keep for as long as the server runs. Those that are switched off are told so, and may still watch. */
 export function openToolkits({
   home = homedir(),
-  currentConfig = () => server.config,
-  storedKeys = () => ({}),
+  settings = { current: () => server.config },
+  models = { storedKeys: () => ({}) },
   ...server
 }: Omit<ToolkitServer, "isEnabled" | "services" | "toolNames" | Defaulted> &
   Partial<Pick<ToolkitServer, Defaulted>>): OpenedToolkits {
@@ -41,7 +41,7 @@ export function openToolkits({
   );
   const opened = toolkits.flatMap((toolkit): OpenedToolkit[] => {
     const isEnabled = enabled.includes(toolkit);
-    const one = toolkit.open?.({ ...server, home, currentConfig, storedKeys, toolNames, services, isEnabled });
+    const one = toolkit.open?.({ ...server, home, settings, models, toolNames, services, isEnabled });
     return one === undefined ? [] : [one];
   });
   return {

@@ -4,6 +4,7 @@ import type { Config } from "@millrace/engine/config/config";
 import type { HttpApp } from "@millrace/engine/http/environment";
 import type { Logger } from "@millrace/engine/logger";
 import type { Storage } from "@millrace/engine/storage/storage";
+import type { ModelRegistry } from "@millrace/models/registry/registry";
 import type { SearchResult } from "@millrace/models/messages/search-result";
 import type { Callback } from "../callbacks/callback.ts";
 import type { DocumentSource } from "../context/documentation/documentation.ts";
@@ -11,6 +12,7 @@ import type { ChangedFiles } from "../context/workspace/changed-files.ts";
 import type { Collector } from "../context/collector.ts";
 import type { CompletionCheck } from "../guardrails/completion.ts";
 import type { Guardrail } from "../guardrails/guardrail.ts";
+import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { ContextLayer } from "../prompts/injector.ts";
 import type { Template, Value } from "../prompts/template.ts";
@@ -78,9 +80,9 @@ export interface TurnStart {
   isChosen: boolean;
   /** Tokens of this share of the model's window. */
   tokensFor(share: keyof ContextShares): number;
-  emit(event: CustomEvent): void;
+  emit: (event: CustomEvent) => void;
   /** Logs a warning with the session and the run that it is about. */
-  warn(about: Record<string, unknown>, message: string): void;
+  warn: (about: Record<string, unknown>, message: string) => void;
 }
 
 /** What was found for a turn. */
@@ -117,9 +119,9 @@ export interface ToolkitServer {
   /** As it was at the start. */
   config: Config;
   /** With the settings that were changed since: the same object until the next change. */
-  currentConfig: () => Config;
-  /** Keys that users have stored while the server runs, by variable. */
-  storedKeys: () => Readonly<Record<string, string>>;
+  settings: Pick<LiveSettings, "current">;
+  /** Knows the keys that users have stored while the server runs. */
+  models: Pick<ModelRegistry, "storedKeys">;
   workspace: string;
   /** The home of the user who runs the program. */
   home: string;

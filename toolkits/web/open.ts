@@ -16,14 +16,14 @@ export interface Web {
 export const webKey = new ServiceKey<Web>("web");
 
 /** Adds the web to the services. It is set up again when its settings change while the server runs. */
-export function openWebToolkit({ currentConfig, storedKeys, services }: ToolkitServer): undefined {
+export function openWebToolkit({ settings: live, models, services }: ToolkitServer): undefined {
   let last: { settings: WebSettings; web: Web } | undefined;
   const current = (): Web => {
-    const { web: settings } = currentConfig();
-    if (last?.settings !== settings) last = { settings, web: openWeb(settings, storedKeys) };
+    const { web: settings } = live.current();
+    if (last?.settings !== settings) last = { settings, web: openWeb(settings, () => models.storedKeys()) };
     return last.web;
   };
-  const live: Web = {
+  const web: Web = {
     get search() {
       return current().search;
     },
@@ -31,7 +31,7 @@ export function openWebToolkit({ currentConfig, storedKeys, services }: ToolkitS
       return current().pages;
     },
   };
-  services.add(webKey, live, current);
+  services.add(webKey, web, current);
 }
 
 /** The web under these settings. `storedKeys` is read at each use, so that a new key counts at once. */
