@@ -92,7 +92,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
     runs: agentRuns({ storage, logger, services: () => services, callBack, forget: (id) => toolkitParts.forget(id) }),
-    onOver: (run) => titles.consider(run),
+    onOver: (run, values) => titles.consider(run, values),
     secrets: () => models.keys(),
     http: (opened) => {
       runs = opened;

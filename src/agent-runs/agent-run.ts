@@ -8,11 +8,16 @@ import type { Logger } from "@millrace/engine/logger";
 import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
-import { createProgress } from "../loop/progress.ts";
+import { createProgress, type Progress } from "../loop/progress.ts";
 import { LentServices, servicesKey, type RunServices } from "../loop/services.ts";
 import type { ActiveRun } from "@millrace/engine/runs/active-run";
 import type { RunStarter } from "@millrace/engine/runs/options";
-import type { RunCompanion, KeptTurn as ToldTurn, ReplaceChunk } from "@millrace/engine/runs/companion";
+import type {
+  RunCompanion,
+  KeptTurn as ToldTurn,
+  ReplaceChunk,
+  StreamCompanion,
+} from "@millrace/engine/runs/companion";
 import type { EventBody } from "@millrace/engine/runs/events/log";
 import type { Ending } from "@millrace/engine/runs/status";
 import type { ConversationState } from "../state.ts";
@@ -38,13 +43,13 @@ export interface AgentParts {
 }
 
 /** What our agent adds to one run: it lends the loop its services, follows what that tells, and keeps what a stop cuts off. */
-export class AgentRun implements RunCompanion {
+export class AgentRun implements RunCompanion, StreamCompanion {
   readonly #active: ActiveRun;
   readonly #parts: AgentParts;
   readonly #runs: RunStarter;
-  /** What the run has done beyond its last checkpoint. */
-  readonly #progress = createProgress();
-  /** What the attempt that walks is doing; `undefined` before the first. */
+  /** What the run has done beyond its last checkpoint; `undefined` where nothing of it is followed. */
+  #progress: Progress | undefined;
+  /** What the attempt that walks is doing; `undefined` before the first, and where nothing of it is followed. */
   #activity: Activity | undefined;
   #callbacks: RunCallbacks | undefined;
   /** Its graph calls our loop: then its readers are told of the conversation. */
@@ -56,10 +61,10 @@ export class AgentRun implements RunCompanion {
     this.#runs = runs;
   }
 
-  /** What it is doing now; `undefined` before it walks. */
+  /** What it is doing now; `undefined` before it walks, and where nothing of it is followed. */
   get live(): LiveActivity | undefined {
     if (this.#activity === undefined) return undefined;
-    const answer = this.#progress.unfinished().at(-1);
+    const answer = this.#progress?.unfinished().at(-1);
     return { activity: this.#activity, text: answer?.text ?? "", writing: answer?.calls.at(-1)?.name || null };
   }
 
@@ -70,13 +75,18 @@ export class AgentRun implements RunCompanion {
   }
 
   /** Whatever the last attempt has left half done, the conversation begins at rest. */
-  walks(graph: ServedGraph, resumes: boolean): void {
-    this.#activity = new Activity();
+  walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined {
+    this.#callbacks?.walks(resumes);
+    const { stream_mode: modes } = this.#active.run.kwargs;
     this.#callsLoop = hasLoop(graph);
+    // Of another graph only its messages are followed: what has come of the reply is shown to who looks at the session.
+    if (!this.#callsLoop && !modes.includes("messages") && !modes.includes("messages-tuple")) return undefined;
+    this.#progress ??= createProgress();
+    this.#activity = new Activity();
     if (this.#callsLoop) this.#tell({ type: "workflow_locked" });
     this.#tellState(this.#activity.conversation);
     this.#tellConversation({ kind: "sent" });
-    this.#callbacks?.walks(resumes);
+    return this;
   }
 
   async lend(signal: AbortSignal): Promise<JsonObject> {
@@ -128,7 +138,7 @@ export class AgentRun implements RunCompanion {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
       const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
       const path = metadata["langgraph_checkpoint_ns"];
-      if (typeof path === "string") this.#progress.heard(path, message);
+      if (typeof path === "string") this.#progress?.heard(path, message);
       this.#callbacks?.heard(message);
       // What an agent says is no part of the reply, and of several at once each word would be a change.
       if (!("sub_agent" in metadata)) this.#tellState(this.#activity?.heard(message));
@@ -159,6 +169,7 @@ export class AgentRun implements RunCompanion {
   }
 
   ended(ending: Ending, values: Record<string, unknown> | undefined): void {
+    if (this.#activity === undefined) return;
     switch (ending.kind) {
       case "done":
         return this.#end({ kind: "replied", message_id: this.#replyId(values) });
@@ -194,7 +205,8 @@ export class AgentRun implements RunCompanion {
 
   /** The id of the reply that an attempt ends with: in the state it left, else of what its loop calls said. */
   #replyId(values: Record<string, unknown> | undefined): string | null {
-    const said = this.#progress.records.filter(({ silent }) => !silent).flatMap(({ messages }) => messages);
+    const records = this.#progress?.records ?? [];
+    const said = records.filter(({ silent }) => !silent).flatMap(({ messages }) => messages);
     return lastReplyId(values?.["messages"]) ?? lastReplyId(said);
   }
 

@@ -14,13 +14,12 @@ import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
 import { bindSdkClient, keepGlobals } from "./manifest/user-module.ts";
 import { prepareDataFolder, prepareFolders } from "./process/folders.ts";
-import { type RunExtension, runLimits } from "./runs/options.ts";
+import { type OnOver, type RunExtension, runLimits } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
 import { WebhookSender } from "./runs/webhook-sender.ts";
 import { ServerFeed } from "./sessions/overview/server-feed.ts";
 import { withDefaultTimes } from "./storage/default-times.ts";
 import { passStoreQueues } from "./storage/items/store-items.ts";
-import type { Run } from "./storage/records.ts";
 import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createTracing, skipIdleTracing } from "./tracing.ts";
@@ -61,7 +60,7 @@ export interface ServerExtension {
 export interface OpenedExtension {
   runs: RunExtension;
   /** Told of each run that is over. */
-  onOver(run: Run): void;
+  onOver: OnOver;
   /** Keys in use, which no trace may hold. */
   secrets(): readonly string[];
   /** Its part of the API, once there are runs. */
@@ -110,8 +109,8 @@ async function startAt(
     const tracing = createTracing(config, () => agent?.secrets() ?? []);
     if (tracing === undefined) skipIdleTracing();
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const onOver = (run: Run): void => {
-      agent?.onOver(run);
+    const onOver: OnOver = (run, values) => {
+      agent?.onOver(run, values);
       if (run.kwargs.webhook !== undefined) webhooks.wake();
     };
     const told = { ...tracing, webhookBody, project, onOver };

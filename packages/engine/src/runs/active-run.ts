@@ -57,7 +57,7 @@ export class ActiveRun {
 
   /** The run as its graph is told of it. */
   get told(): Run {
-    return withUserOf(this.run, this.user);
+    return this.user === undefined ? this.run : withUserOf(this.run, this.user);
   }
 
   /** A worker has claimed it: `run` is the row with the attempt that begins. */

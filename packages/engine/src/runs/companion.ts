@@ -10,8 +10,19 @@ import type { Ending } from "./status.ts";
 export interface RunCompanion {
   /** An attempt begins; `resumes`: it goes on from a checkpoint. */
   begins(resumes: boolean): void;
-  /** The graph is about to walk. */
-  walks(graph: ServedGraph, resumes: boolean): void;
+  /** The graph is about to run. `undefined`: the agent adds nothing to it and follows nothing of it. */
+  walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined;
+  stopRequested(reason: StopReason): void;
+  /** Keeps what a stopped run has done; without a turn there is nothing to keep. Throws what the store throws. */
+  stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
+  /** Tells readers the end of what was going on. */
+  ended(ending: Ending, values: Record<string, unknown> | undefined): void;
+  /** The run's end is on disk. */
+  over(run: Run): void;
+}
+
+/** What an agent adds to the stream of a graph that calls its loop, or that streams messages. */
+export interface StreamCompanion {
   /** What the graph finds in its `configurable` beside what the client has said. */
   lend(signal: AbortSignal): Promise<JsonObject>;
   /** What replaces chunks of the graph's stream; `undefined` where none is replaced. */
@@ -20,13 +31,6 @@ export interface RunCompanion {
   asTold(event: EventBody): EventBody;
   /** Hears a chunk of the graph's stream that readers were told. */
   heard(mode: string, payload: unknown): void;
-  stopRequested(reason: StopReason): void;
-  /** Keeps what a stopped run has done; without a turn there is nothing to keep. Throws what the store throws. */
-  stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
-  /** Tells readers the end of what was going on. */
-  ended(ending: Ending, values: Record<string, unknown> | undefined): void;
-  /** The run's end is on disk. */
-  over(run: Run): void;
 }
 
 /** What of a stopped turn was kept. */

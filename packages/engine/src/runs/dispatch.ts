@@ -22,11 +22,6 @@ interface DispatchOptions {
   maxConcurrent: number;
 }
 
-/** Milliseconds until a run's time has come. Only a delayed one waits for it, wherever the machine's clock has been set to. */
-function delayOf({ status, created_at, updated_at }: Run): number {
-  return status === "pending" && created_at !== updated_at ? Date.parse(created_at) - Date.now() : 0;
-}
-
 /** The runs that are in hand: each waits for its time and its turn, is performed once, and is let go of when it is over. */
 export class Dispatch {
   readonly active = new Map<string, ActiveRun>();
@@ -65,8 +60,11 @@ export class Dispatch {
 
   /** Begins the run when its time has come and its session and the server have room. */
   schedule(run: Run): void {
-    if (run.status === "running") this.#left.set(run.session_id, run.run_id);
-    const delay = delayOf(run);
+    const { status, created_at, updated_at } = run;
+    if (status === "running") this.#left.set(run.session_id, run.run_id);
+    // Only a delayed one waits for its time, wherever the machine's clock has been set to.
+    const isDelayed = status === "pending" && created_at !== updated_at;
+    const delay = isDelayed ? Date.parse(created_at) - Date.now() : 0;
     if (delay <= 0) this.#queue.wake(run.session_id);
     else this.#delays.set(run.run_id, delay, () => this.schedule(run));
   }

@@ -19,6 +19,9 @@ export interface RunEnd {
   ended_at: string;
 }
 
+/** Is told of a run that is over, with the last values of its graph where they were streamed. */
+export type OnOver = (run: Run, values: Record<string, unknown> | undefined) => void;
+
 /** What the attempts of runs need of the server. */
 export interface RunnerDeps {
   storage: Storage;
@@ -47,7 +50,7 @@ export interface RunnerDeps {
   /** Runs the stream transformers of graphs; absent: nobody does. */
   project?: Project | undefined;
   /** Told of each run that is over; see `RunsOptions`. */
-  onOver?: (run: Run) => void;
+  onOver?: OnOver;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */
   stopPatience?: number;
 }
@@ -84,7 +87,7 @@ export interface RunsOptions {
   /** Runs the stream transformers of graphs, for runs of the event protocol. Default: nobody does. */
   project?: Project | undefined;
   /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
-  onOver?: (run: Run) => void;
+  onOver?: OnOver;
 }
 
 /** How a run is stopped; see `Runs.cancel`. */

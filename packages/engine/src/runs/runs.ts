@@ -16,14 +16,7 @@ import {
   drainRuns,
 } from "./cancel.ts";
 import { Dispatch, positionOf } from "./dispatch.ts";
-import {
-  draftRun,
-  noAssistant,
-  requireOrigin,
-  type RunRequest,
-  withPausedContext,
-  withTypedAnswer,
-} from "./admission/draft.ts";
+import { completed, draftRun, noAssistant, requireOrigin, type RunRequest } from "./admission/draft.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
 import type { RunCompanion } from "./companion.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
@@ -96,11 +89,17 @@ export class Runs {
   async #start(session: Session, request: RunRequest): Promise<Run> {
     const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
     if (assistant === undefined) throw noAssistant(request.assistant);
-    const whole = await withPausedContext(session, withTypedAnswer(session, request), this.#storage.runs);
+    const whole = await completed(session, request, this.#storage.runs);
     const draft = draftRun(session, whole, assistant, this.#graphs);
     await requireOrigin(draft, this.#storage.checkpointer);
-    const { active, run } = await this.between(session.session_id, () => this.#admit(draft, request));
-    if (active !== undefined) await this.#take(active, run);
+    const { active, run } = await this.#bySession.run(session.session_id, () => this.#admit(draft, request));
+    if (active === undefined) return run;
+    const { multitask_strategy: strategy } = run;
+    try {
+      if (strategy === "interrupt" || strategy === "rollback") await cancelEarlier(active, strategy, this.#dispatch);
+    } finally {
+      this.#dispatch.schedule(run);
+    }
     return run;
   }
 
@@ -137,15 +136,6 @@ export class Runs {
     }
     this.#dispatch.admit(active);
     return { active, run };
-  }
-
-  async #take(active: ActiveRun, run: Run): Promise<void> {
-    const { multitask_strategy: strategy } = run;
-    try {
-      if (strategy === "interrupt" || strategy === "rollback") await cancelEarlier(active, strategy, this.#dispatch);
-    } finally {
-      this.#dispatch.schedule(run);
-    }
   }
 
   /** Batches of events with an id above `after` (-1: all), to the end of the run. Throws `server` when the server stops first. */

@@ -132,6 +132,6 @@ export function lastingKeys(configurable: unknown): JsonObject {
 }
 
 /** What the session's runs have configured so far. */
-export function keptConfigurable(session: Session): JsonObject {
-  return lastingKeys(session.config["configurable"]);
+export function keptConfigurable({ config }: Session): JsonObject {
+  return config["configurable"] === undefined ? {} : lastingKeys(config["configurable"]);
 }

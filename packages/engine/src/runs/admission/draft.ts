@@ -88,11 +88,16 @@ function withUpdateIds(command: JsonObject, graph: ServedGraph): JsonObject {
  * An answer to a question goes on with what the run that asked was told, where it says nothing of its own: another
  * model or other tools in the middle of a turn would surprise everybody.
  */
-export async function withPausedContext(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
-  const resumes = request.command?.["resume"] !== undefined && Object.keys(request.context).length === 0;
-  if (!resumes) return request;
+async function withPausedContext(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
+  if (Object.keys(request.context).length > 0) return request;
   const paused = await askingRun(runs, session.session_id);
   return paused === undefined ? request : { ...request, context: paused.kwargs.context };
+}
+
+/** The request with what the session adds to it: the question that its message answers, and what the run that asked was told. */
+export async function completed(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
+  const whole = session.status === "interrupted" ? withTypedAnswer(session, request) : request;
+  return whole.command?.["resume"] === undefined ? whole : await withPausedContext(session, whole, runs);
 }
 
 /** The refusal of a run by an assistant that does not exist, in LangGraph's words. */
@@ -240,8 +245,8 @@ const TypedInput = z.strictObject({ messages: z.union([z.tuple([OneMessage]), On
  * A next message that is nothing but a yes or a no answers the one confirmation that the session waits for: people type
  * "confirm" where clients have no button. Any other message goes on without it.
  */
-export function withTypedAnswer(session: Session, request: RunRequest): RunRequest {
-  if (request.command !== undefined || session.status !== "interrupted") return request;
+function withTypedAnswer(session: Session, request: RunRequest): RunRequest {
+  if (request.command !== undefined) return request;
   const [question, ...others] = Object.values(session.interrupts).flat();
   if (others.length > 0 || !AnsweredByWord.safeParse(question?.value).success) return request;
   const word = TypedInput.safeParse(request.input).data?.messages[0]?.content;

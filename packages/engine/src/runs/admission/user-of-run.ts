@@ -26,8 +26,7 @@ export function lastingConfig(config: JsonObject): JsonObject {
 }
 
 /** The row with the whole user, who is known as long as the process that admitted the run. */
-export function withUserOf(run: Run, user: JsonObject | undefined): Run {
-  if (user === undefined) return run;
+export function withUserOf(run: Run, user: JsonObject): Run {
   const { config } = run.kwargs;
   const configurable = { ...JsonObject.safeParse(config["configurable"]).data, [userKey]: user };
   return { ...run, kwargs: { ...run.kwargs, config: { ...config, configurable } } };

@@ -1,6 +1,6 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
-import { Command, Send, isGraphDrained, isInterrupted, type Interrupt, type RunControl } from "@langchain/langgraph";
+import { Command, Send, isGraphDrained, isInterrupted, type Interrupt } from "@langchain/langgraph";
 import { z } from "zod";
 import { isAppError } from "../../errors/errors.ts";
 import { streamModes, type StreamMode } from "../../run-events.ts";
@@ -8,14 +8,14 @@ import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/s
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
 import { answersLeft, type Ending, readPause, toRunError } from "../status.ts";
-import type { ReplaceChunk } from "../companion.ts";
+import type { ActiveRun } from "../active-run.ts";
+import type { StreamCompanion } from "../companion.ts";
 import { createLifecycle, type LifecycleTeller } from "../events/lifecycle-events.ts";
 import type { EventBody } from "../events/log.ts";
 import { answeredByTask, formerModes, readFormerStream } from "./former-graphs.ts";
 import {
   createTranslator,
   type GraphChunk,
-  noProjections,
   planStream,
   type Project,
   type Projections,
@@ -43,38 +43,33 @@ export const RunCommand = z.object({
   goto: z.union([Target, z.array(Target).max(1_000)]).nullish(),
 });
 
-/** Everything one walk needs. `tell` gets its events in order; `room` is awaited before each chunk when it answers. */
+/** Everything that one walk through a graph needs. */
 export interface GraphStream {
+  active: ActiveRun;
+  /** The run as its graph is told of it. */
   run: Run;
   graph: ServedGraph;
   /** It calls the agent's loop, whose words are the conversation's. */
   hasLoop: boolean;
   /** Supersteps of such a graph, where neither the run nor the graph says how many. */
   recursionLimit: number | undefined;
-  /** What an agent lends the graph in `configurable`; absent where nobody does. */
-  lend: ((signal: AbortSignal) => Promise<JsonObject>) | undefined;
-  /** What replaces chunks of its stream; absent where none is replaced. */
-  replace: ReplaceChunk | undefined;
+  /** What an agent adds to the stream; absent where it adds nothing. */
+  added: StreamCompanion | undefined;
   logger: Pick<Logger, "warn">;
   /** Go on from the run's checkpoint instead of beginning with its input. */
   resume: boolean;
-  signal: AbortSignal;
   /** What the graph writes its checkpoints to. */
   saver: BaseCheckpointSaver;
-  /** By which a drain parks the walk before its next step. */
-  control: RunControl;
   /** What graphs keep beside conversations. */
   store: BaseStore;
   /** Receives the run's spans, where the server is traced. */
   tracer: BaseCallbackHandler | undefined;
   /** What former attempts have told of messages; absent in a first one. */
-  toldMessages?: ToldMessages | undefined;
+  toldMessages: ToldMessages | undefined;
+  /** Tells the run's readers. */
   tell: (event: EventBody) => void;
   /** Runs the graph's stream transformers, for a run of the event protocol. */
-  project?: Project | undefined;
-  /** After the events of a chunk were told. */
-  told?: (mode: string, payload: unknown) => void;
-  room: () => Promise<void> | undefined;
+  project: Project | undefined;
 }
 
 /** How a walk ended: `paused` when it told of an interrupt; `values` are the root's last ones, where they were streamed. */
@@ -106,17 +101,14 @@ async function inputOf({ run, graph, resume }: GraphStream, lent: JsonObject): P
   return left === null ? null : new Command({ resume: left });
 }
 
-/** A client's own keys, without those by which LangGraph and this server talk to themselves. */
-function clientKeys(configurable: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__")));
-}
-
+/** What the graph finds in `configurable`: a client's own keys, without those by which LangGraph and this server talk to themselves. */
 function configurableOf(
   { run, graph, resume, saver }: GraphStream,
-  configurable: JsonObject,
+  ofClient: JsonObject,
   lent: JsonObject,
 ): JsonObject {
-  const keys = clientKeys({ ...configurable, ...run.kwargs.checkpoint });
+  const given = Object.entries({ ...ofClient, ...run.kwargs.checkpoint });
+  const keys = Object.fromEntries(given.filter(([key]) => !key.startsWith("__")));
   // A resumed run goes on from its own newest checkpoint; the point it was forked at lies behind that.
   if (resume) for (const key of ["checkpoint_id", "checkpoint_ns", "checkpoint_map"]) delete keys[key];
   return {
@@ -132,7 +124,7 @@ function configurableOf(
 }
 
 function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
-  const { run, graph, signal } = walk;
+  const { active, run, graph, tracer } = walk;
   const { kwargs } = run;
   const config = RunConfig.parse(kwargs.config);
   const ownLimit = walk.hasLoop ? walk.recursionLimit : undefined;
@@ -143,8 +135,9 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
     subgraphs: plan.subgraphs,
     // By this alone LangGraph gives the checkpoint before each state; of a stream that is not `streamEvents` it reads no more.
     ...(kwargs.protocol === undefined ? {} : { version: "v2" }),
-    signal,
-    control: walk.control,
+    signal: active.stop.signal,
+    // By which a drain parks the walk before its next step.
+    control: active.stop.control,
     store: walk.store,
     runId: run.run_id,
     configurable: configurableOf(walk, config.configurable ?? {}, lent),
@@ -152,7 +145,7 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
     metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
     ...(recursionLimit === undefined ? {} : { recursionLimit }),
     durability: kwargs.durability,
-    ...(walk.tracer === undefined ? {} : { callbacks: [walk.tracer] }),
+    ...(tracer === undefined ? {} : { callbacks: [tracer] }),
     ...(config.tags === undefined ? {} : { tags: config.tags }),
     ...(config.max_concurrency === undefined ? {} : { maxConcurrency: config.max_concurrency }),
     ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
@@ -160,16 +153,12 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
   };
 }
 
-function isStreamMode(mode: string): mode is StreamMode {
-  return streamModes.some((known) => known === mode);
-}
-
 /**
  * The chunks of a graph for a run that asks for the mode `events`; what LangChain tells of every runnable is told in
  * between. It costs half as much again, so no other run goes this way.
  */
 async function* chunksBetweenEvents(
-  { graph, run, tell, room }: GraphStream,
+  { active, graph, run, tell }: GraphStream,
   input: unknown,
   options: ReturnType<typeof optionsOf>,
 ): AsyncGenerator<unknown> {
@@ -179,85 +168,99 @@ async function* chunksBetweenEvents(
       continue;
     }
     if (event.tags?.includes("langsmith:hidden") === true) continue;
-    const pending = room();
+    const pending = active.log.room();
     if (pending !== undefined) await pending;
     tell({ event: "events", namespace: [], data: event });
   }
 }
 
-/** What a graph streams, of whichever version of LangGraph it is; `onPause` hears of a pause that is not in the stream. */
+/**
+ * What a graph streams, of whichever version of LangGraph it is; `onPause` hears of a pause that is not in
+ * the stream.
+ */
 async function streamOf(
   walk: GraphStream,
-  plan: StreamPlan,
-  options: ReturnType<typeof optionsOf>,
-  lent: JsonObject,
+  modes: readonly StreamMode[],
   onPause: () => void,
-): Promise<AsyncIterable<unknown>> {
-  const { graph, run } = walk;
+): Promise<{ stream: AsyncIterable<unknown>; subgraphs: boolean }> {
+  const { active, graph, run, added } = walk;
+  const lent = (await added?.lend(active.stop.signal)) ?? {};
+  const plan = planStream(modes, run.kwargs.stream_subgraphs, walk.hasLoop);
+  const { subgraphs } = plan;
+  const options = optionsOf(walk, plan, lent);
   const input = await inputOf(walk, lent);
   const withEvents = run.kwargs.stream_mode.includes("events");
   const stream = withEvents ? chunksBetweenEvents(walk, input, options) : await graph.stream(input, options);
-  if (!isFormerGraph(graph)) return stream;
-  return readFormerStream(stream, plan, async () => {
+  if (!isFormerGraph(graph)) return { stream, subgraphs };
+  const former = readFormerStream(stream, plan, async () => {
     const pause = await readPause(graph, run.session_id);
     if (pause.waiting) onPause();
     return pause;
   });
+  return { stream: former, subgraphs };
 }
 
-/** What a walk tells: the events of its chunks, and those that are left when it is over. */
-function eventsOf({ run, toldMessages }: GraphStream, modes: StreamMode[]) {
-  const { stream_subgraphs, protocol } = run.kwargs;
-  const translate = createTranslator(modes, stream_subgraphs, toldMessages, protocol !== undefined);
-  const lifecycle = modes.includes("lifecycle") ? createLifecycle() : undefined;
-  return {
-    ofChunk: (chunk: GraphChunk) =>
-      lifecycle === undefined ? translate(chunk) : [...lifecycle.heard(chunk), ...translate(chunk)],
-    atEnd: (end: Parameters<LifecycleTeller["over"]>[0]) => lifecycle?.over(end) ?? [],
-  };
+/** What follows the stream of a graph besides the agent. */
+interface Followers {
+  translate: (chunk: GraphChunk) => EventBody[];
+  lifecycle: LifecycleTeller | undefined;
+  projections: Projections | undefined;
 }
+
+/** Tells one chunk of the stream to the run's readers and to all that follow. */
+function tellChunk({ active, added, tell }: GraphStream, followers: Followers, chunk: GraphChunk): void {
+  for (const event of followers.lifecycle?.heard(chunk) ?? []) tell(event);
+  for (const event of followers.translate(chunk)) tell(event);
+  followers.projections?.heard(chunk);
+  const [, mode, payload] = chunk;
+  if (!active.ended) added?.heard(mode, payload);
+}
+
+/** The modes in which LangGraph tells that the graph waits. */
+const tellsPause: ReadonlySet<string> = new Set(["values", "updates"]);
 
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
 export async function streamGraph(walk: GraphStream): Promise<StreamResult> {
-  const { run, signal, tell, room } = walk;
-  const modes = run.kwargs.stream_mode.filter(isStreamMode);
-  const events = eventsOf(walk, modes);
-  const projections = projectionsOf(walk);
+  const { active, run, graph, added, tell } = walk;
+  const { stream_subgraphs, protocol } = run.kwargs;
+  const modes = streamModes.filter((mode) => run.kwargs.stream_mode.includes(mode));
+  const followers: Followers = {
+    translate: createTranslator(modes, stream_subgraphs, walk.toldMessages, protocol !== undefined),
+    lifecycle: modes.includes("lifecycle") ? createLifecycle() : undefined,
+    // Only the event protocol has channels for what stream transformers make.
+    projections: protocol === undefined ? undefined : projectionsOf(walk),
+  };
   let values: Record<string, unknown> | undefined;
   let interrupts: Interrupt[] | undefined;
   const result = (ending: Ending): StreamResult => {
     const paused = interrupts !== undefined;
     const error = ending.kind === "failed" ? ending.error : undefined;
-    for (const event of events.atEnd({ error, paused: paused || ending.kind === "stopped" })) tell(event);
+    const left = followers.lifecycle?.over({ error, paused: paused || ending.kind === "stopped" });
+    for (const event of left ?? []) tell(event);
     return { ending, paused, values: paused ? { ...values, __interrupt__: interrupts } : values };
   };
   try {
-    const lent = (await walk.lend?.(signal)) ?? {};
-    const plan = planStream(modes, run.kwargs.stream_subgraphs, walk.hasLoop);
-    const options = optionsOf(walk, plan, lent);
-    const stream = await streamOf(walk, plan, options, lent, () => (interrupts ??= []));
+    const { stream, subgraphs } = await streamOf(walk, modes, () => (interrupts ??= []));
+    const replace = added?.replaces(graph, walk.saver, walk.resume);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
-      const given = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
-      const replaced = walk.replace?.(given, values);
+      const given = (subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
+      const replaced = replace?.(given, values);
       for (const chunk of replaced === undefined ? [given] : await replaced) {
         const [path, mode, payload] = chunk;
-        const isState = mode === "values" || mode === "updates";
-        if (isState && isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
+        if (tellsPause.has(mode) && isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
         // The state of a graph is an object of its channels.
         else if (mode === "values" && path.length === 0) values = payload as Record<string, unknown>;
-        const pending = room();
+        const pending = active.log.room();
         if (pending !== undefined) await pending;
-        for (const event of events.ofChunk(chunk)) tell(event);
-        projections.heard(chunk);
-        walk.told?.(mode, payload);
+        tellChunk(walk, followers, chunk);
       }
     }
-    await projections.ended();
+    await followers.projections?.ended();
     return result({ kind: "done" });
   } catch (error) {
-    projections.brokeOff(error);
-    if (signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
+    followers.projections?.brokeOff(error);
+    if (active.stop.signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
     // Readers are told what they can do; what exactly happened stands here. Of an expected failure not its cause: a
     // provider may have repeated a key in it.
     const about = isAppError(error) ? toRunError(error) : { err: error };
@@ -266,12 +269,15 @@ export async function streamGraph(walk: GraphStream): Promise<StreamResult> {
   }
 }
 
-/** The stream transformers of the graph at work; only the event protocol has channels for what they make. */
-function projectionsOf({ run, graph, signal, logger, tell, project }: GraphStream): Projections {
-  if (run.kwargs.protocol === undefined || project === undefined) return noProjections;
+/** The stream transformers of the graph at work, where it has any. */
+function projectionsOf({ active, run, graph, logger, tell, project }: GraphStream): Projections | undefined {
   const { run_id, session_id } = run;
-  const failed = (err: unknown): void => logger.warn({ err, run_id, session_id }, "stream_transformer_failed");
-  return project({ graph, signal, tell, failed }) ?? noProjections;
+  return project?.({
+    graph,
+    signal: active.stop.signal,
+    tell,
+    failed: (err) => logger.warn({ err, run_id, session_id }, "stream_transformer_failed"),
+  });
 }
 
 /** What a walk waits for: each task tells what it asks itself, and the graphs around tell it again. */

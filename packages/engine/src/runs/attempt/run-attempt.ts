@@ -3,7 +3,6 @@ import { ownerOfItems } from "../../config/api-keys.ts";
 import { AppError, errorMessage } from "../../errors/errors.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
 import type { Run } from "../../storage/records.ts";
-import type { Storage } from "../../storage/storage.ts";
 import { type ActiveRun, createFence } from "../active-run.ts";
 import {
   crashLoop,
@@ -41,14 +40,19 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
     return;
   }
   active.ended = true;
-  const ending = endingOf(result.ending, stop);
+  const ending = result.ending.kind === "stopped" ? stoppedEnding(stop) : result.ending;
   const keeping = ending.kind === "stopped" ? createFence(deps.storage.checkpointer) : undefined;
   const values = keeping === undefined ? result.values : await keepStopped(active, keeping, deps);
-  const pause = await pauseAfter(active, { ...result, ending }, deps);
-  const tellEnd = (): void => tellEnding(active, ending, values);
+  // A graph that has come to its end without a question waits for nothing.
+  const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, deps);
+  // What the readers get last: the end of what was going on, and of a failed run its error.
+  const tellEnd = (): void => {
+    active.companion?.ended(ending, values);
+    if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
+  };
   const outcome = outcomeOf(ending, pause);
-  // Of one that is taken back nobody is told.
-  const webhook = active.rollback ? undefined : await webhookOf(active.run, outcome, values, deps);
+  const hasWebhook = active.run.kwargs.webhook !== undefined && !active.rollback;
+  const webhook = hasWebhook ? await webhookOf(active.run, outcome, values, deps) : undefined;
   const run = await writeEnd(active, { ...outcome, webhook }, tellEnd, deps);
   // What a forced stop has left under way must not come after what the next run writes.
   void keeping?.close();
@@ -60,28 +64,21 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   if (active.rollback) await rollBack(run, deps);
   active.settle(run);
   active.companion?.over(run);
-  deps.onOver?.(run);
-}
-
-/** What the readers get last: the end of what was going on, and of a failed run its error. */
-function tellEnding(active: ActiveRun, ending: Ending, values: Record<string, unknown> | undefined): void {
-  active.companion?.ended(ending, values);
-  if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
+  deps.onOver?.(run, values);
 }
 
 /**
  * A walk that was stopped because its events could not be stored has failed; nobody stopped it. One whose time is up
  * was stopped, and says so.
  */
-function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
-  if (ending.kind !== "stopped") return ending;
+function stoppedEnding(stop: ActiveRun["stop"]): Ending {
   switch (stop.reason) {
     case "error":
       return { kind: "failed", error: toRunError(stop.signal.reason) };
     case "timeout":
       return { kind: "stopped", error: toRunError(stop.signal.reason) };
     default:
-      return ending;
+      return { kind: "stopped" };
   }
 }
 
@@ -107,8 +104,7 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
 }
 
 /** What the session waits for afterwards; the checkpoint is read only where the walk cannot have told. */
-async function pauseAfter(active: ActiveRun, result: StreamResult, deps: RunnerDeps): Promise<Pause> {
-  if (result.ending.kind === "done" && !result.paused) return noPause;
+async function pauseAfter(active: ActiveRun, deps: RunnerDeps): Promise<Pause> {
   const { run } = active;
   try {
     // One that has not begun has left nothing: the state is that of the run before, which may be another graph's.
@@ -133,51 +129,48 @@ async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
 
 /** One walk of a run, from its input or from its checkpoint; whatever fails on the way is its ending. Never throws. */
 async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
-  const { storage, graphs, extension } = deps;
+  const { storage, graphs } = deps;
   const { run, told, log, stop, companion } = active;
   const looping = crashLoop(run, deps.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
   active.fence = createFence(storage.checkpointerWith(log));
+  const { saver } = active.fence;
   const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
   companion?.begins(resumes);
   try {
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
     const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
-    if (!resume) {
-      // Once more: the run before may have been rolled back, and its checkpoints with it.
-      await requireOrigin(run, storage.checkpointer);
-      await keepFormer(run, active.fence.saver, deps);
-    }
+    // Once more: the run before may have been rolled back, and its checkpoints with it.
+    if (!resume) await requireOrigin(run, storage.checkpointer);
     const graph = await graphs.forRun(told);
-    const refusal = resume ? undefined : await refusedAnswer(run, graph);
+    const hasLoop = graphs.hasLoop(graph);
+    if (!resume && hasLoop) await keepFormer(run, saver, deps);
+    const isStrict = run.kwargs.strict_resume === true && !resume;
+    const refusal = isStrict ? await refusedAnswer(run, graph) : undefined;
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
-    const feedback = feedbackOf(run, deps);
-    companion?.walks(graph, resumes);
-    const { saver } = active.fence;
+    const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
+    const added = companion?.walks(graph, resumes);
     const result = await streamGraph({
       run: told,
       graph,
-      hasLoop: graphs.hasLoop(graph),
-      recursionLimit: extension?.recursionLimit,
-      lend: companion && ((signal) => companion.lend(signal)),
-      replace: companion?.replaces(graph, saver, resume),
+      hasLoop,
+      recursionLimit: deps.extension?.recursionLimit,
+      added,
       logger: deps.logger,
       resume,
       toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
-      signal: stop.signal,
       saver,
-      store: storeOf(run, storage),
-      control: stop.control,
+      // The owner is looked up when the graph uses it.
+      store: new GraphStore(storage.items, async () => {
+        return ownerOfItems((await storage.sessions.get(run.session_id))?.owner ?? null);
+      }),
       tracer: tracerOf(run, deps),
-      project: deps.project,
       tell: (event) => {
-        if (!active.ended) log.emit(companion?.asTold(event) ?? event);
+        if (!active.ended) log.emit(added?.asTold(event) ?? event);
       },
-      told: (mode, payload) => {
-        if (!active.ended) companion?.heard(mode, payload);
-      },
-      room: () => log.room(),
+      project: deps.project,
+      active,
     });
     const urls = await feedback;
     if (urls !== undefined && !active.ended) log.emit({ event: "feedback", namespace: [], data: urls });
@@ -185,11 +178,6 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   } catch (error) {
     return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
   }
-}
-
-/** The store with the items of the session's owner, who is looked up when a graph uses it. */
-function storeOf({ session_id }: Run, { items, sessions }: Pick<Storage, "items" | "sessions">): GraphStore {
-  return new GraphStore(items, async () => ownerOfItems((await sessions.get(session_id))?.owner ?? null));
 }
 
 function tracerOf({ kwargs }: Run, { tracer, tracerFor }: RunnerDeps): RunnerDeps["tracer"] {

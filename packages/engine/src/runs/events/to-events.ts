@@ -18,13 +18,6 @@ export interface Projections {
   brokeOff(error: unknown): void;
 }
 
-/** Those of a graph without stream transformers. */
-export const noProjections: Projections = {
-  heard: () => undefined,
-  ended: () => Promise.resolve(),
-  brokeOff: () => undefined,
-};
-
 /** Sets the stream transformers of a graph to work, where it has any; `failed` hears of one that threw. Never throws. */
 export type Project = (walk: {
   graph: object;
@@ -129,7 +122,8 @@ export function createTranslator(
   const envelope = (path: string[], payload: unknown): EventBody[] =>
     envelopes ? [{ event: "checkpoint", namespace: path, data: payload }] : [];
   return ([path, mode, payload]) => {
-    if (isEnvelope(mode, payload)) return envelope(path, payload);
+    // LangGraph tells in two forms of a checkpoint: whole, and by its name alone, before the state that it holds.
+    if (mode === "checkpoints" && isCheckpointEnvelope(payload)) return envelope(path, payload);
     const nested = path.length > 0;
     const namespace = streamSubgraphs ? path : [];
     if (mode === "messages") {
@@ -153,11 +147,6 @@ export function createTranslator(
     }
     return asked.has(mode) ? plainEvents(mode, namespace, payload) : [];
   };
-}
-
-/** LangGraph tells in two forms of a checkpoint: whole, and by its name alone, before the state that it holds. */
-function isEnvelope(mode: string, payload: unknown): boolean {
-  return mode === "checkpoints" && isCheckpointEnvelope(payload);
 }
 
 /** What was told on the `custom` stream; of a call of our own loop, what the mode `tools` says of it as well. */
