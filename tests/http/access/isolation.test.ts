@@ -111,6 +111,7 @@ const ofTheWorkflow = () => ({
   message_id: crypto.randomUUID(),
   result_id: `${crypto.randomUUID()}-0`,
   suggestion_id: crypto.randomUUID(),
+  span_id: crypto.randomUUID(),
   // Those of two owners: tests/http/clients/openai-responses.test.ts.
   response_id: `resp_${crypto.randomUUID()}`,
 });

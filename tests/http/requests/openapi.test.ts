@@ -91,6 +91,7 @@ test("headers are described where they are read and told", () => {
     "/threads/{thread_id}/stream",
     "/threads/{thread_id}/stream/events",
     "/threads/{thread_id}/runs/{run_id}/stream",
+    "/threads/{thread_id}/runs/{run_id}/trace",
     "/runs/{run_id}/stream",
     "/a2a/{assistant_id}",
   ];

@@ -36,6 +36,7 @@ import { statelessRunRoutes } from "./routes/runs/stateless-runs.ts";
 import { storeRoutes } from "./routes/assistants/store.ts";
 import { threadSearchRoutes } from "./routes/threads/thread-search.ts";
 import { threadRunRoutes } from "./routes/runs/thread-runs.ts";
+import { traceRoutes } from "./routes/runs/trace.ts";
 import { threadStateRoutes } from "./routes/threads/thread-state.ts";
 import { threadStreamRoutes } from "./routes/threads/thread-stream.ts";
 import { threadRoutes } from "./routes/threads/threads.ts";
@@ -57,6 +58,7 @@ const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   allRunRoutes,
   feedRoutes,
   threadRunRoutes,
+  traceRoutes,
   protocolRoutes,
   statelessRunRoutes,
   cronRoutes,

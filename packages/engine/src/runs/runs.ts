@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { AppError } from "../errors/errors.ts";
 import type { RunEvent, SessionNews } from "../run-events.ts";
 import { findAssistant, type Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
@@ -16,7 +15,7 @@ import {
   drainRuns,
 } from "./cancel.ts";
 import { Dispatch, positionOf } from "./dispatch.ts";
-import { completed, draftRun, noAssistant, requireOrigin, type RunRequest } from "./admission/draft.ts";
+import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
 import type { RunCompanion } from "./companion.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
@@ -24,6 +23,7 @@ import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
 import { recoverRuns } from "./recover.ts";
 import { removeRun } from "./remove-run.ts";
+import { Traces } from "./trace/traces.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { wholeUser } from "./admission/user-of-run.ts";
 
@@ -32,6 +32,8 @@ import { wholeUser } from "./admission/user-of-run.ts";
  * takes them up again after a restart. A run is a row; what is in memory only speeds it up.
  */
 export class Runs {
+  /** What the parts of runs took how long. */
+  readonly traces: Traces;
   readonly #storage: Storage;
   readonly #graphs: Graphs;
   readonly #logger: Logger;
@@ -69,6 +71,7 @@ export class Runs {
     };
     this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, starter, maxConcurrent });
     this.#sources = { active: this.#dispatch.active, feeds: this.#dispatch.feeds, storage };
+    this.traces = new Traces(this.#sources);
   }
 
   /**
@@ -77,12 +80,7 @@ export class Runs {
    * `rate_limit` when the queue is full, `not_found` for an unknown assistant, `server` while the server stops.
    */
   async start(session: Session, request: RunRequest): Promise<Run> {
-    if (this.#stopping.signal.aborted) {
-      throw new AppError("server", "The server is stopping and takes no new runs.", {
-        suggestion: "Send the run again when the server is back.",
-        recoverable: true,
-      });
-    }
+    if (this.#stopping.signal.aborted) throw noNewRuns();
     return await this.#start(session, request);
   }
 

@@ -100,6 +100,14 @@ export async function completed(session: Session, request: RunRequest, runs: Run
   return whole.command?.["resume"] === undefined ? whole : await withPausedContext(session, whole, runs);
 }
 
+/** The refusal of a run while the server stops. */
+export function noNewRuns(): AppError {
+  return new AppError("server", "The server is stopping and takes no new runs.", {
+    suggestion: "Send the run again when the server is back.",
+    recoverable: true,
+  });
+}
+
 /** The refusal of a run by an assistant that does not exist, in LangGraph's words. */
 export function noAssistant(name: string): AppError {
   return new AppError(

@@ -60,6 +60,26 @@ export async function* followRun(
   if (toEnd && !isOver(found.run.status) && !signal.aborted) throw letGo();
 }
 
+/** Batches of what a run has told up to now, with ids above `after`. Whoever reads it is no reader whom its end waits for. */
+export async function* readSoFar(
+  { active, storage }: RunSources,
+  runId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<RunEvent[], void> {
+  const log = active.get(runId)?.log;
+  if (log === undefined) {
+    yield* readStored(storage.events, runId, after, signal);
+    return;
+  }
+  const { head } = log;
+  if (after + 1 >= head) return;
+  for await (const batch of log.follow(after, signal)) {
+    yield batch;
+    if ((batch.at(-1)?.id ?? head) + 1 >= head) return;
+  }
+}
+
 /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
 export async function waitForEnd({ active, storage }: RunSources, runId: string, signal: AbortSignal): Promise<Run> {
   const found = active.get(runId);

@@ -64,7 +64,15 @@ function askedOfFound(
   runs: Runs,
 ): Pick<
   SessionRuns,
-  "removeOfAssistant" | "followBatches" | "tail" | "findGap" | "lastValues" | "position" | "stopOf" | "companionOf"
+  | "removeOfAssistant"
+  | "followBatches"
+  | "tail"
+  | "findGap"
+  | "lastValues"
+  | "position"
+  | "stopOf"
+  | "companionOf"
+  | "traces"
 > {
   return {
     removeOfAssistant: (assistantId) => runs.removeOfAssistant(assistantId),
@@ -75,6 +83,7 @@ function askedOfFound(
     position: (run) => runs.position(run),
     stopOf: (sessionId) => runs.stopOf(sessionId),
     companionOf: (sessionId) => runs.companionOf(sessionId),
+    traces: runs.traces,
   };
 }
 

@@ -22,6 +22,7 @@ export type SessionRuns = Pick<
   | "delete"
   | "removeOfAssistant"
   | "unfinished"
+  | "traces"
 > & {
   /** As `between` of `Runs`. `to` says what the work does to the session: the rules of `auth.path` are asked about that. */
   between<Result>(sessionId: string, work: () => Promise<Result>, to?: "change" | "delete"): Promise<Result>;

@@ -1,0 +1,111 @@
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { isAIMessage } from "../../message-kinds.ts";
+import { messagesIn } from "../../sessions/messages/conversation.ts";
+import { readExtras } from "../../sessions/messages/message-fields.ts";
+import type { Run } from "../../storage/records.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { readNewest } from "../follow/follow.ts";
+import { isOver } from "../status.ts";
+import { noteCost } from "./trace-events.ts";
+import { newSpan, type SpanRecord } from "./span.ts";
+
+type Kept = Pick<Storage, "checkpointer" | "ledger">;
+
+/**
+ * The steps of a run, and the nodes of each, by the states that they have left at the root: for a run whose log does not
+ * tell of them. A node has the times of its step, of which no more is known.
+ */
+export async function stepsOf({ checkpointer }: Kept, run: Run): Promise<SpanRecord[]> {
+  const place = { configurable: { thread_id: run.session_id, checkpoint_ns: "" } };
+  const states: CheckpointTuple[] = [];
+  for await (const state of checkpointer.list(place, { filter: { run_id: run.run_id } })) states.push(state);
+  states.reverse();
+  let before = states[0]?.parentConfig && (await checkpointer.getTuple(states[0].parentConfig));
+  const spans: SpanRecord[] = [];
+  for (const state of states) {
+    if (state.metadata?.source === "loop") spans.push(...stepOf(run, state, before));
+    before = state;
+  }
+  return spans;
+}
+
+function stepOf(
+  run: Run,
+  { checkpoint, metadata }: CheckpointTuple,
+  before: CheckpointTuple | undefined,
+): SpanRecord[] {
+  const seen = before?.checkpoint.versions_seen ?? {};
+  const names = Object.entries(checkpoint.versions_seen).flatMap(([name, versions]) => {
+    const isNew = Object.entries(versions).some(([channel, version]) => seen[name]?.[channel] !== version);
+    return name.startsWith("__") || !isNew ? [] : [name];
+  });
+  // What only takes in the input is no step of the graph's own.
+  if (names.length === 0) return [];
+  // A step that goes on from what another run has left begins with its own run.
+  const begun = Date.parse(run.started_at ?? run.created_at);
+  const start = Math.max(begun, Date.parse(before?.checkpoint.ts ?? run.created_at));
+  const end = Date.parse(checkpoint.ts);
+  const times = { start: Math.min(start, end), end, status: "success", source: "checkpoint" } as const;
+  const id = `${run.run_id}:${checkpoint.id}`;
+  const about = { id, parent: run.run_id, kind: "step", name: `step ${metadata?.step ?? 0}` } as const;
+  const step = newSpan({ ...times, ...about, checkpoint_id: checkpoint.id });
+  const nodes = names.map((name) =>
+    newSpan({ ...times, id: `${id}:${name}`, parent: id, kind: "node", name, node: name }),
+  );
+  return [step, ...nodes];
+}
+
+/** The tool calls of a run that the ledger knows: for a run whose log does not tell of them. */
+export async function callsOf({ ledger }: Kept, run: Run): Promise<SpanRecord[]> {
+  const calls = await ledger.list(run.session_id);
+  return calls
+    .filter(({ run_id }) => run_id === run.run_id)
+    .map(({ tool_call_id, tool, state, started_at, finished_at }) =>
+      newSpan({
+        id: tool_call_id,
+        parent: run.run_id,
+        kind: "tool",
+        name: tool,
+        start: Date.parse(started_at),
+        end: finished_at === null ? null : Date.parse(finished_at),
+        status: state === "finished" ? "success" : "running",
+        tool_call_id,
+        source: "ledger",
+      }),
+    );
+}
+
+/** The model calls of a run by their replies in the session's newest state: for a run whose log does not tell of them. */
+export async function repliesOf({ checkpointer }: Kept, run: Run): Promise<SpanRecord[]> {
+  const messages = messagesIn((await readNewest({ checkpointer }, run.session_id))?.values);
+  return messages.flatMap((message) => {
+    const { llm_metadata: told, timestamp } = readExtras(message);
+    if (!isAIMessage(message) || told?.["run_id"] !== run.run_id || message.id === undefined) return [];
+    const time = Date.parse(timestamp ?? "");
+    const about = { id: message.id, parent: run.run_id, kind: "model", name: "model", message_id: message.id } as const;
+    const span = newSpan({ ...about, end: Number.isNaN(time) ? null : time, status: "success", source: "state" });
+    noteCost(span, message);
+    return [span];
+  });
+}
+
+/** Puts calls that hang on the run itself below the node, or the step, in whose time they were. */
+export function placeByTime(spans: readonly SpanRecord[], run: Run): void {
+  const steps = spans.filter(({ kind, source }) => kind === "step" && source === "checkpoint");
+  const nodes = Map.groupBy(
+    spans.filter(({ kind, source }) => kind === "node" && source === "checkpoint"),
+    ({ parent }) => parent,
+  );
+  // A run that goes on is in a step that has left no state yet.
+  if (steps.length === 0 || !isOver(run.status)) return;
+  for (const span of spans) {
+    const time = span.end ?? span.start;
+    if (span.parent !== run.run_id || span.kind === "step" || span.kind === "wait" || time === null) continue;
+    const step = steps.find(({ start, end }) => start !== null && end !== null && start <= time && time <= end);
+    const [node, ...others] = nodes.get(step?.id ?? null) ?? [];
+    const around = node !== undefined && others.length === 0 ? node : step;
+    if (around === undefined) continue;
+    span.parent = around.id;
+    span.node ??= around.node;
+  }
+}
