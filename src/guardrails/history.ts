@@ -22,8 +22,16 @@ export interface History {
   changesAhead: CallInTurn[];
 }
 
-/** Puts the calls of a turn in a row and numbers what they brought. */
+const known = new WeakMap<Turn, History>();
+
+/** Puts the calls of a turn in a row and numbers what they brought: once, though several calls of a reply are judged by it. */
 export function historyOf(turn: Turn): History {
+  const history = known.get(turn) ?? read(turn);
+  known.set(turn, history);
+  return history;
+}
+
+function read(turn: Turn): History {
   const seen = new Map<string, { call: PastCall; observation: number }[]>();
   const steps: Step[] = [];
   for (const [round, { calls }] of turn.rounds.entries()) {

@@ -2,6 +2,9 @@ import { hash } from "node:crypto";
 import { canonicalJson } from "../tools/runtime/canonical-json.ts";
 import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
 
+/** Characters of arguments that are kept and compared as they are; of longer ones a hash is. */
+const longestText = 200;
+
 /** Arguments do not change once they stand in a message, so what comes of them is worked out once. */
 function remembered(
   work: (args: Record<string, unknown>) => unknown,
@@ -10,7 +13,8 @@ function remembered(
   return ({ tool, args }) => {
     const earlier = known.get(args);
     if (earlier?.tool === tool) return earlier.key;
-    const key = `${tool} ${hash("sha256", canonicalJson(work(args)), "base64url")}`;
+    const text = canonicalJson(work(args));
+    const key = `${tool} ${text.length > longestText ? hash("sha256", text, "base64url") : text}`;
     known.set(args, { tool, key });
     return key;
   };

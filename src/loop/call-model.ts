@@ -1,4 +1,4 @@
-import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
 import { owed } from "../guardrails/completion.ts";
@@ -15,7 +15,7 @@ import { isForcedNow } from "./model-call/callable-tools.ts";
 import { hintlessCalls } from "./reply/hintless.ts";
 import { costOf, workedMs } from "./limits/limits.ts";
 import { hasCall, repairArguments } from "./reply/reply-calls.ts";
-import { cutCalls, toMessage, usageOf, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
+import { cutCalls, toMessage, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
 import { move } from "./limits/move.ts";
 import { emit, loopCall, note, type LoopCall } from "./request.ts";
 import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
@@ -69,7 +69,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   }
   if (!isEmpty) note(config, [message]);
   progress?.answered(taskPathOf(config));
-  tellUsage(answer, message, { state, call, round }, config);
+  tellUsage(message, { state, call, round }, config);
   return {
     ...(isEmpty ? {} : { messages: [message] }),
     worked_ms: workedMs(call.clock, before, Date.now()),
@@ -77,7 +77,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     ...(state.offered === null && state.alternative !== "without_tools"
       ? { offered: offeredTools(state, call).map(({ name }) => name) }
       : {}),
-    ...spent(answer, state, price),
+    ...spent(message, state, price),
     ...(state.alternative === before.alternative ? {} : { alternative: state.alternative }),
     ...(state.unstreamed === before.unstreamed ? {} : { unstreamed: state.unstreamed }),
     ...afterwards(decision, state, config),
@@ -137,8 +137,7 @@ function afterwards(decision: Decision, state: LoopState, config: LangGraphRunna
   }
 }
 
-function spent(answer: AIMessageChunk, state: LoopState, price: ModelPrice | undefined): LoopUpdate {
-  const usage = usageOf(answer);
+function spent({ usage_metadata: usage }: AIMessage, state: LoopState, price: ModelPrice | undefined): LoopUpdate {
   if (usage === undefined) return {};
   const { input_tokens: input, output_tokens: output } = usage;
   const cost = price === undefined ? 0 : costOf({ input, output }, price);
@@ -149,12 +148,11 @@ function spent(answer: AIMessageChunk, state: LoopState, price: ModelPrice | und
 }
 
 function tellUsage(
-  answer: AIMessageChunk,
   message: AIMessage,
   { state, call, round }: { state: LoopState; call: LoopCall; round: number },
   config: LangGraphRunnableConfig,
 ): void {
-  const usage = usageOf(answer);
+  const { usage_metadata: usage } = message;
   if (usage !== undefined) {
     const { input_tokens, output_tokens, total_tokens } = usage;
     const cached_tokens = usage.input_token_details?.cache_read ?? 0;

@@ -1,5 +1,4 @@
 import { isAIMessage, isToolMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
-import { z } from "zod";
 import { type ForcedRound, EndReason } from "./state.ts";
 
 /** What follows a reply of the model. */
@@ -33,7 +32,7 @@ export function afterReply(reply: { text: string; calls: number }, standing: Sta
   return { kind: "end", reason: isStuck ? "guardrail" : "answered" };
 }
 
-const Ending = z.object({ ends_turn: EndReason.optional().catch(undefined) });
+const Ending = EndReason.optional().catch(undefined);
 
 /**
  * Whether the results of the last calls are the reply: all went well, and one of them is to be shown. `text` is what is
@@ -43,7 +42,8 @@ export function afterTools(messages: readonly BaseMessage[]): { reason: EndReaso
   const results = lastResults(messages);
   if (results.some(({ status }) => status === "error")) return null;
   const shown = results.flatMap((result) => {
-    const reason = Ending.parse(result.additional_kwargs).ends_turn;
+    const ends = result.additional_kwargs["ends_turn"];
+    const reason = ends === undefined ? undefined : Ending.parse(ends);
     return reason === undefined ? [] : [{ reason, text: result.text }];
   });
   const [first] = shown;

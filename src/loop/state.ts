@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LoadedDocument } from "../context/documentation/documentation.ts";
-import { ReducedValue, StateSchema } from "@langchain/langgraph";
+import { ReducedValue, StateSchema, type StateSchemaFields } from "@langchain/langgraph";
 import { z } from "zod";
 import { alternativePlans } from "@millrace/engine/errors/error-strategy";
 import { LoopPhase } from "../state.ts";
@@ -95,12 +95,19 @@ const delegations = new ReducedValue(z.record(z.string(), Delegation).default({}
   reducer: mergeDelegations,
 });
 
+/** A state that only steps of the program write: their updates are typed, and looked at by nobody again. */
+class TrustedState<Fields extends StateSchemaFields> extends StateSchema<Fields> {
+  override async validateInput<Update>(update: Update): Promise<Update> {
+    return update;
+  }
+}
+
 /**
  * One call of the loop. `messages` holds only what this call added. `start_time` is milliseconds since 1970;
  * `worked_ms` are the milliseconds of its work until the last step, without those in which the server was down or a
  * person was waited for.
  */
-export const LoopState = new StateSchema({
+export const LoopState = new TrustedState({
   messages: MessageList,
   iteration_count: z.number().int().default(0),
   phase: LoopPhase.default("idle"),

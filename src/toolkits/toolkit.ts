@@ -241,5 +241,14 @@ export function guardrailsOver(tool: string, rules: readonly Guardrail[], all: r
 
 /** The toolkit that brings a tool; `undefined` for a tool of another source. */
 export function toolkitOf(tool: string, all: readonly Toolkit[]): Toolkit | undefined {
-  return all.find((toolkit) => toolkit.tools.some(({ name }) => name === tool));
+  const owners = ownersOf.get(all) ?? readOwners(all);
+  ownersOf.set(all, owners);
+  return owners.get(tool);
+}
+
+/** Who brings which tool, by the list of toolkits: asked for every call, and always the same. */
+const ownersOf = new WeakMap<readonly Toolkit[], ReadonlyMap<string, Toolkit>>();
+
+function readOwners(all: readonly Toolkit[]): ReadonlyMap<string, Toolkit> {
+  return new Map(all.toReversed().flatMap((toolkit) => toolkit.tools.map(({ name }) => [name, toolkit] as const)));
 }

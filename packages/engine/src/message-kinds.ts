@@ -140,18 +140,22 @@ function interrupted(call: ToolCall): ToolMessage {
 }
 
 function isValid(messages: BaseMessage[]): boolean {
-  let expected: string[] = [];
-  for (const message of messages) {
-    if (isToolMessage(message)) {
-      const at = expected.indexOf(message.tool_call_id);
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message === undefined || isToolMessage(message)) return false;
+    const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
+    if (calls.length === 0) continue;
+    const results = messages.slice(index + 1, index + 1 + calls.length);
+    const open = calls.map((call) => call.id ?? "");
+    for (const result of results) {
+      const at = isToolMessage(result) ? open.indexOf(result.tool_call_id) : -1;
       if (at === -1) return false;
-      expected = expected.filter((_, index) => index !== at);
-      continue;
+      open.splice(at, 1);
     }
-    if (expected.length > 0) return false;
-    if (isAIMessage(message)) expected = (message.tool_calls ?? []).map((call) => call.id ?? "");
+    if (open.length > 0) return false;
+    index += calls.length;
   }
-  return expected.length === 0;
+  return true;
 }
 
 /** Where the thoughts that only their vendor can read are kept on a message, for as long as its turn lasts. */

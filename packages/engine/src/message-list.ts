@@ -82,7 +82,11 @@ export function hasMessage(list: BaseMessage[], id: string): boolean {
  * once is not looked at again.
  */
 export const addToMessages: typeof messagesStateReducer = (left, right) => {
+  // A step that looks at the list as it will be is followed by LangGraph, which makes the same list.
   const added: unknown[] = Array.isArray(right) ? right : [right];
+  const made = merges.get(added);
+  const length = added.length + (Array.isArray(left) ? left.length : 0);
+  if (made !== undefined && made.left === left && made.length === length) return made.merged;
   const places = Array.isArray(left) ? placesOf(left) : undefined;
   if (places === undefined || !added.every(isSound)) return messagesStateReducer(left, right);
   // Whose places are known is a list of messages.
@@ -90,8 +94,12 @@ export const addToMessages: typeof messagesStateReducer = (left, right) => {
   if (added.length === 0) return before;
   const merged = areNew(added, before, places) ? appended(before, added, places) : replaced(before, added, places);
   remember(merged, places);
+  merges.set(added, { left, length, merged });
   return merged;
 };
+
+/** The list that was made of another one and of what was added to it, by the latter. */
+const merges = new WeakMap<readonly unknown[], { left: unknown; length: number; merged: BaseMessage[] }>();
 
 function areNew(added: readonly BaseMessage[], before: readonly BaseMessage[], places: Places): boolean {
   const ids = new Set(added.map(({ id }) => id));

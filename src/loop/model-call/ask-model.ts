@@ -5,6 +5,7 @@ import { overGrowingList } from "../../context/compression/growing-list.ts";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { modelTarget } from "@millrace/models/load-model";
 import { modelPrice } from "@millrace/models/registry/model-limits";
+import type { ToolDefinition } from "@langchain/core/language_models/base";
 import { callWithRetry } from "@millrace/models/resilience/resilience";
 import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
@@ -56,11 +57,11 @@ export async function ask(
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
   });
   whole.disableStreaming ||= state.unstreamed;
-  const bound = bindTools(model, whole, offered, { name, choice: toolChoice(state, call) });
+  const tools = toolOptions(model, offered, { name, choice: toolChoice(state, call) });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
-    bound.invoke(prompt, { ...config, ...options, runName: `llm_call_iter_${state.iteration_count}` });
+    whole.invoke(prompt, { ...config, ...tools, ...options, runName: `llm_call_iter_${state.iteration_count}` });
   // What the program reads is JSON.
   const isHeld = call.silent && profilesOf(config)(name).structured_output !== "none";
   const answer = await withinTime(time, config.signal, (signal) =>
@@ -95,19 +96,20 @@ async function inTurn<T>(
   return modelRequests === undefined ? begin() : locks.withSlot("models", modelRequests, signal, begin);
 }
 
-function bindTools(
+/** The tools as options of the request. A model bound to them would merge the whole configuration twice more. */
+function toolOptions(
   model: BaseChatModel,
-  whole: ContinuedModel,
-  tools: Tool[],
+  offered: Tool[],
   { name, choice }: { name: string; choice: string | undefined },
-): Pick<BaseChatModel, "invoke"> {
-  if (tools.length === 0) return whole;
+): { tools?: ToolDefinition[]; tool_choice?: string } {
+  if (offered.length === 0) return {};
   if (model.bindTools === undefined) {
     throw new AppError("unavailable_tool_mode", `The model ${name} cannot call tools.`, {
       suggestion: "Choose a model that can, or set chat_mode to chat.",
     });
   }
-  return whole.bindTools(toLangChainTools(tools), choice === undefined ? {} : { tool_choice: choice });
+  const tools = toLangChainTools(offered);
+  return choice === undefined ? { tools } : { tools, tool_choice: choice };
 }
 
 /** The tool that has to be called now, or `none` in a closing call; else the model chooses. */

@@ -1,4 +1,4 @@
-import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, isAIMessage, type BaseMessage, type SystemMessage } from "@langchain/core/messages";
 import { lastLines } from "../../context/compression/compaction.ts";
 import { fitSummary, plainSummary } from "../../context/compression/compress.ts";
 import { shorten } from "../../context/compression/shorten.ts";
@@ -34,12 +34,23 @@ export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
     ...newNotes(state, call).map(({ text }) => text),
   ];
   return [
-    systemMessage(systemInView(state, call)),
+    systemOf(call, systemInView(state, call)),
     ...(call.documentation ?? []),
     ...leftNote(shown.earlier, call).map(noteMessage),
     ...body,
     ...notes.map(noteMessage),
   ];
+}
+
+const systems = new WeakMap<LoopCall, SystemMessage>();
+
+/** The system message of a call: the same object while it says the same, so that it is counted once. */
+function systemOf(call: LoopCall, text: string): SystemMessage {
+  const known = systems.get(call);
+  if (known?.content === text) return known;
+  const made = systemMessage(text);
+  systems.set(call, made);
+  return made;
 }
 
 /** How much is left of a view that was too long: messages, and characters of each. */
@@ -69,16 +80,20 @@ function leftNote(left: readonly BaseMessage[], { prompts }: LoopCall): string[]
 
 /** The messages with a few words between two replies, as a forced one or a deletion leaves them: two replies in a row are refused by some providers. */
 function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | undefined): BaseMessage[] {
-  return messages.flatMap((message, index) => {
-    const before = messages[index - 1];
-    const follows = before !== undefined && isAIMessage(before) && isAIMessage(message);
-    return follows ? [noteMessage(goOn(prompts)), message] : [message];
-  });
+  const spaced: BaseMessage[] = [];
+  let isReply = false;
+  for (const message of messages) {
+    const wasReply = isReply;
+    isReply = isAIMessage(message);
+    if (wasReply && isReply) spaced.push(noteMessage(goOn(prompts)));
+    spaced.push(message);
+  }
+  return spaced;
 }
 
 /** The messages of this call of the loop with the notes that the model got between them. */
-function withNotes(turn: readonly BaseMessage[], { messages, notes }: LoopState): BaseMessage[] {
-  if (notes.length === 0) return [...turn];
+function withNotes(turn: readonly BaseMessage[], { messages, notes }: LoopState): readonly BaseMessage[] {
+  if (notes.length === 0) return turn;
   const places = new Map(messages.map(({ id }, place) => [id, place]));
   const woven: BaseMessage[] = [];
   let next = 0;

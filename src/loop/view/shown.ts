@@ -30,13 +30,19 @@ function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
   // System texts of the conversation stand in the one system message: another one some providers refuse.
   const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
   const history = repairToolPairs(call.visible.filter(shows));
-  const all = [...history, ...repairToolPairs(messages)];
+  const turn = repairToolPairs(messages);
+  const isMarked = markedIn(messages, call);
+  const whole = countMessages(history) + countMessages(turn);
+  if (isMarked === undefined && whole <= most) {
+    return { history, turn, tokens: whole, whole, deleted: 0, cleared: 0, problem: undefined };
+  }
+  const all = [...history, ...turn];
   let pruned: Pruned = { messages: all, deleted: 0, cleared: 0 };
   let problem: unknown;
   try {
     const prompts = call.prompts ?? builtInPrompts;
     const textFor = (tool: string): string => prompts.text(toolCleared, { tool });
-    pruned = prune(all, { isMarked: markedIn(messages, call), most, textFor });
+    pruned = prune(all, { isMarked: isMarked ?? (() => false), most, textFor });
   } catch (error) {
     problem = error;
   }
@@ -47,14 +53,14 @@ function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
   };
   const tokens = countMessages(kept.history) + countMessages(kept.turn);
   const { deleted, cleared } = pruned;
-  return { ...kept, tokens, whole: countMessages(all), deleted, cleared, problem };
+  return { ...kept, tokens, whole, deleted, cleared, problem };
 }
 
-/** Which messages the model does not want to see. The request that it works for cannot be left out. */
-function markedIn(messages: readonly BaseMessage[], call: LoopCall): (message: BaseMessage) => boolean {
+/** Which messages the model does not want to see, if any. The request that it works for cannot be left out. */
+function markedIn(messages: readonly BaseMessage[], call: LoopCall): ((message: BaseMessage) => boolean) | undefined {
   const all = [...call.history, ...messages];
   const list = new Set(deletionList(all));
-  if (list.size === 0) return () => false;
+  if (list.size === 0) return undefined;
   const request = call.history.findLast((message) => isHumanMessage(message))?.id;
   const short = shortIds(all);
   return ({ id }) => id !== undefined && id !== request && list.has(short.get(id) ?? "");

@@ -32,8 +32,14 @@ export interface ToolCall {
   refuse?: () => Promise<ToolResult | undefined>;
 }
 
-/** Calls that run now, by what they do; shared by all users of the locks they hold. */
-const inFlight = new WeakMap<Locks, Map<string, Promise<ToolResult>>>();
+/** A call that runs now. */
+interface Running {
+  input: Record<string, unknown>;
+  result: Promise<ToolResult>;
+}
+
+/** Calls that run now, by session, run and tool; shared by all users of the locks they hold. */
+const inFlight = new WeakMap<Locks, Map<string, Set<Running>>>();
 
 /**
  * Runs a call with everything that belongs around it: slot → locks → ledger → hooks → record for undo → the tool →
@@ -46,22 +52,31 @@ export async function executeCall(
   runtime: CallRuntime,
   limits: Omit<RunToolOptions, "locks" | "rate"> = {},
 ): Promise<ToolResult> {
-  const running = inFlight.get(runtime.locks) ?? new Map<string, Promise<ToolResult>>();
-  inFlight.set(runtime.locks, running);
+  const all = inFlight.get(runtime.locks) ?? new Map<string, Set<Running>>();
+  inFlight.set(runtime.locks, all);
   const { tool, input, context } = call;
-  const key = canonicalJson([context.sessionId, call.run_id, tool.name, input]);
-  const same = running.get(key);
+  const key = JSON.stringify([context.sessionId, call.run_id, tool.name]);
+  const same = equalCall(all.get(key), input);
   if (same !== undefined) {
-    const shared = await shareResult(call, runtime, same);
+    const shared = await shareResult(call, runtime, same.result);
     if (shared !== undefined) return shared;
   }
-  const work = executeAlone(call, runtime, limits);
-  running.set(key, work);
+  const work: Running = { input, result: executeAlone(call, runtime, limits) };
+  const running = all.get(key) ?? new Set();
+  all.set(key, running.add(work));
   try {
-    return await work;
+    return await work.result;
   } finally {
-    if (running.get(key) === work) running.delete(key);
+    running.delete(work);
+    if (running.size === 0) all.delete(key);
   }
+}
+
+/** The latest call that does the same, if one is under way. Alone, as most calls are, nothing is compared. */
+function equalCall(running: ReadonlySet<Running> | undefined, input: Record<string, unknown>): Running | undefined {
+  if (running === undefined) return undefined;
+  const text = canonicalJson(input);
+  return [...running].findLast((other) => canonicalJson(other.input) === text);
 }
 
 /** The result of an equal call under way, written down as this call's own; `undefined` when this one was begun before. */

@@ -8,7 +8,7 @@ import { convertParameters, parameterSchema } from "./parameters.ts";
 import type { Rate } from "@millrace/engine/concurrency/limits";
 import { failure, toFailure, type ToolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
-import { unlessAborted } from "@millrace/engine/concurrency/abort";
+import { onAbort, unlessAborted } from "@millrace/engine/concurrency/abort";
 
 /** A call that may run, or the answer that says why it may not. */
 export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | { kind: "invalid"; result: ToolResult };
@@ -20,6 +20,8 @@ export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | {
 export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
   const read = readArguments(tool, rawArguments);
   if (read.kind === "invalid") return read;
+  const asGiven = tool.schema.safeParse(read.input);
+  if (asGiven.success) return { kind: "ready", input: asGiven.data };
   const given = convertParameters(tool, read.input);
   const parsed = tool.schema.safeParse(given);
   if (parsed.success) return { kind: "ready", input: parsed.data };
@@ -90,9 +92,17 @@ async function attemptOnce(
   seconds: number,
   locks: Locks,
 ): Promise<ToolResult> {
-  const timeUp = new AbortController();
-  const signal = AbortSignal.any([context.signal, timeUp.signal]);
-  const timer = setTimeout(() => timeUp.abort(), Math.min(seconds * 1000, longestTimer));
+  const stop = new AbortController();
+  const { signal } = stop;
+  let isLate = false;
+  const timer = setTimeout(
+    () => {
+      isLate = true;
+      stop.abort();
+    },
+    Math.min(seconds * 1000, longestTimer),
+  );
+  const forget = onAbort(context.signal, () => stop.abort(context.signal.reason));
   let hasBegun = false;
   try {
     signal.throwIfAborted();
@@ -105,7 +115,7 @@ async function attemptOnce(
     return await unlessAborted(work, signal);
   } catch (error) {
     if (context.signal.aborted) return cancelled(tool);
-    if (!timeUp.signal.aborted) return toFailure(error);
+    if (!isLate) return toFailure(error);
     return hasBegun
       ? failure(
           "timeout",
@@ -115,6 +125,7 @@ async function attemptOnce(
       : failure("conflict", `Other calls kept what ${tool.name} needs for ${seconds} seconds.`, "Try again later.");
   } finally {
     clearTimeout(timer);
+    forget();
   }
 }
 

@@ -23,7 +23,7 @@ export function createMemoryLedger(): Ledger {
       const call = sessions.get(sessionId)?.get(toolCallId);
       if (call === undefined) throw notStarted(sessionId, toolCallId);
       call.state = "finished";
-      call.result = structuredClone(result ?? null);
+      call.result = copied(result ?? null);
       call.finished_at = new Date().toISOString();
     },
     async get(sessionId, toolCallId) {
@@ -33,6 +33,11 @@ export function createMemoryLedger(): Ledger {
       return structuredClone([...(sessions.get(sessionId)?.values() ?? [])]);
     },
   };
+}
+
+/** What a disk would give back. `structuredClone` takes ten times as long for so little. */
+function copied(result: unknown): unknown {
+  return JSON.parse(JSON.stringify(result));
 }
 
 /** Whether `task` belongs to a view; an empty one takes every task. */
