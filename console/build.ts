@@ -37,6 +37,8 @@ async function removeOld(): Promise<void> {
   }
 }
 
+// Vite takes the mode of the process that asks for a build, which may be a test; what is served is never a development build.
+process.env["NODE_ENV"] = "production";
 try {
   await mkdir(dirname(output), { recursive: true });
   await build({

@@ -55,6 +55,10 @@ let onRefused = (): void => {};
 export function whenRefused(listener: () => void): void {
   onRefused = listener;
 }
+/** Says that the server did not take a key; one that was replaced meanwhile is no news. */
+export function refused(key: string | undefined): void {
+  if (key === currentKey()) onRefused();
+}
 
 /** Sends a request and gives its answer as it comes. Throws `ApiError`. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
@@ -80,7 +84,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
     throw new ApiError("The server cannot be reached.", { status: 0, code: "unreachable" });
   }
   if (response.ok) return response;
-  if (response.status === 401) onRefused();
+  if (response.status === 401) refused(key);
   throw await problemOf(response);
 }
 

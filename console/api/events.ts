@@ -1,5 +1,5 @@
-import { currentKey } from "./key.ts";
-import { send, type RequestOptions } from "./client.ts";
+import { currentKey, onKey } from "./key.ts";
+import { ApiError, refused, send, type RequestOptions } from "./client.ts";
 
 /** How the connection to a thread is. */
 export type ConnectionState = "connecting" | "open" | "lost";
@@ -21,6 +21,14 @@ const channels = ["messages", "tools", "lifecycle", "input", "custom"];
 const longestPause = 30_000;
 /** Failures of sockets after which the events are asked for by HTTP. */
 const socketTries = 2;
+/** A socket that is not served is closed with this and the HTTP status. */
+const closedWith = 4_000;
+
+/** How a connection ended: whether events could have come over it, and the status with which it was refused. */
+interface Ended {
+  wasOpen: boolean;
+  status?: number;
+}
 
 /** Follows what happens in a thread from the newest event that is known on (`since`); the result ends it. */
 export function followThread(threadId: string, since: () => number, listener: Listener): () => void {
@@ -48,50 +56,54 @@ function begin(source: Source, listener: Listener): () => void {
   return () => closing.abort();
 }
 
-/** Follows a source by a WebSocket, or by server-sent events where sockets fail, and comes back when it is lost. */
+/**
+ * Follows a source by a WebSocket, or by server-sent events where sockets fail, and comes back when it is lost. What does not
+ * exist is not asked for again.
+ */
 async function follow(source: Source, listener: Listener, signal: AbortSignal): Promise<void> {
   let failures = 0;
   let socketFailures = 0;
   while (!signal.aborted) {
     listener.onState("connecting");
-    const opened = (): void => {
-      failures = 0;
-      listener.onState("open");
-    };
+    const key = currentKey();
     const bySocket = socketFailures < socketTries;
-    const wasOpen = await (bySocket ? followBySocket : followByHttp)(source, { ...listener, opened }, signal).catch(
-      () => false,
-    );
-    if (bySocket) socketFailures = wasOpen ? 0 : socketFailures + 1;
-    if (signal.aborted) return;
+    const { wasOpen, status } = await (bySocket ? followBySocket : followByHttp)(source, listener, signal);
+    if (signal.aborted || status === 404) return;
+    if (bySocket) socketFailures = wasOpen || status !== undefined ? 0 : socketFailures + 1;
+    if (wasOpen) failures = 0;
+    if (status === 401 && key !== currentKey()) continue;
     listener.onState("lost");
+    if (status === 401) refused(key);
     await pause(Math.min(longestPause, 500 * 2 ** failures) * (0.75 + Math.random() / 2), signal);
     failures += 1;
   }
 }
 
-type Opened = Listener & { opened: () => void };
-
-/** Resolves when the socket is closed: whether it had been open. */
-function followBySocket(source: Source, listener: Opened, signal: AbortSignal): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+/** Resolves when the socket is closed. */
+function followBySocket(source: Source, listener: Listener, signal: AbortSignal): Promise<Ended> {
+  const { promise, resolve } = Promise.withResolvers<Ended>();
   const address = new URL(source.address(), location.href.replace(/^http/u, "ws"));
   const key = currentKey();
   const socket = new WebSocket(address, key === undefined ? [] : ["millrace", `key.${base64url(key)}`]);
-  let isOpen = false;
+  let wasOpen = false;
+  const opened = (): void => {
+    if (wasOpen) return;
+    wasOpen = true;
+    listener.onState("open");
+  };
   const end = (): void => socket.close();
   signal.addEventListener("abort", end);
   socket.addEventListener("open", () => {
-    isOpen = true;
     if (source.greeting !== undefined) socket.send(JSON.stringify(source.greeting()));
-    listener.opened();
   });
   socket.addEventListener("message", ({ data }) => {
+    // A server that refuses opens the socket only to say so; one that serves answers the greeting.
+    opened();
     if (typeof data === "string") listener.onEvent(JSON.parse(data));
   });
-  socket.addEventListener("close", () => {
+  socket.addEventListener("close", ({ code }) => {
     signal.removeEventListener("abort", end);
-    resolve(isOpen);
+    resolve({ wasOpen, ...(code > closedWith && { status: code - closedWith }) });
   });
   return promise;
 }
@@ -104,16 +116,28 @@ function base64url(text: string): string {
     .replaceAll("=", "");
 }
 
-async function followByHttp(source: Source, listener: Opened, signal: AbortSignal): Promise<boolean> {
+async function followByHttp(source: Source, listener: Listener, signal: AbortSignal): Promise<Ended> {
   const { path, options } = source.request();
   const headers = { Accept: "text/event-stream" };
-  const response = await send(path, { ...options, headers, signal });
-  listener.opened();
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let wasOpen = false;
+  try {
+    const response = await send(path, { ...options, headers, signal });
+    wasOpen = true;
+    listener.onState("open");
+    await readFrames(response, (data) => listener.onEvent(JSON.parse(data)));
+    return { wasOpen };
+  } catch (error) {
+    return { wasOpen, ...(error instanceof ApiError && error.status !== 0 && { status: error.status }) };
+  }
+}
+
+/** Reads server-sent events to their end. */
+async function readFrames({ body }: Response, take: (data: string) => void): Promise<void> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const part = await reader?.read();
-    if (part === undefined || part.done) return true;
+    if (part === undefined || part.done) return;
     const frames = (rest + part.value).split("\n\n");
     rest = frames.pop() ?? "";
     for (const frame of frames) {
@@ -122,12 +146,12 @@ async function followByHttp(source: Source, listener: Opened, signal: AbortSigna
         .filter((line) => line.startsWith("data: "))
         .map((line) => line.slice(6))
         .join("\n");
-      if (data !== "") listener.onEvent(JSON.parse(data));
+      if (data !== "") take(data);
     }
   }
 }
 
-/** Waits, but not longer than until the network or the person comes back. */
+/** Waits, but not longer than until the network or the person comes back, or there is another key. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
@@ -136,7 +160,9 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   addEventListener("online", () => resolve(), options);
   document.addEventListener("visibilitychange", () => document.hidden || resolve(), options);
   signal.addEventListener("abort", () => resolve(), options);
+  const endKey = onKey(resolve);
   return promise.finally(() => {
+    endKey();
     clearTimeout(timer);
     ended.abort();
   });

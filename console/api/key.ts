@@ -23,6 +23,7 @@ export function keepKey(value: string, remember: boolean): void {
   try {
     sessionStorage.setItem(name, value);
     if (remember) localStorage.setItem(name, value);
+    else localStorage.removeItem(name);
   } catch {
     // Without storage it lives as long as the page.
   }

@@ -39,7 +39,8 @@ function SignedIn() {
     return onKey(() => {
       setRefused(false);
       setKey(currentKey());
-      void queryClient.invalidateQueries();
+      // What was asked with the key before would else count as the answer.
+      void queryClient.cancelQueries().then(() => queryClient.invalidateQueries());
     });
   }, []);
   const error = caller.error;

@@ -10,6 +10,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     ["n", t("keys.new")],
     ["/", t("keys.search")],
     ["g c · g i", t("keys.go")],
+    ["mod+j", t("keys.waiting")],
     ["j · k", t("keys.next")],
     ["e", t("keys.edit")],
     ["a · r · v · l", t("keys.decide")],

@@ -108,7 +108,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
             <PanelLeft size={18} />
           </IconButton>
         </header>
-        <ThreadList />
+        <ThreadList onOpen={() => setListOverAt(undefined)} />
       </aside>
       {isListOver && (
         <button
@@ -144,6 +144,21 @@ function ConnectionMark() {
       )}
     </div>
   );
+}
+
+/** Goes to the next thing to decide on or, where there is none on the page, to the next chat of the list. */
+function moveBy(by: number): void {
+  const cards = document.querySelectorAll<HTMLElement>(".approval-card");
+  const items = [...(cards.length > 0 ? cards : document.querySelectorAll<HTMLElement>(".thread-link"))];
+  const at = items.findIndex((item) => item.contains(document.activeElement));
+  items[Math.min(items.length - 1, Math.max(0, at + by))]?.focus();
+}
+
+/** Goes to what waits for a decision: on this page, else in the inbox. */
+function goToWaiting(navigate: (to: string) => void): void {
+  const card = document.querySelector<HTMLElement>(".approval-card");
+  if (card === null) navigate("/inbox");
+  else card.focus();
 }
 
 function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palette" | "keys") => void): void {
@@ -199,6 +214,16 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         icon: <Activity size={16} />,
         run: () => navigate("/runs"),
       },
+      {
+        id: "waiting",
+        group: "places",
+        label: t("keys.waiting"),
+        keys: "mod+j",
+        icon: <Inbox size={16} />,
+        run: () => goToWaiting(navigate),
+      },
+      { id: "next", group: "here", label: t("keys.nextItem"), keys: "j", run: () => moveBy(1) },
+      { id: "previous", group: "here", label: t("keys.previousItem"), keys: "k", run: () => moveBy(-1) },
       ...(["system", "light", "dark"] as const).map((theme): Command => ({
         id: `theme-${theme}`,
         group: "settings",

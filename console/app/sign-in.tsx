@@ -1,7 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client.ts";
-import { forgetKey, keepKey } from "../api/key.ts";
+import { keepKey } from "../api/key.ts";
 import { Button } from "../parts/button.tsx";
 
 /** Asks for a key. `isAgain`: above the page, which keeps everything that was typed. */
@@ -19,10 +19,7 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
       const answer = await fetch("/me", { headers: { "x-api-key": key.trim() }, credentials: "omit" });
       if (answer.status === 401) setProblem(t("signIn.wrong"));
       else if (!answer.ok) setProblem(await answer.text());
-      else {
-        forgetKey();
-        keepKey(key.trim(), remember);
-      }
+      else keepKey(key.trim(), remember);
     } catch (error) {
       setProblem(error instanceof ApiError ? error.message : t("state.unreachable"));
     } finally {

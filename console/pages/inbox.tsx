@@ -1,9 +1,7 @@
 import CircleCheckBig from "lucide-react/icons/circle-check-big";
-import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
-import { useCommands, type Command } from "../app/commands.ts";
 import { usePageTitle } from "../app/news.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { useThreads } from "../api/threads.ts";
@@ -19,7 +17,6 @@ export function InboxPage() {
   const failed = useThreads({ status: "error" }).data?.pages.flatMap((page) => page.threads) ?? [];
   const failedToday = failed.filter(({ updated_at }) => ageGroup(updated_at) === "today");
   usePageTitle(t("app.inbox"));
-  useMoves();
   const waiting = approvals.data ?? [];
   return (
     <div className="inbox">
@@ -72,22 +69,5 @@ export function InboxPage() {
         </section>
       )}
     </div>
-  );
-}
-
-/** `j` and `k` go from card to card. */
-function useMoves(): void {
-  useCommands(
-    useMemo((): Command[] => {
-      const move = (by: number) => () => {
-        const cards = [...document.querySelectorAll<HTMLElement>(".approval-card")];
-        const at = cards.findIndex((card) => card.contains(document.activeElement));
-        cards[Math.min(cards.length - 1, Math.max(0, at + by))]?.focus();
-      };
-      return [
-        { id: "next-card", group: "here", label: "↓", keys: "j", run: move(1) },
-        { id: "previous-card", group: "here", label: "↑", keys: "k", run: move(-1) },
-      ];
-    }, []),
   );
 }

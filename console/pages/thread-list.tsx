@@ -20,8 +20,8 @@ type Group = "waiting" | "working" | "pinned" | "today" | "yesterday" | "week" |
 type Row = { kind: "head"; group: Group } | { kind: "thread"; thread: ThreadInfo; pinned: boolean; archived: boolean };
 const order: readonly Group[] = ["waiting", "working", "pinned", "today", "yesterday", "week", "older", "archived"];
 
-/** The threads of this person: grouped by what waits, what works, and age. */
-export function ThreadList() {
+/** The threads of this person: grouped by what waits, what works, and age. `onOpen`: one is chosen, also the one that is open. */
+export function ThreadList({ onOpen }: { onOpen: () => void }) {
   const { t } = useTranslation();
   const [location, navigate] = useLocation();
   const [words, setWords] = useState("");
@@ -90,6 +90,7 @@ export function ThreadList() {
         <Rows
           rows={rows}
           current={current}
+          onOpen={onOpen}
           onEnd={() => threads.hasNextPage && !threads.isFetchingNextPage && void threads.fetchNextPage()}
         />
       )}
@@ -97,7 +98,17 @@ export function ThreadList() {
   );
 }
 
-function Rows({ rows, current, onEnd }: { rows: readonly Row[]; current: string | undefined; onEnd: () => void }) {
+function Rows({
+  rows,
+  current,
+  onOpen,
+  onEnd,
+}: {
+  rows: readonly Row[];
+  current: string | undefined;
+  onOpen: () => void;
+  onEnd: () => void;
+}) {
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
@@ -131,7 +142,7 @@ function Rows({ rows, current, onEnd }: { rows: readonly Row[]; current: string 
           }
           return (
             <li key={item.key} style={style}>
-              <ThreadRow {...row} isCurrent={row.thread.thread_id === current} />
+              <ThreadRow {...row} isCurrent={row.thread.thread_id === current} onOpen={onOpen} />
             </li>
           );
         })}

@@ -23,11 +23,13 @@ export function ThreadRow({
   pinned,
   archived,
   isCurrent,
+  onOpen,
 }: {
   thread: ThreadInfo;
   pinned: boolean;
   archived: boolean;
   isCurrent: boolean;
+  onOpen: () => void;
 }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
@@ -56,6 +58,7 @@ export function ThreadRow({
           if (event.metaKey || event.ctrlKey || event.shiftKey) return;
           event.preventDefault();
           navigate(threadAddress(id));
+          onOpen();
         }}
         onKeyDown={(event) => {
           if (event.key === "e" || event.key === "F2") {

@@ -2,7 +2,6 @@ import { Dialog as AriaDialog, DialogHeading } from "@ariakit/react/dialog";
 import X from "lucide-react/icons/x";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { IconButton } from "./button.tsx";
 
 /** A question or a view above the page; Escape and a click beside it close it. */
 export function Dialog({
@@ -27,9 +26,10 @@ export function Dialog({
     >
       <header className="dialog-head">
         <DialogHeading className="dialog-title">{title}</DialogHeading>
-        <IconButton label={t("app.close")} onClick={onClose}>
+        {/* It has the focus first: with a tooltip, the first Escape would close that and not the dialog. */}
+        <button type="button" className="icon-button" aria-label={t("app.close")} onClick={onClose}>
           <X size={18} />
-        </IconButton>
+        </button>
       </header>
       {children}
     </AriaDialog>

@@ -17,6 +17,8 @@ export const chromiumPath = findChromium();
 export interface Stage {
   server: TestServer;
   model: ModelServer;
+  /** Stops the server and starts it again on its data and at its address, with what is changed in its configuration. */
+  restart(changes?: Partial<Config>): Promise<void>;
   /** A tab of a person of its own: nothing is shared with other tabs but the server. */
   open(options?: TabOptions): Promise<Tab>;
   close(): Promise<void>;
@@ -59,16 +61,21 @@ export async function openStage(
     interval: 100,
   });
   const browser = await chromium.launch({ executablePath: chromiumPath ?? "", args: ["--no-sandbox"] });
-  return {
+  const stage: Stage = {
     server,
     model,
+    async restart(changed = {}) {
+      await stage.server.close();
+      stage.server = await stage.server.restart({ port: Number(new URL(server.url).port), ...changed });
+    },
     open: (options = {}) => openTab(browser, server.url, options),
     async close() {
       await browser.close();
-      await server.remove();
+      await stage.server.remove();
       await model.close();
     },
   };
+  return stage;
 }
 
 async function openTab(browser: Browser, url: string, options: TabOptions): Promise<Tab> {
@@ -76,6 +83,7 @@ async function openTab(browser: Browser, url: string, options: TabOptions): Prom
   const context =
     beside?.context ??
     (await browser.newContext({ viewport: { width, height }, locale, colorScheme: theme, permissions: [] }));
+  context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
@@ -132,7 +140,7 @@ export async function rests({ page }: Tab): Promise<void> {
 const Stored = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });
 
 /** What people and the assistant said in a thread, as the server has it. */
-export async function storedTexts({ server }: Stage, threadId: string): Promise<string[]> {
+export async function storedTexts({ server }: Pick<Stage, "server">, threadId: string): Promise<string[]> {
   const answer = await server.send("GET", `/threads/${threadId}/messages?limit=200`);
   const { messages } = Stored.parse(await answer.json());
   return messages.filter(({ role, content }) => role !== "tool" && content !== "").map(({ content }) => content);

@@ -1,3 +1,4 @@
+import i18next from "i18next";
 import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
@@ -5,15 +6,17 @@ import { useCommands, type Command } from "../../app/commands.ts";
 import { isTyping } from "../../app/keys.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { onChange } from "../../api/feed.ts";
+import { undoOperation } from "../../api/operations.ts";
 import { useThreadDetails } from "../../api/threads.ts";
 import { stopThread } from "../../api/runs.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
-import { notifyError } from "../../parts/toast.tsx";
+import { notify, notifyError } from "../../parts/toast.tsx";
+import { undoable } from "../../thread/operations.ts";
 import { isGone, OpenThread } from "../../thread/open-thread.ts";
 import SearchX from "lucide-react/icons/search-x";
 import { ApprovalDock } from "./approval-dock.tsx";
-import { Composer } from "./composer.tsx";
+import { Composer, editLast } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { ThreadContext, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { TitleBar } from "./title-bar.tsx";
@@ -88,12 +91,32 @@ function useStopByEscape(): void {
   }, [thread]);
 }
 
+/** Takes the newest change of the workspace back. */
+async function undoNewest(thread: OpenThread): Promise<void> {
+  const [newest] = undoable(thread.snapshot().operations);
+  if (newest === undefined) {
+    notify(i18next.t("operation.nothing"));
+    return;
+  }
+  await undoOperation(thread.id, newest.operation_id);
+  notify(i18next.t("operation.undoCount", { count: 1 }));
+  await thread.sync();
+}
+
 function useChatCommands(): void {
   const { t } = useTranslation();
   const thread = useOpenThread();
   useCommands(
     useMemo(
       (): Command[] => [
+        { id: "edit-last", group: "here", label: t("keys.last"), keys: "e", run: editLast },
+        {
+          id: "undo-newest",
+          group: "here",
+          label: t("keys.undo"),
+          keys: "u",
+          run: () => void undoNewest(thread).catch(notifyError),
+        },
         {
           id: "stop",
           group: "here",

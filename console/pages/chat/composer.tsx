@@ -144,8 +144,8 @@ function StopButton({ threadId }: { threadId: string }) {
   );
 }
 
-/** Opens the newest message of the user that can be said otherwise. */
-function editLast(): boolean {
+/** Opens the newest message of the user that can be said otherwise; false: there is none. */
+export function editLast(): boolean {
   const buttons = document.querySelectorAll<HTMLButtonElement>("[data-edit]:not(:disabled)");
   const last = [...buttons].at(-1);
   last?.click();

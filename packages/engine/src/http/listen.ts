@@ -162,8 +162,8 @@ function headersOf({ headers }: IncomingMessage): Headers {
   for (const name of offered?.split(",") ?? []) {
     const { kind, secret = "" } = secretProtocol.exec(name.trim())?.groups ?? {};
     const text = Buffer.from(secret, "base64url").toString("utf8");
-    // Only what a header can hold.
-    if (kind === undefined || !/^[\x21-\x7e]+$/u.test(text)) continue;
+    // Only what a header can hold: words, with blanks between them.
+    if (kind === undefined || !/^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/u.test(text)) continue;
     const [header, value] = kind === "key" ? ["x-api-key", text] : ["authorization", `Bearer ${text}`];
     if (!given.has(header)) given.set(header, value);
   }

@@ -1,0 +1,262 @@
+import { access, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { begin, chromiumPath, openStage, rests, say, sees, shownTexts, type Stage, type Tab } from "./console-page.ts";
+
+const ada = { owner: "ada", key: "key-of-ada" };
+
+function answer({ messages }: ModelRequest): ModelStep {
+  const last = messages.findLast(({ role }) => role === "user")?.content;
+  const tools = messages
+    .slice(messages.findLastIndex(({ role }) => role === "user"))
+    .filter(({ role }) => role === "tool");
+  if (last === "clean up" && tools.length === 0) {
+    return { text: "I tidy up.", toolCalls: [{ name: "delete_file", arguments: { path: "old.md" } }] };
+  }
+  if (last === "make a note" && tools.length === 0) {
+    return { toolCalls: [{ name: "create_file", arguments: { path: "note.md", content: "A note.\n" } }] };
+  }
+  return { text: tools.length > 0 ? "It is done." : `You said: ${String(last)}` };
+}
+
+/** Presses keys one after the other, as a person does who has no mouse. */
+async function press({ page }: Tab, ...keys: string[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+/** What the focus is on. */
+function focused({ page }: Tab): Promise<string> {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    return element?.getAttribute("aria-label") ?? element?.textContent ?? "";
+  });
+}
+
+/** Goes on with Tab, or back, until the focus is on what is named; says what there was instead. */
+async function tabTo(tab: Tab, name: string | RegExp, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
+  const seen: string[] = [];
+  const fits = (label: string): boolean => (typeof name === "string" ? label === name : name.test(label));
+  for (let count = 0; count < 40; count += 1) {
+    await press(tab, key);
+    const label = await focused(tab);
+    if (fits(label)) return;
+    seen.push(label);
+  }
+  throw new Error(`No focus came to ${String(name)}: ${seen.join(" | ")}`);
+}
+
+describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
+  let stage: Stage;
+  let tab: Tab;
+  const workspace = (name: string): string => join(stage.server.config.workspace, name);
+  beforeAll(async () => {
+    stage = await openStage(answer);
+  });
+  afterAll(() => stage.close());
+  afterEach(async () => {
+    expect(tab.problems).toEqual([]);
+    await tab.context.close();
+  });
+
+  it("is used by the keyboard alone: send, approve, undo, rename, find, go", async () => {
+    await writeFile(workspace("old.md"), "old\n");
+    tab = await stage.open();
+    await tab.page.locator(".composer-field").waitFor();
+    await tab.page.keyboard.type("clean up");
+    await press(tab, "Enter");
+    // One key goes to what waits, from wherever one is, also from the field.
+    const card = tab.page.locator(".approval-card");
+    await card.waitFor();
+    await press(tab, "Control+j");
+    await expect.poll(() => card.evaluate((element) => element === document.activeElement)).toBe(true);
+    // A card that has just appeared takes no answer.
+    await expect.poll(async () => (await press(tab, "a"), card.count())).toBe(0);
+    await sees(tab, "It is done.");
+    await rests(tab);
+    await expect(access(workspace("old.md"))).rejects.toThrow("ENOENT");
+    await tabTo(tab, /^Undo/u, "Shift+Tab");
+    await press(tab, "u");
+    await tab.page.locator(".operations-card").getByText("Taken back").waitFor();
+    await access(workspace("old.md"));
+
+    // The name, a place, and a chat that is looked for.
+    await tabTo(tab, "clean up", "Shift+Tab");
+    await press(tab, "Enter", "Control+a");
+    await tab.page.keyboard.type("The tidy one");
+    await press(tab, "Enter");
+    await tab.page.locator(".title-name").getByText("The tidy one").waitFor();
+    await press(tab, "g", "i");
+    await tab.page.getByRole("heading", { name: "Inbox" }).waitFor();
+    await press(tab, "Control+k");
+    await tab.page.keyboard.type("tidy one");
+    await tab.page.getByRole("option", { name: /tidy one/u }).waitFor();
+    await press(tab, "ArrowDown", "Enter");
+    await tab.page.locator(".title-name").getByText("The tidy one").waitFor();
+    await press(tab, "?");
+    await tab.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    await press(tab, "Escape");
+    await tab.page.getByRole("dialog").waitFor({ state: "detached" });
+    // In the list the arrows of letters go from chat to chat.
+    await press(tab, "n");
+    await tab.page.getByRole("heading", { name: "What shall we do?" }).waitFor();
+  });
+
+  it("answers the third of five questions from the inbox with six keys", async () => {
+    tab = await stage.open();
+    for (let count = 0; count < 5; count += 1) {
+      await writeFile(workspace("old.md"), "old\n");
+      await tab.page.goto(`${stage.server.url}/console/`);
+      await begin(tab, "clean up");
+      await tab.page.locator(".approval-card").waitFor();
+    }
+    await tab.page.goto(`${stage.server.url}/console/`);
+    const cards = tab.page.locator(".inbox .approval-card");
+    await tab.page.locator(".rail .badge").getByText("5").waitFor();
+    await tab.page.locator("main").focus();
+    await press(tab, "g", "i");
+    await expect.poll(() => cards.count()).toBe(5);
+    const third = (await cards.nth(2).getAttribute("data-approval")) ?? "";
+    await press(tab, "j", "j", "j");
+    expect(await cards.nth(2).evaluate((element) => element === document.activeElement)).toBe(true);
+    await expect.poll(async () => (await press(tab, "a"), cards.count())).toBe(4);
+    expect(await tab.page.locator(`[data-approval="${third}"]`).count()).toBe(0);
+    expect(await tab.page.title()).toBe("(4) Inbox · Millrace");
+    // The others are answered no, with a word for the model.
+    for (let left = 4; left > 0; left -= 1) {
+      await tab.page
+        .getByRole("button", { name: /^Reject/u })
+        .first()
+        .click();
+      await tab.page.getByRole("textbox", { name: "Say why (the model reads it)" }).fill("keep it");
+      await tab.page
+        .getByRole("button", { name: /^Reject/u })
+        .first()
+        .click();
+      await expect.poll(() => cards.count()).toBe(left - 1);
+    }
+    await tab.page.getByText("Nothing waits for you").waitFor();
+  });
+
+  it("speaks Chinese, and fits a telephone", async () => {
+    tab = await stage.open({ locale: "zh-CN", width: 390, height: 844 });
+    await tab.page.getByRole("heading", { name: "今天想做什么？" }).waitFor();
+    await begin(tab, "make a note");
+    await sees(tab, "It is done.");
+    await rests(tab);
+    const labels = await tab.page
+      .locator("button, a, [role=button], input, textarea")
+      .evaluateAll((elements) =>
+        elements.map((element) => element.getAttribute("aria-label") ?? element.textContent ?? ""),
+      );
+    // What is not Chinese is a name, a path, or what was said.
+    const foreign = labels.filter(
+      (label) => /[a-z]{3}/iu.test(label) && !/make a note|note\.md|Millrace|agent/iu.test(label),
+    );
+    expect(foreign).toEqual([]);
+    // Nothing stands beyond the edge, and what is touched is large enough.
+    expect(await tab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    const rail = await tab.page
+      .locator(".rail-item")
+      .evaluateAll((items) =>
+        items.map((item) => item.getBoundingClientRect()).map(({ width, height }) => Math.min(width, height)),
+      );
+    for (const size of rail) expect(size).toBeGreaterThanOrEqual(44);
+    // The list comes over the page and goes with a choice.
+    await tab.page.getByRole("button", { name: "显示对话列表" }).click();
+    await tab.page.locator(".list-pane .thread-link").first().click();
+    await tab.page.locator(".list-pane").waitFor({ state: "hidden" });
+    await say(tab, "再见");
+    await sees(tab, "You said: 再见");
+  });
+
+  it("leaves Enter to the input method while it composes", async () => {
+    tab = await stage.open();
+    await begin(tab, "hello");
+    await rests(tab);
+    const field = tab.page.locator(".composer-field");
+    await field.focus();
+    const devtools = await tab.context.newCDPSession(tab.page);
+    await devtools.send("Input.imeSetComposition", { text: "ni hao", selectionStart: 6, selectionEnd: 6 });
+    // What an input method does with Enter: the key is told as 229, and the letters become text.
+    await devtools.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Process", windowsVirtualKeyCode: 229 });
+    await devtools.send("Input.dispatchKeyEvent", { type: "keyUp", key: "Enter", windowsVirtualKeyCode: 13 });
+    await field.evaluate((element) =>
+      element.dispatchEvent(
+        new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, bubbles: true, cancelable: true }),
+      ),
+    );
+    await field.evaluate((element) =>
+      element.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true })),
+    );
+    await devtools.send("Input.insertText", { text: "你好" });
+    expect(await field.inputValue()).toBe("你好");
+    expect(await shownTexts(tab)).toEqual(["hello", "You said: hello"]);
+    await press(tab, "Enter");
+    await sees(tab, "You said: 你好");
+  });
+});
+
+describe.skipIf(chromiumPath === undefined)("the console of a server with keys", () => {
+  let stage: Stage;
+  let tab: Tab;
+  beforeAll(async () => {
+    stage = await openStage(answer, { apiKeys: [ada] });
+  });
+  afterAll(() => stage.close());
+  afterEach(async () => {
+    expect(tab.problems).toEqual([]);
+    await tab.context.close();
+  });
+
+  const signIn = async (key: string): Promise<void> => {
+    await tab.page.getByLabel("Key", { exact: true }).fill(key);
+    await tab.page.keyboard.press("Enter");
+  };
+
+  it("asks for the key, and loads nothing without one but its files", async () => {
+    tab = await stage.open();
+    await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    const asked: string[] = [];
+    tab.page.on("response", (response) => asked.push(new URL(response.url()).pathname));
+    await tab.page.reload();
+    await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(asked.filter((path) => !path.startsWith("/console/"))).toEqual(["/me"]);
+    await signIn("another");
+    await tab.page.getByRole("alert").getByText("The server does not know this key.").waitFor();
+    await signIn(ada.key);
+    await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    expect(tab.page.url()).not.toContain(ada.key);
+    // It is this tab's alone, until it is remembered.
+    const other = await stage.open({ beside: tab });
+    await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await other.page.close();
+    await tab.page.reload();
+    await sees(tab, "You said: hello");
+    await tab.page.getByRole("button", { name: /Signed in as ada/u }).click();
+    await tab.page.getByRole("menuitem", { name: "Forget the key" }).click();
+    await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await tab.page.evaluate(() => JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]))).not.toContain(
+      ada.key,
+    );
+  });
+
+  it("asks again above the page when the key is taken back, and keeps what was typed", async () => {
+    tab = await stage.open();
+    await signIn(ada.key);
+    await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    await tab.page.locator(".composer-field").fill("half a thought");
+    await stage.restart({ apiKeys: [{ owner: "ada", key: "the next key" }] });
+    // Nobody has to touch anything for it.
+    await tab.page.getByText("Your key is not valid any more.").waitFor();
+    expect(await tab.page.locator(".composer-field").inputValue()).toBe("half a thought");
+    await signIn("the next key");
+    await tab.page.getByRole("heading", { name: "Sign in" }).waitFor({ state: "detached" });
+    expect(await tab.page.locator(".composer-field").inputValue()).toBe("half a thought");
+    await tab.page.locator(".composer-field").press("Enter");
+    await sees(tab, "You said: half a thought");
+  });
+});
