@@ -2,7 +2,18 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { begin, chromiumPath, openStage, rests, say, sees, shownTexts, type Stage, type Tab } from "./console-page.ts";
+import {
+  begin,
+  chromiumPath,
+  closeWithoutProblems,
+  openStage,
+  rests,
+  say,
+  sees,
+  shownTexts,
+  type Stage,
+  type Tab,
+} from "./console-page.ts";
 
 const ada = { owner: "ada", key: "key-of-ada" };
 
@@ -26,11 +37,10 @@ async function press({ page }: Tab, ...keys: string[]): Promise<void> {
 }
 
 /** What the focus is on. */
-function focused({ page }: Tab): Promise<string> {
-  return page.evaluate(() => {
-    const element = document.activeElement;
-    return element?.getAttribute("aria-label") ?? element?.textContent ?? "";
-  });
+async function focused({ page }: Tab): Promise<string> {
+  const element = page.locator(":focus");
+  if ((await element.count()) === 0) return "";
+  return (await element.getAttribute("aria-label")) ?? (await element.textContent()) ?? "";
 }
 
 /** Goes on with Tab, or back, until the focus is on what is named; says what there was instead. */
@@ -54,10 +64,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     stage = await openStage(answer);
   });
   afterAll(() => stage.close());
-  afterEach(async () => {
-    expect(tab.problems).toEqual([]);
-    await tab.context.close();
-  });
+  afterEach(() => closeWithoutProblems(tab));
 
   it("is used by the keyboard alone: send, approve, undo, rename, find, go", async () => {
     await writeFile(workspace("old.md"), "old\n");
@@ -69,7 +76,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     const card = tab.page.locator(".approval-card");
     await card.waitFor();
     await press(tab, "Control+j");
-    await expect.poll(() => card.evaluate((element) => element === document.activeElement)).toBe(true);
+    await tab.page.locator(".approval-card:focus").waitFor();
     // A card that has just appeared takes no answer.
     await expect.poll(async () => (await press(tab, "a"), card.count())).toBe(0);
     await sees(tab, "It is done.");
@@ -118,7 +125,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await expect.poll(() => cards.count()).toBe(5);
     const third = (await cards.nth(2).getAttribute("data-approval")) ?? "";
     await press(tab, "j", "j", "j");
-    expect(await cards.nth(2).evaluate((element) => element === document.activeElement)).toBe(true);
+    await tab.page.locator(`[data-approval="${third}"]:focus`).waitFor();
     await expect.poll(async () => (await press(tab, "a"), cards.count())).toBe(4);
     expect(await tab.page.locator(`[data-approval="${third}"]`).count()).toBe(0);
     expect(await tab.page.title()).toBe("(4) Inbox · Millrace");
@@ -155,7 +162,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     );
     expect(foreign).toEqual([]);
     // Nothing stands beyond the edge, and what is touched is large enough.
-    expect(await tab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    expect(Number(await tab.page.evaluate("document.documentElement.scrollWidth"))).toBeLessThanOrEqual(390);
     const rail = await tab.page
       .locator(".rail-item")
       .evaluateAll((items) =>
@@ -181,14 +188,8 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     // What an input method does with Enter: the key is told as 229, and the letters become text.
     await devtools.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Process", windowsVirtualKeyCode: 229 });
     await devtools.send("Input.dispatchKeyEvent", { type: "keyUp", key: "Enter", windowsVirtualKeyCode: 13 });
-    await field.evaluate((element) =>
-      element.dispatchEvent(
-        new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, bubbles: true, cancelable: true }),
-      ),
-    );
-    await field.evaluate((element) =>
-      element.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true })),
-    );
+    await field.dispatchEvent("keydown", { key: "Enter", keyCode: 229 });
+    await field.dispatchEvent("keydown", { key: "Enter", isComposing: true });
     await devtools.send("Input.insertText", { text: "你好" });
     expect(await field.inputValue()).toBe("你好");
     expect(await shownTexts(tab)).toEqual(["hello", "You said: hello"]);
@@ -204,10 +205,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with keys",
     stage = await openStage(answer, { apiKeys: [ada] });
   });
   afterAll(() => stage.close());
-  afterEach(async () => {
-    expect(tab.problems).toEqual([]);
-    await tab.context.close();
-  });
+  afterEach(() => closeWithoutProblems(tab));
 
   const signIn = async (key: string): Promise<void> => {
     await tab.page.getByLabel("Key", { exact: true }).fill(key);
@@ -237,7 +235,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with keys",
     await tab.page.getByRole("button", { name: /Signed in as ada/u }).click();
     await tab.page.getByRole("menuitem", { name: "Forget the key" }).click();
     await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
-    expect(await tab.page.evaluate(() => JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]))).not.toContain(
+    expect(await tab.page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")).not.toContain(
       ada.key,
     );
   });
