@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { access, constants, mkdir, mkdtemp, readdir, readFile, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -47,15 +48,15 @@ function programFolder(): string {
 }
 
 /**
- * The console as it fits its sources: built once by a child process, kept in `dist/console/<stamp>`. Where the sources are
- * not there, what was built before is served.
+ * The console as it fits its sources: built once by a child process, kept in `dist/console/<stamp>`. Where the sources or
+ * the packages that build them are not installed, what `npm run build` has built is served.
  */
 export function openConsoleBuild(logger: Logger, root: string = programFolder()): ConsoleBuild {
   const build = join(root, "console", "build.ts");
   let known: Promise<ConsoleState> | undefined;
 
   const start = async (): Promise<ConsoleState> => {
-    if (!existsSync(build)) return builtBefore(join(root, "dist", "console"));
+    if (!canBuild(build)) return builtBefore(join(root, "dist", "console"));
     const stamp = await stampOf(root);
     const ready = join(root, "dist", "console", stamp);
     if (existsSync(join(ready, "index.html"))) return { status: "ready", folder: ready };
@@ -75,6 +76,17 @@ export function openConsoleBuild(logger: Logger, root: string = programFolder())
     return { status: "building" };
   };
   return { state: () => (known ??= start()) };
+}
+
+/** Whether sources and bundler are there; an image without development packages has none. */
+function canBuild(build: string): boolean {
+  if (!existsSync(build)) return false;
+  try {
+    createRequire(build).resolve("vite");
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The hash of everything the build reads, and of the packages it uses. */
@@ -108,7 +120,11 @@ async function builtBefore(folder: string): Promise<ConsoleState> {
   const names = existsSync(folder) ? await readdir(folder) : [];
   const built = names.find((name) => existsSync(join(folder, name, "index.html")));
   if (built !== undefined) return { status: "ready", folder: join(folder, built) };
-  return { status: "failed", reason: "This copy of Millrace has neither the console's sources nor its built files." };
+  return {
+    status: "failed",
+    reason:
+      "Neither the packages that build the console nor its built files are installed. Run `npm ci && npm run build`.",
+  };
 }
 
 async function runBuild(build: string, output: string): Promise<void> {
