@@ -14,6 +14,7 @@ import {
 } from "@millrace/engine/server";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { withChosenModel } from "@millrace/models/choose-model";
+import { embeddingRole } from "@millrace/models/embeddings";
 import { createModelLoader } from "@millrace/models/load-model";
 import { openOllama, tellOllama } from "@millrace/models/ollama/open-ollama";
 import { openItemIndex } from "@millrace/models/open-item-index";
@@ -67,8 +68,9 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const index = openItemIndex(custom.index, models, logger);
   if (index !== undefined) items.useIndex(index);
   const changedFiles = createChangedFiles();
-  const kept = { tasks: storage.tasks, sessions: storage.sessions, items };
-  const forToolkits = { config, settings, models, workspace, logger, changedFiles };
+  const kept = { tasks: storage.tasks, sessions: storage.sessions, items, textIndex: storage.textIndex };
+  const embedding = embeddingRole(models);
+  const forToolkits = { config, settings, models, embedding, workspace, logger, changedFiles };
   const toolkitParts = openToolkits({ ...forToolkits, storage: kept });
   const { services: toolkitServices } = toolkitParts;
   const lent = {

@@ -6,6 +6,7 @@ import { documents } from "../../toolkits/documents/index.ts";
 import { files } from "./files.ts";
 import { memory } from "../../toolkits/memory/index.ts";
 import { planner } from "../../toolkits/planner/index.ts";
+import { semanticSearchToolkit } from "../../toolkits/semantic-search/index.ts";
 import { shell } from "../../toolkits/shell/index.ts";
 import { libraryDocs } from "../../toolkits/library-docs/index.ts";
 import { mcp } from "../../toolkits/mcp/index.ts";
@@ -17,6 +18,7 @@ export const toolkits: readonly Toolkit[] = [
   files,
   documents,
   code,
+  semanticSearchToolkit,
   libraryDocs,
   mcp,
   shell,

@@ -4,6 +4,7 @@ import type { Config } from "@millrace/engine/config/config";
 import type { HttpApp } from "@millrace/engine/http/environment";
 import type { Logger } from "@millrace/engine/logger";
 import type { Storage } from "@millrace/engine/storage/storage";
+import type { EmbeddingRole } from "@millrace/models/embeddings";
 import type { ModelRegistry } from "@millrace/models/registry/registry";
 import type { SearchResult } from "@millrace/models/messages/search-result";
 import type { Callback } from "../callbacks/callback.ts";
@@ -128,7 +129,9 @@ export interface ToolkitServer {
   /** Names of all tools that the program brings. */
   toolNames: ReadonlySet<string>;
   logger: Logger;
-  storage: Pick<Storage, "tasks"> & Partial<Pick<Storage, "items" | "sessions">>;
+  storage: Pick<Storage, "tasks"> & Partial<Pick<Storage, "items" | "sessions" | "textIndex">>;
+  /** The model that makes vectors of texts. */
+  embedding?: EmbeddingRole | undefined;
   changedFiles?: ChangedFiles | undefined;
   /** Whether runs of this server may use the toolkit. */
   isEnabled: boolean;

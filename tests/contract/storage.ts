@@ -21,6 +21,7 @@ import { describeRuns } from "./runs.ts";
 import { describeSessionTtls } from "./session-ttls.ts";
 import { describeSessions } from "./sessions.ts";
 import { describeTasks } from "./tasks.ts";
+import { describeTextIndex } from "./text-index.ts";
 import { describeWebhooks } from "./webhooks.ts";
 
 /** Opens the storage at a place; opening the same place again after a close must find everything. */
@@ -65,6 +66,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     });
     describeNamespaces(fixture);
     describeItems(fixture);
+    describeTextIndex(fixture);
     describeCrons(fixture);
     describeSessionTtls(fixture);
     describeAssistants(fixture);

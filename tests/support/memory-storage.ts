@@ -12,6 +12,7 @@ import { createMemoryAssistants } from "./memory-assistants.ts";
 import { createMemoryNamespaces } from "./memory-namespaces.ts";
 import { createMemoryOperations } from "./memory-operations.ts";
 import { createMemoryRequests } from "./memory-requests.ts";
+import { createMemoryTextIndex } from "./memory-text-index.ts";
 import { createMemoryWebhooks } from "./memory-webhooks.ts";
 import { createMemoryTtls } from "./memory-ttls.ts";
 
@@ -129,6 +130,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     webhooks,
     requests: createMemoryRequests((id) => sessions.has(id)),
     items: createMemoryItems(),
+    textIndex: createMemoryTextIndex(),
     crons: createMemoryCrons(),
     ttls: createMemoryTtls((id) => sessions.has(id)),
     close: async () => undefined,

@@ -21,7 +21,7 @@ export function openItemIndex(
 ): ItemIndex | undefined {
   if (source === undefined) return undefined;
   const { embed: by, name, dims, fields } = source;
-  const embed = typeof by === "string" ? embedBy(by, models, dims) : ofUser(by);
+  const embed = typeof by === "string" ? embedBy(by, models, { dims, setting: "store.index.embed" }) : ofUser(by);
   const known = new LRUCache<string, Float32Array>({ max: mostQueries });
   const make = async (texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> =>
     checked(await embed(texts, signal), { texts, name, dims });

@@ -16,11 +16,11 @@ export function isEmbedding(path: string): boolean {
 }
 
 /** The answer to a request for vectors, in its own form; a failure where one of its texts has none. */
-export function embedAnswer(
+export async function embedAnswer(
   { path, headers, body }: EmbedRequest,
-  embed: (text: string) => number[] | number,
-): { status: number; body: string } {
-  const vectors = body.input.map((text) => embed(text));
+  embed: (text: string) => number[] | number | Promise<number[] | number>,
+): Promise<{ status: number; body: string }> {
+  const vectors = await Promise.all(body.input.map((text) => Promise.resolve(embed(text))));
   const failed = vectors.find((vector) => typeof vector === "number");
   if (failed !== undefined) {
     // Some vendors repeat the key in their reason.

@@ -27,6 +27,7 @@ export const NamespaceName = z
   .refine((name) => !/[\p{Cc}/\\]/u.test(name), { error: "a namespace has no slashes and no control characters" });
 const webUrl = z.url({ protocol: /^https?$/ });
 const optionalUrl = optionalText.pipe(webUrl.optional());
+const count = z.coerce.number().int().positive();
 
 /** Every variable the program reads, with its default. Documented line by line in `.env.example`. */
 const Environment = z.object({
@@ -37,29 +38,26 @@ const Environment = z.object({
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
   MILLRACE_MCP: optionalText,
   CONVERSATION_STORAGE_PATH: optionalText,
-  CONVERSATION_MAX_CACHE_SIZE: z.coerce.number().int().positive().default(512),
+  CONVERSATION_MAX_CACHE_SIZE: count.default(512),
   CONVERSATION_CACHE_TTL: z.coerce.number().positive().default(300),
   CONVERSATION_LOCK_TIMEOUT: z.coerce.number().positive().max(86_400).default(10),
   CONVERSATION_DEFAULT_NAMESPACE: NamespaceName.optional(),
   MILLRACE_MODEL: z.string().min(1).default("auto"),
   MILLRACE_TITLE_MODEL: optionalText,
-  MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
+  MILLRACE_EMBEDDING_MODEL: optionalText,
+  MILLRACE_CONTEXT_LIMIT: count.optional(),
   MILLRACE_API_KEYS: apiKeys,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_LOCAL_PAGES: z.enum(["0", "1"]).default("0"),
   MILLRACE_CONSOLE: z.enum(["on", "off"]).default("on"),
   MILLRACE_ALLOWED_HOSTS: list,
   MILLRACE_ALLOW_TRUNCATE: z.enum(["0", "1"]).default("0"),
-  MILLRACE_BODY_LIMIT: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(8 * 1024 * 1024),
-  MILLRACE_MAX_REQUESTS: z.coerce.number().int().positive().default(2000),
+  MILLRACE_BODY_LIMIT: count.default(8 * 1024 * 1024),
+  MILLRACE_MAX_REQUESTS: count.default(2000),
   MILLRACE_REQUEST_SECONDS: z.coerce.number().positive().default(60),
-  MILLRACE_MAX_CONCURRENT_RUNS: z.coerce.number().int().positive().default(256),
-  MILLRACE_CRASH_BUDGET: z.coerce.number().int().positive().default(3),
-  MILLRACE_QUEUE_LIMIT: z.coerce.number().int().positive().default(1000),
+  MILLRACE_MAX_CONCURRENT_RUNS: count.default(256),
+  MILLRACE_CRASH_BUDGET: count.default(3),
+  MILLRACE_QUEUE_LIMIT: count.default(1000),
   MILLRACE_RUN_SECONDS: z.coerce.number().positive().max(2_000_000).optional(),
   MILLRACE_EVENT_RETENTION_HOURS: z.coerce.number().positive().default(24),
   MILLRACE_APPROVAL_TIMEOUT_HOURS: z.coerce.number().positive().optional(),
@@ -67,7 +65,7 @@ const Environment = z.object({
   MILLRACE_LOAD_SECONDS: z.coerce.number().positive().max(86_400).default(60),
   MILLRACE_TOOL_RATE: z.coerce.number().positive().optional(),
   MILLRACE_MODEL_RATE: z.coerce.number().positive().optional(),
-  MILLRACE_MODEL_REQUESTS: z.coerce.number().int().positive().optional(),
+  MILLRACE_MODEL_REQUESTS: count.optional(),
   MILLRACE_TOOLKITS: list,
   MILLRACE_OWNER_TOOLS: ownerTools,
   MILLRACE_SANDBOX: z.enum(["auto", "off"]).default("auto"),
@@ -78,6 +76,9 @@ const Environment = z.object({
   MILLRACE_PLANNER_KEY: optionalText,
   MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
   MILLRACE_MEMORY: z.enum(["on", "off"]).default("on"),
+  MILLRACE_INDEX_FILES: count.default(2000),
+  MILLRACE_INDEX_PIECES: count.default(10_000),
+  MILLRACE_INDEX_BYTES: count.default(16 * 1024 * 1024),
   MILLRACE_TOOL_HOOKS: z.enum(["on", "off"]).default("on"),
   MILLRACE_TOOL_HELP: z.enum(["comments", "run"]).default("comments"),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
@@ -123,6 +124,8 @@ export interface Config extends ToolSettings {
   model: string;
   /** The model that writes titles; `undefined`: they are made by rule. */
   titleModel: string | undefined;
+  /** The model that makes vectors of texts, for the search by meaning; `undefined`: there is no such search. */
+  embeddingModel: string | undefined;
   /** Tokens a model may read at most; `undefined` leaves it to what is known of the model. */
   contextLimit: number | undefined;
   apiKeys: ApiKey[];
@@ -218,6 +221,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     conversations: conversationSettings(values),
     model: values.MILLRACE_MODEL,
     titleModel: values.MILLRACE_TITLE_MODEL,
+    embeddingModel: values.MILLRACE_EMBEDDING_MODEL,
     contextLimit: values.MILLRACE_CONTEXT_LIMIT,
     apiKeys: values.MILLRACE_API_KEYS,
     corsOrigins: values.MILLRACE_CORS_ORIGINS,

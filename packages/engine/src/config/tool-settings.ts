@@ -25,6 +25,15 @@ export interface ToolSettings {
   confirmTasks: boolean;
   /** Whether facts and preferences of users are kept from one session to the next. */
   memory: boolean;
+  index: IndexLimits;
+}
+
+/** What the index of the workspace by meaning may hold. */
+export interface IndexLimits {
+  files: number;
+  pieces: number;
+  /** Of all files together. */
+  bytes: number;
 }
 
 /** What the environment says of tools. */
@@ -41,6 +50,9 @@ export interface ToolEnvironment {
   MILLRACE_PLANNER_KEY: string | undefined;
   MILLRACE_CONFIRM_TASKS: "on" | "off";
   MILLRACE_MEMORY: "on" | "off";
+  MILLRACE_INDEX_FILES: number;
+  MILLRACE_INDEX_PIECES: number;
+  MILLRACE_INDEX_BYTES: number;
 }
 
 /** The tools as the environment has them. Throws `config` where that cannot be said. */
@@ -57,6 +69,11 @@ export function toolSettings(values: ToolEnvironment): ToolSettings {
     planner: plannerSettings(values),
     confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
     memory: values.MILLRACE_MEMORY === "on",
+    index: {
+      files: values.MILLRACE_INDEX_FILES,
+      pieces: values.MILLRACE_INDEX_PIECES,
+      bytes: values.MILLRACE_INDEX_BYTES,
+    },
   };
 }
 

@@ -28,6 +28,7 @@ import type {
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
 import type { ItemStore } from "./items/store-items.ts";
+import type { TextIndexStore } from "./text-index.ts";
 
 /** Which sessions a search wants, and in which order. */
 export interface SessionQuery extends Page, SessionFilter {
@@ -268,6 +269,7 @@ export interface Storage {
   namespaces: NamespaceStore;
   requests: ModelRequestStore;
   items: ItemStore;
+  textIndex: TextIndexStore;
   crons: CronStore;
   ttls: SessionTtlStore;
   assistants: AssistantStore;

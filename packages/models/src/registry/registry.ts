@@ -69,9 +69,9 @@ export class ModelRegistry {
 
   /** Who has which role, where a run does not say. */
   roles(): ServerRoles {
-    const { model, titleModel } = this.#config;
-    const { main = model, titles = titleModel, ...others } = this.settings().roles;
-    return { ...others, main, titles };
+    const { model, titleModel, embeddingModel } = this.#config;
+    const { main = model, titles = titleModel, embedding = embeddingModel, ...others } = this.settings().roles;
+    return { ...others, main, titles, embedding };
   }
 
   /** The names of all providers, the built-in ones first. */

@@ -3,9 +3,10 @@ import { ModelName } from "./model-profile.ts";
 
 /**
  * What models work as: `main` answers; `intent` says what a message wants, `plan` writes plans, `compress` writes
- * summaries, `titles` names sessions, `vision` is asked about images, `fallback` where the main one cannot be. Who has no model of its own has the main one.
+ * summaries, `titles` names sessions, `vision` is asked about images, `fallback` where the main one cannot be, `embedding`
+ * makes vectors of texts. Who has no model of its own has the main one, but for `embedding`.
  */
-export const modelRoles = ["main", "intent", "plan", "compress", "titles", "vision", "fallback"] as const;
+export const modelRoles = ["main", "intent", "plan", "compress", "titles", "vision", "fallback", "embedding"] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
 /** The models of some roles. */
@@ -17,6 +18,7 @@ export const Roles = z.strictObject({
   titles: ModelName.optional().describe("Who names threads; else MILLRACE_TITLE_MODEL, else a rule"),
   fallback: ModelName.optional().describe("Who is asked where the model in question cannot be; else nobody"),
   vision: ModelName.optional().describe("Who is asked about images; else the counterpart of the model in question"),
+  embedding: ModelName.optional().describe("Who makes vectors of texts; else MILLRACE_EMBEDDING_MODEL, else nobody"),
 });
 export type Roles = z.infer<typeof Roles>;
 
@@ -24,7 +26,7 @@ export type Roles = z.infer<typeof Roles>;
 export type ServerRoles = Roles & { main: string };
 
 /** The roles that work on every message, so that somebody has to have them. */
-export type WorkingRole = Exclude<ModelRole, "titles" | "vision" | "fallback">;
+export type WorkingRole = Exclude<ModelRole, "titles" | "vision" | "fallback" | "embedding">;
 
 /**
  * The model of a role: what the run says of the role goes first, then what the server says of it, then the run's main

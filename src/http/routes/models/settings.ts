@@ -86,6 +86,7 @@ function requireChangeable(name: string): void {
 const otherWays: Readonly<Record<string, string>> = {
   MILLRACE_MODEL: "PUT /models/roles",
   MILLRACE_TITLE_MODEL: "PUT /models/roles",
+  MILLRACE_EMBEDDING_MODEL: "PUT /models/roles",
   OPENAI_API_KEY: "PUT /providers/openai/key",
   OPENAI_BASE_URL: "PUT /providers/openai",
   ZHIPU_API_KEY: "PUT /providers/zhipu/key",
@@ -101,6 +102,7 @@ function saidOf(name: string, models: ProductServices["models"]): string | undef
   const { roles, providers } = models.settings();
   if (name === "MILLRACE_MODEL") return roles.main;
   if (name === "MILLRACE_TITLE_MODEL") return roles.titles;
+  if (name === "MILLRACE_EMBEDDING_MODEL") return roles.embedding;
   if (isSecret(name)) return Object.hasOwn(otherWays, name) ? models.storedKeys()[name] : undefined;
   const provider = /^PUT \/providers\/(\w+)$/u.exec(otherWays[name] ?? "")?.[1];
   return provider === undefined ? undefined : providers[provider]?.base_url;

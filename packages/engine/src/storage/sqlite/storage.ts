@@ -19,6 +19,7 @@ import { createNamespaceStore, createSessionStore } from "./records/sessions.ts"
 import { createOverviewStore } from "./records/overview.ts";
 import { createSessionTtlStore } from "./records/session-ttls.ts";
 import { createItemStore } from "./store/store-items.ts";
+import { createTextIndex } from "./store/text-index.ts";
 import { createTaskStore } from "./records/tasks.ts";
 
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
@@ -60,6 +61,7 @@ export function createSqliteStorage(
       webhooks: createWebhookStore(opened, commits),
       requests: createModelRequestStore(opened, commits, checkpointer.codec),
       items: createItemStore(opened, commits),
+      textIndex: createTextIndex(opened, commits),
       crons: createCronStore(opened, commits),
       ttls: createSessionTtlStore(opened, commits),
       checkpointer,

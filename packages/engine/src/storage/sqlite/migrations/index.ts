@@ -22,6 +22,7 @@ import { cancelReasons } from "./020-cancel-reasons.ts";
 import { webhooksByReceiver } from "./021-webhooks-by-receiver.ts";
 import { clockWentBack } from "./022-clock-went-back.ts";
 import { runTimes } from "./023-run-times.ts";
+import { textIndex } from "./024-text-index.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   webhooksByReceiver,
   clockWentBack,
   runTimes,
+  textIndex,
 ];

@@ -1,0 +1,57 @@
+import { isAppError } from "@millrace/engine/errors/errors";
+import { unitVector } from "@millrace/engine/storage/items/item-filter";
+import type { TextPiece } from "@millrace/engine/storage/text-index";
+import type { Embed } from "@millrace/models/embeddings";
+import type { Piece } from "./pieces.ts";
+
+/** Pieces of one request, and characters of a piece that are left where the model refuses all of it. */
+const [mostAtOnce, cutLength] = [32, 400];
+/** What models say of a text that they do not take; what else goes wrong is not the text's. */
+const refusals = ["api_error", "context_overflow", "invalid_parameter", "too_large"];
+
+/**
+ * The pieces of a file with their vectors. Where a model refuses several, they are asked for in halves; a single one that it
+ * refuses is cut, and left out where it is refused even so. Throws what else goes wrong, and the signal's reason.
+ */
+export async function embedPieces(
+  path: string,
+  pieces: readonly Piece[],
+  embed: Embed,
+  signal: AbortSignal,
+): Promise<TextPiece[]> {
+  const made: TextPiece[] = [];
+  for (let at = 0; at < pieces.length; at += mostAtOnce) {
+    made.push(...(await embedSome(path, pieces.slice(at, at + mostAtOnce), embed, signal)));
+  }
+  return made;
+}
+
+async function embedSome(
+  path: string,
+  pieces: readonly Piece[],
+  embed: Embed,
+  signal: AbortSignal,
+  longest = Infinity,
+): Promise<TextPiece[]> {
+  signal.throwIfAborted();
+  try {
+    // The path says what a piece is about where its own words do not.
+    const texts = pieces.map(({ text }) => `${path}\n${text.slice(0, longest).toWellFormed()}`);
+    const vectors = await embed(texts, signal);
+    return pieces.map((piece, place) => ({ ...piece, vector: toUnit(vectors[place] ?? []) }));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isAppError(error) || !refusals.includes(error.code)) throw error;
+    const middle = Math.ceil(pieces.length / 2);
+    if (middle < pieces.length) {
+      const first = await embedSome(path, pieces.slice(0, middle), embed, signal);
+      return [...first, ...(await embedSome(path, pieces.slice(middle), embed, signal))];
+    }
+    return longest === Infinity ? await embedSome(path, pieces, embed, signal, cutLength) : [];
+  }
+}
+
+/** A vector of the length 1. */
+export function toUnit(numbers: readonly number[]): Float32Array {
+  return unitVector(Float32Array.from(numbers));
+}

@@ -1,0 +1,48 @@
+/** Lines of a text that belong together, counted from 1. */
+export interface Piece {
+  first_line: number;
+  last_line: number;
+  text: string;
+}
+
+/** Lines and characters of a piece at most; from how many characters on a piece ends where a paragraph does. */
+const [mostLines, mostCharacters, enough] = [40, 1500, 600];
+
+/** How the pieces are cut: an index that was made by other rules is another one. */
+export const cutRules = `${mostLines}/${mostCharacters}/${enough}/1`;
+
+/**
+ * The pieces of a text, in order, each within what models read at once in any language. They end at empty lines where they
+ * can; a line that is too long for one goes on in the next. What is blank is in none.
+ */
+export function piecesOf(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  let lines: string[] = [];
+  let [first, length] = [1, 0];
+  const close = (next: number): void => {
+    const joined = lines.join("\n");
+    const blank = lines.findIndex((line) => line.trim() !== "");
+    if (blank !== -1) {
+      const last = lines.findLastIndex((line) => line.trim() !== "");
+      pieces.push({ first_line: first + blank, last_line: first + last, text: joined.replace(/^\s*\n|\s+$/gu, "") });
+    }
+    [lines, first, length] = [[], next, 0];
+  };
+  for (const [at, line] of text.replaceAll("\r\n", "\n").split("\n").entries()) {
+    const number = at + 1;
+    const isFull = lines.length >= mostLines || (lines.length > 0 && length + line.length >= mostCharacters);
+    if (isFull || (length >= enough && line.trim() === "")) close(number);
+    if (line.length < mostCharacters) {
+      lines.push(line);
+      length += line.length + 1;
+      continue;
+    }
+    for (let from = 0; from < line.length; from += mostCharacters) {
+      close(number);
+      lines.push(line.slice(from, from + mostCharacters).toWellFormed());
+    }
+    close(number + 1);
+  }
+  close(0);
+  return pieces;
+}

@@ -1,0 +1,159 @@
+import type { IndexLimits } from "@millrace/engine/config/tool-settings";
+import { type AppError, isAppError } from "@millrace/engine/errors/errors";
+import type { IndexedFile, TextIndexStore } from "@millrace/engine/storage/text-index";
+import type { Embed } from "@millrace/models/embeddings";
+import type { Place } from "../../../src/tools/workspace/workspace-path.ts";
+import { embedPieces } from "./embed-pieces.ts";
+import { type Piece, piecesOf } from "./pieces.ts";
+import { filesAt, type ReadContext, readText } from "./text-files.ts";
+
+/** What an update of the index came to. */
+export interface IndexUpdate {
+  /** Files that were embedded, and that were removed since they are gone. */
+  embedded: number;
+  removed: number;
+  /** Files that had to be embedded and were not: there was no time left, or the model failed. */
+  pending: number;
+  /** Files that the limits leave out. */
+  left_out: number;
+  /** Why the model made no vectors. */
+  problem?: AppError;
+}
+
+/** What an update works with. */
+export interface UpdateParts {
+  store: TextIndexStore;
+  index: string;
+  embed: Embed;
+  limits: IndexLimits;
+  /** When no further file is begun, by the clock of `performance`. */
+  until: number;
+}
+
+interface ReadFile extends Omit<IndexedFile, "pieces"> {
+  pieces: readonly Piece[];
+}
+
+/**
+ * Brings the index up to date with the files at a place, and embeds those alone whose content has changed. Each is kept as
+ * soon as it is embedded, so that a stop loses at most one. Throws the signal's reason.
+ */
+export async function updateIndex(parts: UpdateParts, context: ReadContext, start: Place): Promise<IndexUpdate> {
+  const { store, index } = parts;
+  const known = new Map((await store.files(index)).map((file) => [file.path, file]));
+  const room = new Room(parts, known, start);
+  const update: IndexUpdate = { embedded: 0, removed: 0, pending: 0, left_out: 0 };
+  const stamps: { path: string; stamp: string }[] = [];
+  const seen = new Set<string>();
+  for await (const place of filesAt(context, start)) {
+    const before = known.get(place.path);
+    if (before === undefined && !room.hasFile()) {
+      update.left_out += 1;
+      continue;
+    }
+    const read = await readText(context, place, before?.stamp);
+    if (read === null) continue;
+    seen.add(place.path);
+    if (read.isKnown) continue;
+    if (read.hash === before?.hash) {
+      if (read.stamp !== "") stamps.push({ path: place.path, stamp: read.stamp });
+      continue;
+    }
+    const { stamp, hash, bytes, text } = read;
+    await putFile(parts, { update, room }, { path: place.path, stamp, hash, bytes, pieces: piecesOf(text) }, context);
+  }
+  const gone = [...known.keys()].filter((path) => isAt(path, start) && !seen.has(path));
+  if (gone.length > 0) await store.remove(index, gone);
+  if (stamps.length > 0) await store.stamp(index, stamps);
+  return { ...update, removed: gone.length };
+}
+
+/** Embeds a file, if there is room and time for it; one that has changed and is not embedded is no longer in the index. */
+async function putFile(
+  { store, index, embed, until }: UpdateParts,
+  { update, room }: { update: IndexUpdate; room: Room },
+  file: ReadFile,
+  { signal }: ReadContext,
+): Promise<void> {
+  if (room.leave(file.path)) await store.remove(index, [file.path]);
+  if (update.problem !== undefined || performance.now() >= until) {
+    update.pending += 1;
+    return;
+  }
+  if (!(await room.makeFor(file))) {
+    update.left_out += 1;
+    return;
+  }
+  try {
+    const pieces = await embedPieces(file.path, file.pieces, embed, signal);
+    await store.put(index, [{ ...file, pieces }]);
+    room.take(file.path, { bytes: file.bytes, pieces: pieces.length });
+    update.embedded += 1;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isAppError(error)) throw error;
+    update.problem = error;
+    update.pending += 1;
+  }
+}
+
+/** Whether a path is the one of a place, or below it. */
+function isAt(path: string, start: Place): boolean {
+  return start.path === "." || path === start.path || path.startsWith(`${start.path}/`);
+}
+
+type Size = Pick<IndexedFile, "bytes" | "pieces">;
+
+/** What the limits of the index still leave. Files outside of the place in question make room, those embedded first. */
+class Room {
+  readonly #parts: UpdateParts;
+  readonly #held: Map<string, Size>;
+  readonly #others: string[];
+  #bytes = 0;
+  #pieces = 0;
+
+  constructor(parts: UpdateParts, known: ReadonlyMap<string, IndexedFile>, start: Place) {
+    this.#parts = parts;
+    this.#held = new Map();
+    for (const [path, size] of known) this.take(path, size);
+    this.#others = [...known.keys()].filter((path) => !isAt(path, start));
+  }
+
+  /** Whether there may be one more file. */
+  hasFile(): boolean {
+    return this.#held.size < this.#parts.limits.files || this.#others.length > 0;
+  }
+
+  take(path: string, { bytes, pieces }: Size): void {
+    this.#held.set(path, { bytes, pieces });
+    this.#bytes += bytes;
+    this.#pieces += pieces;
+  }
+
+  /** False for a file that has none. */
+  leave(path: string): boolean {
+    const { bytes = 0, pieces = 0 } = this.#held.get(path) ?? {};
+    this.#bytes -= bytes;
+    this.#pieces -= pieces;
+    return this.#held.delete(path);
+  }
+
+  /** Makes room for a file; false where there is none. */
+  async makeFor({ bytes, pieces }: ReadFile): Promise<boolean> {
+    const { limits, store, index } = this.#parts;
+    if (bytes > limits.bytes || pieces.length > limits.pieces) return false;
+    const fits = (): boolean =>
+      this.#held.size < limits.files &&
+      this.#bytes + bytes <= limits.bytes &&
+      this.#pieces + pieces.length <= limits.pieces;
+    const removed: string[] = [];
+    while (!fits()) {
+      const path = this.#others.shift();
+      if (path === undefined) break;
+      this.leave(path);
+      removed.push(path);
+    }
+    if (removed.length > 0) await store.remove(index, removed);
+    return fits();
+  }
+}

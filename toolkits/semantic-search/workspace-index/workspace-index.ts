@@ -1,0 +1,84 @@
+import { unlessAborted } from "@millrace/engine/concurrency/abort";
+import { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
+import type { IndexLimits } from "@millrace/engine/config/tool-settings";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { FoundPiece, TextIndexStore } from "@millrace/engine/storage/text-index";
+import type { EmbeddingRole } from "@millrace/models/embeddings";
+import type { Toolkit, ToolkitServer } from "../../../src/toolkits/toolkit.ts";
+import { ServiceKey } from "../../../src/tools/runtime/toolkit-services.ts";
+import { notFound } from "../../../src/tools/workspace/file-access.ts";
+import { locate } from "../../../src/tools/workspace/workspace-path.ts";
+import { toUnit } from "./embed-pieces.ts";
+import { cutRules } from "./pieces.ts";
+import type { ReadContext } from "./text-files.ts";
+import { type IndexUpdate, updateIndex } from "./update-index.ts";
+
+/** Milliseconds of a search after which it embeds no further file, and for which it waits for others: longer than a call has. */
+const [embeddingTime, longestWait] = [40_000, 150_000];
+
+/** What a search found, and how far the index was brought. */
+export interface SearchResult {
+  hits: FoundPiece[];
+  update: IndexUpdate;
+  limits: IndexLimits;
+}
+
+/** Finds pieces of the workspace's files by what they mean. */
+export interface WorkspaceIndex {
+  /** Whether a model makes vectors. */
+  isOn(): boolean;
+  /**
+   * The nearest pieces at a path, after the files there that have changed were embedded. Throws `not_found` for a path,
+   * what the model answers where nothing can be looked for, and the signal's reason.
+   */
+  search(wanted: { query: string; path: string; limit: number }, context: ReadContext): Promise<SearchResult>;
+}
+
+/** The key of the service. */
+export const workspaceIndexKey = new ServiceKey<WorkspaceIndex>("workspace_index");
+
+/** Whether the server has a model that makes vectors. */
+export const isAvailable: NonNullable<Toolkit["isAvailable"]> = ({ services }) =>
+  services.find(workspaceIndexKey)?.isOn() ?? false;
+
+/** Opens the index of the server, where it stores something. */
+export function openWorkspaceIndex({ config, storage, embedding, services }: ToolkitServer): undefined {
+  const { textIndex: store } = storage;
+  if (store === undefined || embedding === undefined) return;
+  services.add(workspaceIndexKey, workspaceIndexOf(store, embedding, config.index));
+}
+
+function workspaceIndexOf(store: TextIndexStore, embedding: EmbeddingRole, limits: IndexLimits): WorkspaceIndex {
+  // Searches at once would else embed the same files twice.
+  const mutex = new KeyedMutex(longestWait);
+  return {
+    isOn: () => embedding.model() !== undefined,
+    async search({ query, path, limit }, context) {
+      const { workspace, signal } = context;
+      const start = await locate(workspace, path);
+      if (start.kind === "missing") throw await notFound(workspace, start);
+      const until = performance.now() + embeddingTime;
+      // First the query: where that fails, the files would, too.
+      const [numbers = []] = await embedding.embed([query], signal);
+      const index = JSON.stringify([workspace, embedding.model(), numbers.length, cutRules]);
+      const parts = { store, index, embed: embedding.embed, limits, until };
+      const updating = mutex.run(workspace, async () => {
+        signal.throwIfAborted();
+        await store.removeOthers(index);
+        return await updateIndex(parts, context, start);
+      });
+      const update = await unlessAborted(updating, signal);
+      const wanted = { vector: toUnit(numbers), path: start.path === "." ? null : start.path, limit };
+      const hits = await store.search(index, wanted, signal);
+      if (hits.length === 0 && update.problem !== undefined) throw withoutIndex(update.problem);
+      return { hits, update, limits };
+    },
+  };
+}
+
+function withoutIndex({ code, message, suggestion, recoverable }: AppError): AppError {
+  return new AppError(code, `The files could not be made searchable by meaning. ${message}`, {
+    suggestion: `${suggestion === undefined ? "" : `${suggestion} `}search_content finds words exactly meanwhile.`,
+    recoverable,
+  });
+}
