@@ -25,7 +25,7 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     // Tests that only wait, wait side by side.
     maxConcurrency: 50,
-    globalSetup: ["tests/support/temporary-files.ts"],
+    globalSetup: ["tests/support/setup/temporary-files.ts"],
     projects: [
       {
         extends: true,
@@ -35,8 +35,8 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...system],
           // Files share what is imported, which takes longer than most tests.
           isolate: false,
-          globalSetup: ["tests/support/temporary-files.ts", "tests/support/own-packages.ts"],
-          setupFiles: ["tests/support/restore-environment.ts"],
+          globalSetup: ["tests/support/setup/temporary-files.ts", "tests/support/setup/own-packages.ts"],
+          setupFiles: ["tests/support/setup/restore-environment.ts"],
         },
       },
       { extends: true, test: { name: "system", include: system } },

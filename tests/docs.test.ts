@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "@millrace/testing/free-port";
-import { programEnvironment } from "./support/program.ts";
+import { programEnvironment } from "./support/processes/program.ts";
 import { filesBelow, projectFolder, sourceFiles } from "./support/source-files.ts";
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");

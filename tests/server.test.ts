@@ -13,7 +13,7 @@ import { startServer } from "../src/server.ts";
 import { findSandbox, limiter } from "../src/tools/programs/sandbox.ts";
 import { startTestServer } from "./support/test-server.ts";
 import { openDoor } from "./support/test-graphs.ts";
-import { programEnvironment } from "./support/program.ts";
+import { programEnvironment } from "./support/processes/program.ts";
 
 let folder: string;
 let config: Config;

@@ -11,7 +11,7 @@ import type { Runs } from "@millrace/engine/runs/runs";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { collect, createGate, createSession, never, request } from "../runs/fixtures.ts";
-import { createMemoryStorage } from "../support/memory-storage.ts";
+import { createMemoryStorage } from "../support/memory/memory-storage.ts";
 import {
   startModelServer,
   wireText,

@@ -9,7 +9,7 @@ import type { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
 import { read } from "../runs/stop/stop-bench.ts";
-import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
+import { createMemoryStorage, type MemoryStorage } from "../support/memory/memory-storage.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { agentFiles, hands, scriptsOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";

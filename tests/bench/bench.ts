@@ -2,19 +2,19 @@ import { availableParallelism, loadavg } from "node:os";
 import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { measureRest } from "./at-rest.ts";
-import { measureContext } from "./context-cost.ts";
+import { measureRest } from "./servers/at-rest.ts";
+import { measureContext } from "./in-process/context-cost.ts";
 import { printSections, type Section, type ToolkitMeasures } from "./figures.ts";
-import { measureInProcess } from "./in-process.ts";
-import { measureLongSession } from "./long-session.ts";
-import { measureLoopCost } from "./loop-cost.ts";
-import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
-import { measureOwners } from "./owners.ts";
-import { measurePolicies } from "./policy-cost.ts";
-import { measureRuns, measureTokens } from "./runs.ts";
-import { measureSearch } from "./search.ts";
-import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
-import { measureTextCalls } from "./text-calls.ts";
+import { measureInProcess } from "./in-process/in-process.ts";
+import { measureLongSession } from "./servers/long-session.ts";
+import { measureLoopCost } from "./in-process/loop-cost.ts";
+import { measureMemory, measureStart, measureTurns } from "./servers/over-http.ts";
+import { measureOwners } from "./servers/owners.ts";
+import { measurePolicies } from "./in-process/policy-cost.ts";
+import { measureRuns, measureTokens } from "./servers/runs.ts";
+import { measureSearch } from "./in-process/search.ts";
+import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
+import { measureTextCalls } from "./in-process/text-calls.ts";
 
 const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners]
 

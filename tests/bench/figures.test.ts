@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { target, verdict, type Figure } from "./figures.ts";
-import { percentile } from "./load.ts";
+import { percentile } from "./servers/load.ts";
 
 const figure = (parts: Partial<Figure>): Figure => ({ measure: "m", unit: "ms", value: 10, ...parts });
 

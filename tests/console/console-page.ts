@@ -6,7 +6,7 @@ import { expect, vi } from "vitest";
 import { z } from "zod";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 import type { Config } from "@millrace/engine/config/config";
-import { findChromium } from "../support/browser-page.ts";
+import { findChromium } from "../support/pages/browser-page.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -2,7 +2,7 @@ import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
 import type { EventGroup, UnstoredEvents } from "@millrace/engine/storage/storage";
-import { sampleEvents } from "./events.ts";
+import { sampleEvents } from "./runs/events.ts";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 
 const metadata = { source: "loop" as const, step: 0, parents: {} };

@@ -7,7 +7,7 @@ import { systemAssistantId } from "@millrace/engine/graphs/assistants";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronRecord } from "../contract/crons.ts";
 import { sessionRecord } from "../contract/records.ts";
-import { ServerProcess } from "../support/server-process.ts";
+import { ServerProcess } from "../support/processes/server-process.ts";
 
 let folder: string;
 let server: ServerProcess;

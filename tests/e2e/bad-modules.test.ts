@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ServerProcess } from "../support/server-process.ts";
+import { ServerProcess } from "../support/processes/server-process.ts";
 
 /** A graph with one step, whose text is `step`. */
 const graph = (step: string): string => `

@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findChromium, openBrowserPage, startPageServer, type PageServer } from "../support/browser-page.ts";
-import type { ChatPage, Shown } from "../support/chat-page.ts";
-import { openHeadlessPage } from "../support/headless-page.ts";
+import { findChromium, openBrowserPage, startPageServer, type PageServer } from "../support/pages/browser-page.ts";
+import type { ChatPage, Shown } from "../support/pages/chat-page.ts";
+import { openHeadlessPage } from "../support/pages/headless-page.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
-import type { HookName } from "../support/stream-hooks.ts";
+import type { HookName } from "../support/pages/stream-hooks.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const story = "Once upon a time there was a small mill at a river that turned by day and by night. ".repeat(3).trim();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { demo, runNode as node } from "../support/run-demo.ts";
+import { demo, runNode as node } from "../support/processes/run-demo.ts";
 
 // Each starts servers of its own; a busy machine takes its time for that.
 describe("npm run demo", { timeout: 180_000 }, () => {

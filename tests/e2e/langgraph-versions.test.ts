@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client, StreamMode } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { graphOf, installVersions, langgraphVersions } from "../support/langgraph-versions.ts";
-import { ServerProcess } from "../support/server-process.ts";
+import { graphOf, installVersions, langgraphVersions } from "../support/setup/langgraph-versions.ts";
+import { ServerProcess } from "../support/processes/server-process.ts";
 
 const installed = await installVersions();
 if (installed === undefined) {

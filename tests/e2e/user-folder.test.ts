@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Command } from "../support/command.ts";
+import { Command } from "../support/processes/command.ts";
 import { projectFolder } from "../support/source-files.ts";
 
 let folder: string;

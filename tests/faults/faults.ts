@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { programEnvironment } from "../support/program.ts";
-import { temporaryPlace } from "../support/temporary-files.ts";
+import { programEnvironment } from "../support/processes/program.ts";
+import { temporaryPlace } from "../support/setup/temporary-files.ts";
 import { createRandom, type Figure, type Scenario } from "./harness/scenario.ts";
 
 /**

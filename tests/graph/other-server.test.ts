@@ -9,7 +9,7 @@ import { z } from "zod";
 import { declaredSchemas, graphSchemas, langGraphOf } from "@millrace/engine/graphs/schemas/graph-schemas";
 import { workflow } from "../../src/graph/workflow.ts";
 import { freePort } from "@millrace/testing/free-port";
-import { programEnvironment } from "../support/program.ts";
+import { programEnvironment } from "../support/processes/program.ts";
 import { projectFolder } from "../support/source-files.ts";
 
 /**

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Command } from "../support/command.ts";
+import { Command } from "../support/processes/command.ts";
 
 /**
  * Modules as TypeScript's authors write them, each a graph that tells one value, served together from one folder. `files`

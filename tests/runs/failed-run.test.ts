@@ -5,7 +5,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { createLogger } from "@millrace/engine/logger";
 import { Runs } from "@millrace/engine/runs/runs";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
-import { createMemoryStorage } from "../support/memory-storage.ts";
+import { createMemoryStorage } from "../support/memory/memory-storage.ts";
 import { createSession, never, request, serve, State } from "./fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 

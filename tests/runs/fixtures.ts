@@ -15,7 +15,7 @@ import { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
-import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
+import { createMemoryStorage, type MemoryStorage } from "../support/memory/memory-storage.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** A door that a node waits at and a test opens; the node's own signal opens it with a failure. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { createMemoryStorage } from "../support/memory-storage.ts";
+import { createMemoryStorage } from "../support/memory/memory-storage.ts";
 import {
   askingGraph,
   collect,

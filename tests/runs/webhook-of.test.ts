@@ -3,7 +3,7 @@ import { webhookBody } from "@millrace/engine/http/requests/runs";
 import { createLogger } from "@millrace/engine/logger";
 import { webhookOf } from "@millrace/engine/runs/attempt/end";
 import { runRecord } from "../contract/records.ts";
-import { createMemoryStorage } from "../support/memory-storage.ts";
+import { createMemoryStorage } from "../support/memory/memory-storage.ts";
 
 it("tells the end of a run whose values cannot be written, without them", async () => {
   const run = runRecord("r1", "s1");

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { WebhookSender, type WebhookSenderParts } from "@millrace/engine/runs/webhook-sender";
-import { createMemoryWebhooks } from "../support/memory-webhooks.ts";
+import { createMemoryWebhooks } from "../support/memory/memory-webhooks.ts";
 import { startReceiver } from "@millrace/testing/webhook-receiver";
 
 let receiver: Awaited<ReturnType<typeof startReceiver>>;

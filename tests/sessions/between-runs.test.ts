@@ -6,7 +6,7 @@ import { pruneSessions } from "@millrace/engine/sessions/state/prune";
 import { deleteSession, readValues } from "@millrace/engine/sessions/sessions";
 import { updateState } from "@millrace/engine/sessions/state/state";
 import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
-import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
+import { createMemoryStorage, RunAwareSaver } from "../support/memory/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, settle, type Bench } from "../runs/fixtures.ts";
 
 /** A saver that holds back the next write, once it is told to. */

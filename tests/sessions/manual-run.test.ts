@@ -8,7 +8,7 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { success } from "../../src/tools/runtime/result.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createToolCounter } from "../../src/tools/runtime/hooks.ts";
-import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
+import { createMemoryStorage, RunAwareSaver } from "../support/memory/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, type Bench } from "../runs/fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { trackNewSessions } from "@millrace/engine/sessions/scope/owner-scope";
 import { runRecord, sessionRecord } from "../contract/records.ts";
-import { createMemoryStorage } from "../support/memory-storage.ts";
+import { createMemoryStorage } from "../support/memory/memory-storage.ts";
 
 it("a session that nothing came of goes again, but not under the run that somebody has begun in it meanwhile", async () => {
   const storage = createMemoryStorage();

@@ -10,7 +10,7 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createOperations, type OperationCard } from "../../src/tools/undo/operations.ts";
 import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
-import { createMemoryOperations } from "../support/memory-operations.ts";
+import { createMemoryOperations } from "../support/memory/memory-operations.ts";
 import { aWorkspace } from "../support/a-workspace.ts";
 import { builtInTools } from "../../src/toolkits/enabled-toolkits.ts";
 import { codeTools } from "../../toolkits/code/tools/index.ts";

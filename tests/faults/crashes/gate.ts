@@ -1,5 +1,11 @@
-import { describedRoutes, type DescribedRoute } from "../../support/described-routes.ts";
-import { contentTypes, foreignHosts, foreignOrigins, sendAs, statusForHost } from "../../support/foreign-requests.ts";
+import { describedRoutes, type DescribedRoute } from "../../support/requests/described-routes.ts";
+import {
+  contentTypes,
+  foreignHosts,
+  foreignOrigins,
+  sendAs,
+  statusForHost,
+} from "../../support/requests/foreign-requests.ts";
 import { contentOf } from "../harness/database.ts";
 import { noneOf, type Scenario } from "../harness/scenario.ts";
 import { answer } from "../harness/script.ts";

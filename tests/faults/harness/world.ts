@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
-import { ServerProcess } from "../../support/server-process.ts";
+import { ServerProcess } from "../../support/processes/server-process.ts";
 import { projectFolder } from "../../support/source-files.ts";
 
 const graphNames = ["one", "nested", "retrying", "talker", "watched"];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { describedRoutes } from "../../support/described-routes.ts";
-import { fuzzRequests, sendFuzz, type FuzzRequest } from "../../support/fuzz-requests.ts";
+import { describedRoutes } from "../../support/requests/described-routes.ts";
+import { fuzzRequests, sendFuzz, type FuzzRequest } from "../../support/requests/fuzz-requests.ts";
 import { atMost, noneOf, type Scenario } from "../harness/scenario.ts";
 import { answer } from "../harness/script.ts";
 import { beginSubject, settled } from "../harness/subject.ts";

@@ -20,7 +20,7 @@ export const soak: Scenario = {
     const count = 2000;
     const every = count / 10;
     const world = await openWorld(answer, {
-      nodeArguments: ["--import", join(projectFolder, "tests/faults/harness/heap-hook.ts")],
+      nodeArguments: ["--import", join(projectFolder, "tests/faults/harness/hooks/heap-hook.ts")],
     });
     try {
       const samples: { runs: number; bytes: number }[] = [];

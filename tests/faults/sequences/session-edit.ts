@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ServerProcess } from "../../support/server-process.ts";
+import type { ServerProcess } from "../../support/processes/server-process.ts";
 import { ask, getThread, readMessages, textOf, WireMessage, type StateMessage } from "../harness/world.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { ServerProcess } from "../../support/server-process.ts";
+import type { ServerProcess } from "../../support/processes/server-process.ts";
 import { editProblems, messagesAt, prepareEdit, readPast, type EditWay } from "./session-edit.ts";
 import { storedProblem, type Step } from "./session-step.ts";
 import {

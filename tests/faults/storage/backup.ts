@@ -9,7 +9,7 @@ import { noneOf, type Scenario } from "../harness/scenario.ts";
 import { answer, lastWords, type Shape } from "../harness/script.ts";
 import { beginSubject, settled, type Subject } from "../harness/subject.ts";
 import { openWorld, readMessages, textOf, type World } from "../harness/world.ts";
-import { programEnvironment } from "../../support/program.ts";
+import { programEnvironment } from "../../support/processes/program.ts";
 
 const runsAtOnce = 20;
 /** Milliseconds between two runs of one worker: with none the machine is measured, and a round takes half a minute. */

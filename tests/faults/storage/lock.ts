@@ -22,7 +22,7 @@ export const lock: Scenario = {
   name: "lock",
   async run({ long }) {
     const held = long ? 8000 : 2000;
-    const hook = join(projectFolder, "tests/faults/harness/stall-hook.ts");
+    const hook = join(projectFolder, "tests/faults/harness/hooks/stall-hook.ts");
     const world = await openWorld(answer, { nodeArguments: ["--import", hook] });
     try {
       const problems: string[] = [];

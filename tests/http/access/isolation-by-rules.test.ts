@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describedRoutes, type DescribedRoute } from "../../support/described-routes.ts";
+import { describedRoutes, type DescribedRoute } from "../../support/requests/described-routes.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 /** A text that only Ada's things hold. */

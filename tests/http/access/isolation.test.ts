@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openDoor } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
-import { describedRoutes, type DescribedRoute } from "../../support/described-routes.ts";
+import { describedRoutes, type DescribedRoute } from "../../support/requests/described-routes.ts";
 import { toolkits } from "../../../src/toolkits/index.ts";
 
 /** A text that only Ada's things hold. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { describedRoutes } from "../../support/described-routes.ts";
+import { describedRoutes } from "../../support/requests/described-routes.ts";
 import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import type { TestServer } from "../../support/test-server.ts";

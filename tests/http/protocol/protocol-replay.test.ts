@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { command, isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/protocol-client.ts";
+import { command, isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { openDoor } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { Config } from "@millrace/engine/config/config";
 import { socketLimits } from "@millrace/engine/http/protocol/session/socket";
-import { isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/protocol-client.ts";
+import { isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { openDoor } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { command, isEnd, openRecord, type WireEvent } from "../../support/protocol-client.ts";
+import { command, isEnd, openRecord, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 const hello = { messages: [{ role: "user", content: "Hi", id: "hi" }] };

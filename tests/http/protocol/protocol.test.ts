@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Run } from "@langchain/langgraph-sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { showLater } from "@millrace/testing/clock";
-import { allChannels, command, isEnd, openRecord, type WireEvent } from "../../support/protocol-client.ts";
+import { allChannels, command, isEnd, openRecord, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { readEvents, readText } from "@millrace/testing/read-events";
 import { openDoor } from "../../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { contentTypes, foreignHosts, foreignOrigins, sendAs, statusForHost } from "../../support/foreign-requests.ts";
+import {
+  contentTypes,
+  foreignHosts,
+  foreignOrigins,
+  sendAs,
+  statusForHost,
+} from "../../support/requests/foreign-requests.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
-import { describedRoutes, type DescribedRoute } from "../../support/described-routes.ts";
+import { describedRoutes, type DescribedRoute } from "../../support/requests/described-routes.ts";
 
 const id = "0192d1c4-7d5e-7000-8000-0000000000aa";
 let server: TestServer;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { toolkits } from "../../../src/toolkits/index.ts";
-import { ServerProcess } from "../../support/server-process.ts";
+import { ServerProcess } from "../../support/processes/server-process.ts";
 
 /** What is configured as a secret, by variable; none of it may come out anywhere (S16 in reliability.md). */
 const canaries = {

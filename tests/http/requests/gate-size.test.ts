@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ServerProcess } from "../../support/server-process.ts";
+import { ServerProcess } from "../../support/processes/server-process.ts";
 import { openDoor } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { Cron } from "@millrace/engine/storage/record-stores";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
-import { cronsOf } from "../../support/crons-client.ts";
+import { cronsOf } from "../../support/requests/crons-client.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;

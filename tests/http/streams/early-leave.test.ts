@@ -10,7 +10,7 @@ import type { HttpEnvironment } from "@millrace/engine/http/environment";
 import { limitRequests } from "@millrace/engine/http/middleware/request-basics";
 import { acceptSockets } from "@millrace/engine/http/listen";
 import { sendEvents, sendWhenReady } from "@millrace/engine/http/answers/sse";
-import { answerNobody } from "../../support/answer-nobody.ts";
+import { answerNobody } from "../../support/requests/answer-nobody.ts";
 import { createLogger } from "@millrace/engine/logger";
 
 const logger = createLogger("silent");

@@ -4,7 +4,7 @@ import { isAIMessage, isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { createMemoryOperations } from "../../support/memory-operations.ts";
+import { createMemoryOperations } from "../../support/memory/memory-operations.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../../support/workflow.ts";
 

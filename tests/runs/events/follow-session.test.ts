@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { followSession } from "@millrace/engine/runs/follow/follow-session";
 import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
-import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
 import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "../fixtures.ts";
 
 const ends = { signal: never, stopping: never };

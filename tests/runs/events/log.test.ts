@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { idBlock, RunLog } from "@millrace/engine/runs/events/log";
 import type { Run } from "@millrace/engine/storage/records";
-import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
 import { never, settle } from "../fixtures.ts";
 
 const row = { run_id: "run", session_id: "session", attempt: 0, event_mark: idBlock } as Run;

@@ -3,7 +3,7 @@ import { MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { hasProgress } from "@millrace/engine/runs/status";
 import type { Run } from "@millrace/engine/storage/records";
-import { createMemoryStorage, type MemoryStorage } from "../../support/memory-storage.ts";
+import { createMemoryStorage, type MemoryStorage } from "../../support/memory/memory-storage.ts";
 import {
   askingGraph,
   collect,

@@ -4,7 +4,7 @@ import { createLogger } from "@millrace/engine/logger";
 import { startRetention } from "@millrace/engine/runs/recover";
 import { workflow } from "../../../src/graph/workflow.ts";
 import type { Run } from "@millrace/engine/storage/records";
-import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
 import {
   collect,
   createBench,

@@ -11,7 +11,7 @@ import { draftRun } from "@millrace/engine/runs/admission/draft";
 import { endsInTime } from "@millrace/engine/runs/attempt/end";
 import { runAttempt } from "@millrace/engine/runs/attempt/run-attempt";
 import type { Session } from "@millrace/engine/storage/records";
-import { createMemoryStorage, RunAwareSaver } from "../../support/memory-storage.ts";
+import { createMemoryStorage, RunAwareSaver } from "../../support/memory/memory-storage.ts";
 import { createGate, createSession, gatedGraph, never, request, serve, settle } from "../fixtures.ts";
 
 describe("work that a stop ends", () => {

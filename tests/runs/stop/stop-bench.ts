@@ -15,7 +15,7 @@ import { Runs } from "@millrace/engine/runs/runs";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
-import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 import { createSession, request, serve, type createGate } from "../fixtures.ts";
 import { toolkitParts } from "../../support/toolkit-services.ts";

@@ -13,7 +13,7 @@ import { Runs } from "@millrace/engine/runs/runs";
 import { LoopLimits } from "../../../src/state.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { defineTool, type Tool } from "../../../src/tools/runtime/tool.ts";
-import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { createGate, createSession, request, serve } from "../fixtures.ts";
 import { startStopBench, type StopBench } from "./stop-bench.ts";

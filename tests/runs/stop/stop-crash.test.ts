@@ -10,7 +10,7 @@ import type { Run } from "@millrace/engine/storage/records";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { RunStore, Storage } from "@millrace/engine/storage/storage";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { createMemoryStorage } from "../../support/memory-storage.ts";
+import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
 import { crashCopy, openIn } from "../recovery/crash-copy.ts";
 import {
   collect,

@@ -16,7 +16,7 @@ import { openStorageBench } from "../../faults/storage/storage-bench.ts";
 import { never } from "../../runs/fixtures.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { contentOf, writeHistory } from "./checkpoints/history.ts";
-import { programEnvironment } from "../../support/program.ts";
+import { programEnvironment } from "../../support/processes/program.ts";
 
 let folder = "";
 let path = "";

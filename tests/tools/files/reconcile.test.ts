@@ -8,7 +8,7 @@ import { tools } from "../../../src/tools/index.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { createOperations, type Operations } from "../../../src/tools/undo/operations.ts";
 import type { Tool } from "../../../src/tools/runtime/tool.ts";
-import { createMemoryOperations } from "../../support/memory-operations.ts";
+import { createMemoryOperations } from "../../support/memory/memory-operations.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 

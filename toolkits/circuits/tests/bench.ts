@@ -3,7 +3,7 @@ import { readAnalysis } from "../simulation/deck/analysis.ts";
 import { prepareDeck } from "../simulation/deck/deck.ts";
 import { createEngine } from "../simulation/engine.ts";
 import type { Section, ToolkitMeasures } from "../../../tests/bench/figures.ts";
-import { percentile } from "../../../tests/bench/load.ts";
+import { percentile } from "../../../tests/bench/servers/load.ts";
 
 /** Milliseconds after which a simulation is stopped at the latest, and that a stop may take. */
 const [latest, limit] = [1000, 500];

@@ -3,11 +3,11 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { projectFolder } from "../../../tests/support/source-files.ts";
-import type { ServerProcess } from "../../../tests/support/server-process.ts";
+import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
-import type { Demo } from "../../../tests/e2e/demo-session.ts";
-import { questionOf, turn, withScriptedModel } from "../../../tests/e2e/demo-turns.ts";
-import { note, say } from "../../../tests/e2e/demo-view.ts";
+import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
+import { questionOf, turn, withScriptedModel } from "../../../tests/e2e/demo/demo-turns.ts";
+import { note, say } from "../../../tests/e2e/demo/demo-view.ts";
 
 const circuit = "cmos-amplifier.cir";
 const samples = join(projectFolder, "samples/circuits");

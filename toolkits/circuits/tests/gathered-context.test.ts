@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { createChangedFiles } from "../../../src/context/workspace/changed-files.ts";
-import { createMemoryOperations } from "../../../tests/support/memory-operations.ts";
+import { createMemoryOperations } from "../../../tests/support/memory/memory-operations.ts";
 import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../../tests/support/workflow.ts";
 

@@ -2,12 +2,12 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import type { ServerProcess } from "../../../tests/support/server-process.ts";
+import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
-import type { Demo } from "../../../tests/e2e/demo-session.ts";
-import { operationsOf, questionOf, turn, undo, withScriptedModel } from "../../../tests/e2e/demo-turns.ts";
-import { note, say } from "../../../tests/e2e/demo-view.ts";
+import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
+import { operationsOf, questionOf, turn, undo, withScriptedModel } from "../../../tests/e2e/demo/demo-turns.ts";
+import { note, say } from "../../../tests/e2e/demo/demo-view.ts";
 
 const Edited = z.looseObject({ type: z.literal("document_edited"), operation_id: z.string(), content: z.string() });
 

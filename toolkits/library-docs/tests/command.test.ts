@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { projectFolder } from "../../../tests/support/source-files.ts";
-import { programEnvironment } from "../../../tests/support/program.ts";
+import { programEnvironment } from "../../../tests/support/processes/program.ts";
 
 let folder = "";
 beforeEach(() => {

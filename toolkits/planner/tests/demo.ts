@@ -1,9 +1,9 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { z } from "zod";
 import { eventsOf } from "@millrace/testing/read-events";
-import type { ServerProcess } from "../../../tests/support/server-process.ts";
-import type { Demo } from "../../../tests/e2e/demo-session.ts";
-import { note, say } from "../../../tests/e2e/demo-view.ts";
+import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
+import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
+import { note, say } from "../../../tests/e2e/demo/demo-view.ts";
 
 const day = "2031-05-02";
 

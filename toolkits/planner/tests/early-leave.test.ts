@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { expect, test } from "vitest";
-import { answerNobody } from "../../../tests/support/answer-nobody.ts";
+import { answerNobody } from "../../../tests/support/requests/answer-nobody.ts";
 import { wholeAnswer } from "../routes/chat-answer.ts";
 
 test("no words are gathered for a client that has left while its run was begun, and its leaving is told", async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { demo, runNode } from "../../../tests/support/run-demo.ts";
+import { demo, runNode } from "../../../tests/support/processes/run-demo.ts";
 
 it("npm run demo -- code shows all of its steps", { timeout: 180_000 }, async () => {
   const { code, output } = await runNode([demo, "code"]);

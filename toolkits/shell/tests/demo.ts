@@ -2,11 +2,18 @@ import { equal, match, ok } from "node:assert/strict";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "../../../tests/support/source-files.ts";
-import type { ServerProcess } from "../../../tests/support/server-process.ts";
+import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
-import type { Demo } from "../../../tests/e2e/demo-session.ts";
-import { approve, operationsOf, questionOf, turn, undo, withScriptedModel } from "../../../tests/e2e/demo-turns.ts";
-import { note, say } from "../../../tests/e2e/demo-view.ts";
+import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
+import {
+  approve,
+  operationsOf,
+  questionOf,
+  turn,
+  undo,
+  withScriptedModel,
+} from "../../../tests/e2e/demo/demo-turns.ts";
+import { note, say } from "../../../tests/e2e/demo/demo-view.ts";
 
 const samples = join(projectFolder, "samples/code");
 const settings = { MILLRACE_TOOLKITS: "default,shell" };

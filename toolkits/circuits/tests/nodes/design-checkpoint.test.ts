@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createMemoryOperations } from "../../../../tests/support/memory-operations.ts";
+import { createMemoryOperations } from "../../../../tests/support/memory/memory-operations.ts";
 import type { ModelStep } from "@millrace/testing/model-server-script";
 import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../../../tests/support/workflow.ts";

@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import type { RunOutcome } from "@millrace/engine/storage/storage";
+import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+
+const success: RunOutcome = { status: "success", session_status: "idle", interrupts: {} };
+const someday = "2999-01-01T00:00:00.000Z";
+const custom = (id: number) => ({ id, event: "custom" as const, namespace: [], data: { id } });
+
+/** What keeps runs safe: keys of clients, a bounded queue, counted crashes, fenced writes and logs that expire. */
+export function describeRunSafety(fixture: StorageFixture): void {
+  async function newSession(...ids: string[]): Promise<void> {
+    for (const id of ids) await fixture.storage.sessions.create(sessionRecord(id, { metadata: { own: "kept" } }));
+  }
+
+  describe("a submission", () => {
+    it("gives one run however often it comes, at once, later, after the run's end and after a restart", async () => {
+      await newSession("s1");
+      const submit = (id: string) =>
+        fixture.storage.runs.admit(runRecord(id, "s1", { multitask_strategy: "reject" }), {
+          submission: { key: "k", hash: "h" },
+        });
+      const first = await Promise.all(Array.from({ length: 100 }, (_, index) => submit(`r${index}`)));
+      expect(new Set(first.map((run) => run.run_id))).toEqual(new Set(["r0"]));
+      await fixture.storage.runs.claim("s1");
+      expect(await submit("later")).toMatchObject({ run_id: "r0", status: "running" });
+      await fixture.storage.runs.finish("r0", success);
+      await fixture.reopen();
+      expect(await submit("after")).toMatchObject({ run_id: "r0", status: "success" });
+      expect(await fixture.storage.runs.list("s1", { limit: 10, offset: 0 })).toHaveLength(1);
+    });
+
+    it("is refused when its key came with something else, and belongs to its session", async () => {
+      await newSession("s1", "s2");
+      const { runs } = fixture.storage;
+      const admission = (hash: string) => ({ submission: { key: "k", hash } });
+      await runs.admit(runRecord("r1", "s1"), admission("h"));
+      await expect(runs.admit(runRecord("r2", "s1"), admission("other"))).rejects.toMatchObject({
+        code: "conflict",
+        message: expect.stringContaining("Key"),
+      });
+      expect(await runs.admit(runRecord("r3", "s2"), admission("other"))).toMatchObject({ run_id: "r3" });
+    });
+  });
+
+  describe("the queue of all sessions", () => {
+    it("takes no more than its limit, and takes more when some have begun", async () => {
+      await newSession("s1", "s2");
+      const { runs } = fixture.storage;
+      const admit = (id: string, session: string) => runs.admit(runRecord(id, session), { queueLimit: 2 });
+      await admit("r1", "s1");
+      await admit("r2", "s2");
+      await expect(admit("r3", "s1")).rejects.toMatchObject({ code: "rate_limit" });
+      await runs.claim("s1");
+      expect(await admit("r3", "s1")).toMatchObject({ run_id: "r3" });
+      expect(await runs.get("r1")).toMatchObject({ status: "running" });
+    });
+  });
+
+  describe("the queue of one owner", () => {
+    it("takes no more than its share, and leaves the others theirs", async () => {
+      const create = (session_id: string, owner: string | null) =>
+        fixture.storage.sessions.create(sessionRecord(session_id, { owner }));
+      await Promise.all([create("a1", "ada"), create("a2", "ada"), create("b1", "bob"), create("n1", null)]);
+      const { runs } = fixture.storage;
+      const admit = (id: string, session: string) =>
+        runs.admit(runRecord(id, session), { queueLimit: 10, ownerQueueLimit: 2 });
+      await admit("r1", "a1");
+      await admit("r2", "a2");
+      await expect(admit("r3", "a1")).rejects.toMatchObject({ code: "rate_limit" });
+      expect(await admit("r4", "b1")).toMatchObject({ run_id: "r4" });
+      expect(await admit("r5", "n1")).toMatchObject({ run_id: "r5" });
+      await runs.claim("a1");
+      expect(await admit("r3", "a1")).toMatchObject({ run_id: "r3" });
+    });
+  });
+
+  describe("an admission", () => {
+    it("notes the graph in the session in the same write as the run", async () => {
+      await newSession("s1");
+      await fixture.storage.runs.admit(runRecord("r1", "s1", { graph_id: "g", assistant_id: "a" }));
+      expect(await fixture.storage.sessions.get("s1")).toMatchObject({
+        status: "busy",
+        metadata: { own: "kept", graph_id: "g", assistant_id: "a" },
+      });
+    });
+  });
+
+  describe("the next attempt of a run", () => {
+    it("counts a crash, but not after the server has parked it", async () => {
+      await newSession("s1");
+      const { runs } = fixture.storage;
+      await runs.admit(runRecord("r1", "s1"));
+      await runs.park();
+      expect(await runs.claim("s1")).toMatchObject({ attempt: 1, crashes: 0 });
+      await runs.park();
+      expect(await runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 0 });
+      expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3, crashes: 1 });
+    });
+
+    it("shuts the former one out of the run's end and of its log", async () => {
+      await newSession("s1");
+      const { runs, events } = fixture.storage;
+      await runs.admit(runRecord("r1", "s1"));
+      await runs.claim("s1");
+      await events.append("s1", "r1", [custom(0)], 1);
+      await runs.reclaim("r1");
+      const stale = { code: "conflict", message: expect.stringContaining("Attempt 1") };
+      await expect(events.append("s1", "r1", [custom(1)], 1)).rejects.toMatchObject(stale);
+      await expect(events.reserve("r1", 5000, 1)).rejects.toMatchObject(stale);
+      expect(await runs.finish("r1", success, 1)).toBeUndefined();
+      expect(await runs.get("r1")).toMatchObject({ status: "running", event_mark: 0 });
+      await events.append("s1", "r1", [custom(1)], 2);
+      await events.reserve("r1", 5000, 2);
+      expect(await runs.finish("r1", success, 2)).toMatchObject({ status: "success", event_mark: 5000 });
+      expect((await events.read("r1", -1, 10)).map(({ id }) => id)).toEqual([0, 1]);
+    });
+  });
+
+  describe("old logs", () => {
+    async function expireAll(before: string): Promise<number> {
+      let parts = 0;
+      while (await fixture.storage.events.expire(before)) parts += 1;
+      return parts;
+    }
+
+    it("go in parts, only those of runs that are over, and the runs say how far", async () => {
+      await newSession("s1", "s2");
+      const { runs, events } = fixture.storage;
+      for (const [id, session] of [
+        ["over", "s1"],
+        ["silent", "s1"],
+        ["running", "s2"],
+      ] as const) {
+        await runs.admit(runRecord(id, session));
+      }
+      for (let id = 0; id < 250; id += 1) await events.append("s1", "over", [custom(id)]);
+      await events.append("s2", "running", [custom(0)]);
+      expect(await events.last("over")).toBe(249);
+      expect(await events.last("silent")).toBe(-1);
+      await runs.claim("s2");
+      await runs.finish("over", success);
+      await runs.finish("silent", success);
+      expect(await expireAll("2020-01-01T00:00:00.000Z")).toBe(0);
+      expect(await expireAll(someday)).toBeGreaterThan(1);
+      expect(await events.read("over", -1, 10)).toEqual([]);
+      expect(await runs.get("over")).toMatchObject({ status: "success", expired_events: 249 });
+      expect(await runs.get("silent")).toMatchObject({ expired_events: -1 });
+      expect(await events.last("running")).toBe(0);
+      expect(await runs.get("running")).toMatchObject({ expired_events: -1 });
+      expect(await expireAll(someday)).toBe(0);
+    });
+  });
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import type { RunOutcome } from "@millrace/engine/storage/storage";
+import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+
+const stopped: RunOutcome = { status: "interrupted", session_status: "idle", interrupts: {} };
+
+/** What was asked of a run outlives the process that took it. */
+export function describeRunStops(fixture: StorageFixture): void {
+  async function admit(id: string, session: string, fields: Parameters<typeof runRecord>[2] = {}): Promise<void> {
+    const { sessions, runs } = fixture.storage;
+    if ((await sessions.get(session)) === undefined) await sessions.create(sessionRecord(session));
+    await runs.admit(runRecord(id, session, fields));
+  }
+  const asked = async (...ids: string[]) =>
+    await Promise.all(ids.map(async (id) => (await fixture.storage.runs.get(id))?.stop_requested));
+
+  describe("a stop that was asked for", () => {
+    it("is in the row after a restart, and a rollback stays one", async () => {
+      for (const id of ["kept", "removed", "twice", "other"]) await admit(id, id);
+      const { runs } = fixture.storage;
+      await runs.claim("kept");
+      await runs.requestStop("kept", "interrupt");
+      await runs.requestStop("removed", "rollback");
+      await runs.requestStop("twice", "rollback");
+      await runs.requestStop("twice", "interrupt");
+      await runs.requestStop("unknown", "interrupt");
+      await fixture.reopen();
+      expect(await asked("kept", "removed", "twice", "other")).toEqual(["interrupt", "rollback", "rollback", null]);
+    });
+
+    it("says why, in the words of the first who did, also after a restart and when the run is over", async () => {
+      for (const id of ["said", "silent", "over"]) await admit(id, id);
+      const { runs } = fixture.storage;
+      await runs.finish("over", stopped);
+      await runs.requestStop("over", "interrupt", "too late");
+      await runs.requestStop("silent", "interrupt");
+      await runs.requestStop("said", "interrupt");
+      await runs.requestStop("said", "interrupt", "wrong file");
+      await runs.requestStop("said", "rollback", "another one");
+      expect(await runs.finish("said", stopped)).toMatchObject({ cancel_reason: "wrong file" });
+      await fixture.reopen();
+      const reasons = ["said", "silent", "over"].map(async (id) => (await fixture.storage.runs.get(id))?.cancel_reason);
+      expect(await Promise.all(reasons)).toEqual(["wrong file", undefined, undefined]);
+    });
+
+    it("keeps a run that waits from being begun, but not the one behind it", async () => {
+      await admit("first", "s1");
+      await admit("second", "s1");
+      const { runs } = fixture.storage;
+      await runs.requestStop("first", "interrupt");
+      expect(await runs.claim("s1")).toMatchObject({ run_id: "second" });
+      expect(await runs.get("first")).toMatchObject({ status: "pending", attempt: 0 });
+    });
+
+    it("changes no run that is over", async () => {
+      await admit("r1", "s1");
+      const { runs } = fixture.storage;
+      await runs.finish("r1", { ...stopped, status: "success" });
+      await runs.requestStop("r1", "rollback");
+      expect(await asked("r1")).toEqual([null]);
+      expect(await runs.leftRollbacks()).toEqual([]);
+    });
+
+    it("names the rollbacks that are over and not yet removed", async () => {
+      for (const id of ["left", "gone", "going", "kept"]) await admit(id, id);
+      const { runs } = fixture.storage;
+      for (const id of ["left", "gone", "going"]) await runs.requestStop(id, "rollback");
+      await runs.requestStop("kept", "interrupt");
+      for (const id of ["left", "gone", "kept"]) await runs.finish(id, stopped);
+      await runs.delete("gone");
+      expect((await runs.leftRollbacks()).map(({ run_id }) => run_id)).toEqual(["left"]);
+    });
+  });
+
+  it("knows when a run was last changed", async () => {
+    expect(await fixture.storage.runs.lastChange()).toBeUndefined();
+    for (const id of ["early", "late", "waits"]) await admit(id, id);
+    await fixture.storage.runs.finish("late", { ...stopped, ended_at: "2999-01-02T00:00:00.000Z" });
+    await fixture.storage.runs.finish("early", { ...stopped, ended_at: "2999-01-01T00:00:00.000Z" });
+    await fixture.reopen();
+    expect(await fixture.storage.runs.lastChange()).toBe("2999-01-02T00:00:00.000Z");
+  });
+
+  describe("the admission of a run that comes instead of others", () => {
+    it.each(["interrupt", "rollback"] as const)("asks them to stop in the same write (%s)", async (strategy) => {
+      for (const id of ["over", "walks", "waits"]) await admit(id, "s1");
+      await admit("elsewhere", "s2");
+      const { runs } = fixture.storage;
+      await runs.finish("over", stopped);
+      await runs.claim("s1");
+      await admit("new", "s1", { multitask_strategy: strategy });
+      await fixture.reopen();
+      const ids = ["over", "walks", "waits", "new", "elsewhere"];
+      expect(await asked(...ids)).toEqual([null, strategy, strategy, null, null]);
+    });
+
+    it("asks nothing of them when it is not taken", async () => {
+      await admit("walks", "s1");
+      const { runs } = fixture.storage;
+      const refused = runs.admit(runRecord("new", "s1", { multitask_strategy: "interrupt" }), { queueLimit: 1 });
+      await expect(refused).rejects.toMatchObject({ code: "rate_limit" });
+      await expect(admit("walks", "s1", { multitask_strategy: "rollback" })).rejects.toMatchObject({
+        code: "conflict",
+      });
+      expect(await asked("walks")).toEqual([null]);
+    });
+  });
+}

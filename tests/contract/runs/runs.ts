@@ -1,0 +1,230 @@
+import { describe, expect, it } from "vitest";
+import type { RunOutcome } from "@millrace/engine/storage/storage";
+import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+
+const success: RunOutcome = { status: "success", session_status: "idle", interrupts: {} };
+const page = { limit: 10, offset: 0 };
+
+function day(number: number): string {
+  return new Date(Date.UTC(2026, 0, number)).toISOString();
+}
+
+/** Runs: admission, the queue of a session, outcomes. */
+export function describeRuns(fixture: StorageFixture): void {
+  describe("admission", () => {
+    it("writes the run as pending and its session as busy", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      const run = runRecord("r1", "s1", { event_mark: 7, error: { error: "E", message: "m" } });
+      expect(await runs.admit(run)).toEqual(run);
+      expect(await runs.get("r1")).toEqual(run);
+      expect((await sessions.get("s1"))?.status).toBe("busy");
+      expect(await runs.get("r2")).toBeUndefined();
+    });
+
+    it("refuses with `reject` while another run waits or runs, and lets it in afterwards", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await sessions.create(sessionRecord("s2"));
+      await runs.admit(runRecord("r1", "s1"));
+      const rejecting = runRecord("r2", "s1", { multitask_strategy: "reject" });
+      const refused = { code: "conflict", message: expect.stringMatching(/^Thread is already running a task\./) };
+      await expect(runs.admit(rejecting)).rejects.toMatchObject(refused);
+      await runs.claim("s1");
+      await expect(runs.admit(rejecting)).rejects.toMatchObject(refused);
+      expect(await runs.get("r2")).toBeUndefined();
+      await runs.admit(runRecord("r3", "s2", { multitask_strategy: "reject" }));
+      await runs.finish("r1", success);
+      expect((await runs.admit(rejecting)).run_id).toBe("r2");
+    });
+
+    it("ends a run at the time that its end says", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await runs.admit(runRecord("r1", "s1"));
+      await runs.finish("r1", { ...success, ended_at: day(9) });
+      expect(await runs.get("r1")).toMatchObject({ status: "success", updated_at: day(9) });
+    });
+
+    it("lets exactly one of many parallel rejecting runs in", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      const tries = Array.from({ length: 30 }, (_, index) =>
+        runs.admit(runRecord(`r${index}`, "s1", { multitask_strategy: "reject" })),
+      );
+      const settled = await Promise.allSettled(tries);
+      expect(settled.filter((result) => result.status === "fulfilled")).toHaveLength(1);
+      expect(await runs.list("s1", { limit: 100, offset: 0 })).toHaveLength(1);
+    });
+
+    it("refuses a session that does not exist and an id that is taken, and keeps the others of the group", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      const [first, unknown, taken, last] = await Promise.allSettled([
+        runs.admit(runRecord("r1", "s1")),
+        runs.admit(runRecord("r2", "nowhere")),
+        runs.admit(runRecord("r1", "s1")),
+        runs.admit(runRecord("r3", "s1")),
+      ]);
+      expect([first?.status, last?.status]).toEqual(["fulfilled", "fulfilled"]);
+      expect(unknown).toMatchObject({ status: "rejected", reason: { code: "not_found" } });
+      expect(taken).toMatchObject({ status: "rejected", reason: { code: "conflict" } });
+      expect((await runs.unfinished()).map((run) => run.run_id)).toEqual(["r1", "r3"]);
+    });
+  });
+
+  describeQueue(fixture);
+  describeOutcomes(fixture);
+}
+
+function describeQueue(fixture: StorageFixture): void {
+  describe("the queue of a session", () => {
+    it("is worked oldest first, one at a time", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await sessions.create(sessionRecord("s2"));
+      await runs.admit(runRecord("late", "s1", { created_at: day(2) }));
+      await runs.admit(runRecord("early", "s1", { created_at: day(1) }));
+      await runs.admit(runRecord("same day", "s1", { created_at: day(2) }));
+      await runs.admit(runRecord("other", "s2"));
+      expect(await runs.claim("s1")).toMatchObject({ run_id: "early", status: "running", attempt: 1 });
+      expect(await runs.claim("s1")).toBeUndefined();
+      expect(await runs.claim("s2")).toMatchObject({ run_id: "other" });
+      await runs.finish("early", success);
+      expect(await runs.claim("s1")).toMatchObject({ run_id: "late" });
+      await runs.finish("late", success);
+      expect(await runs.claim("s1")).toMatchObject({ run_id: "same day" });
+    });
+
+    it("gives one run to one of many parallel claims", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await Promise.all(["r1", "r2", "r3"].map((id) => runs.admit(runRecord(id, "s1"))));
+      const claims = await Promise.all(Array.from({ length: 10 }, () => runs.claim("s1")));
+      expect(claims.filter((run) => run !== undefined).map((run) => run.run_id)).toEqual(["r1"]);
+    });
+
+    it("leaves a run alone until its time has come", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await runs.admit(runRecord("r1", "s1", { created_at: "2999-01-01T00:00:00.000Z" }));
+      expect(await runs.claim("s1")).toBeUndefined();
+      expect((await runs.get("r1"))?.status).toBe("pending");
+    });
+
+    it("begins a run that was not delayed, also where the machine's clock was set back since (reliability T3)", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      const ahead = "2999-01-01T00:00:00.000Z";
+      await runs.admit(runRecord("r1", "s1", { created_at: ahead, updated_at: ahead }));
+      expect(await runs.claim("s1")).toMatchObject({ run_id: "r1", status: "running" });
+    });
+
+    it("counts an attempt for a run that a crash left running, and only for such a run", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await runs.admit(runRecord("r1", "s1"));
+      expect(await runs.reclaim("r1")).toBeUndefined();
+      await runs.claim("s1");
+      expect(await runs.reclaim("r1")).toMatchObject({ status: "running", attempt: 2 });
+      expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3 });
+      await runs.finish("r1", success);
+      expect(await runs.reclaim("r1")).toBeUndefined();
+    });
+
+    it("names the sessions of temporary runs that are over", async () => {
+      const { sessions, runs } = fixture.storage;
+      for (const id of ["kept", "over", "going"]) await sessions.create(sessionRecord(id));
+      const temporary = (id: string, session: string) => {
+        const run = runRecord(id, session);
+        return { ...run, kwargs: { ...run.kwargs, temporary: true } };
+      };
+      await runs.admit(runRecord("r1", "kept"));
+      await runs.admit(temporary("r2", "over"));
+      await runs.admit(temporary("r3", "going"));
+      for (const id of ["r1", "r2"]) await runs.finish(id, success);
+      const [past, future] = [day(1), "2999-01-01T00:00:00.000Z"];
+      expect(await runs.leftTemporary(past)).toEqual(["over"]);
+      await sessions.create(sessionRecord("keyed"));
+      await runs.admit(temporary("r4", "keyed"), { submission: { key: "k", hash: "h" } });
+      expect(await runs.leftTemporary(future)).toEqual(["over"]);
+      await runs.finish("r4", success);
+      expect(await runs.leftTemporary(past)).toEqual(["over"]);
+      expect((await runs.leftTemporary(future)).toSorted()).toEqual(["keyed", "over"]);
+    });
+
+    it("lists runs newest first, by status and in pages, and the unfinished of all sessions oldest first", async () => {
+      const { sessions, runs } = fixture.storage;
+      for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));
+      for (const number of [1, 2, 3]) await runs.admit(runRecord(`r${number}`, "s1", { created_at: day(number) }));
+      await runs.admit(runRecord("r4", "s2", { created_at: day(1) }));
+      await runs.claim("s1");
+      const idsOf = (found: { run_id: string }[]) => found.map((run) => run.run_id);
+      expect(idsOf(await runs.list("s1", page))).toEqual(["r3", "r2", "r1"]);
+      expect(idsOf(await runs.list("s1", { limit: 1, offset: 1 }))).toEqual(["r2"]);
+      expect(idsOf(await runs.list("s1", { ...page, status: "pending" }))).toEqual(["r3", "r2"]);
+      expect(idsOf(await runs.unfinished())).toEqual(["r1", "r4", "r2", "r3"]);
+      await runs.finish("r1", success);
+      await runs.finish("r3", { ...success, status: "interrupted" });
+      expect(idsOf(await runs.unfinished())).toEqual(["r4", "r2"]);
+    });
+  });
+}
+
+function describeOutcomes(fixture: StorageFixture): void {
+  describe("the outcome of a run", () => {
+    it("is written once, with the session's status and interrupts", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await runs.admit(runRecord("r1", "s1"));
+      await runs.claim("s1");
+      const interrupts = { task: [{ id: "i1", value: "sure?" }] };
+      const failure = { error: "AppError", message: "no" };
+      const ended = await runs.finish("r1", { status: "error", error: failure, session_status: "error", interrupts });
+      expect(ended).toMatchObject({ status: "error", error: failure });
+      expect(await runs.get("r1")).toEqual(ended);
+      expect(await sessions.get("s1")).toMatchObject({ status: "error", interrupts });
+      expect(await runs.finish("r1", success)).toBeUndefined();
+      expect(await runs.finish("unknown", success)).toBeUndefined();
+      expect(await sessions.get("s1")).toMatchObject({ status: "error", interrupts });
+    });
+
+    it("lets one of two racing outcomes stand", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await runs.admit(runRecord("r1", "s1"));
+      const outcomes = await Promise.all([
+        runs.finish("r1", success),
+        runs.finish("r1", { ...success, status: "interrupted" }),
+      ]);
+      expect(outcomes.map((run) => run?.status)).toEqual(["success", undefined]);
+      expect((await runs.get("r1"))?.status).toBe("success");
+    });
+
+    it("leaves the session busy while another run of it waits or runs", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      for (const id of ["r1", "r2", "r3"]) await runs.admit(runRecord(id, "s1"));
+      await runs.claim("s1");
+      await runs.finish("r3", { ...success, status: "interrupted" });
+      expect((await sessions.get("s1"))?.status).toBe("busy");
+      await runs.finish("r1", success);
+      expect((await sessions.get("s1"))?.status).toBe("busy");
+      await runs.claim("s1");
+      await runs.finish("r2", success);
+      expect((await sessions.get("s1"))?.status).toBe("idle");
+    });
+
+    it("goes with a deleted run, and the session is free again", async () => {
+      const { sessions, runs, events } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await runs.admit(runRecord("r1", "s1"));
+      await events.append("s1", "r1", [{ id: 0, event: "error", data: { error: "E", message: "m" } }]);
+      expect(await runs.delete("r1")).toBe(true);
+      expect(await runs.delete("r1")).toBe(false);
+      expect(await runs.get("r1")).toBeUndefined();
+      expect(await events.read("r1", -1, 10)).toEqual([]);
+      expect((await sessions.get("s1"))?.status).toBe("idle");
+    });
+  });
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import type { RunOutcome, Storage } from "@millrace/engine/storage/storage";
+import type { BusyReceivers } from "@millrace/engine/storage/record-stores";
+import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+
+const far = "2999-01-01T00:00:00.000Z";
+
+/** Ends a run of a session of its own, with something to tell. */
+async function endRun(
+  { sessions, runs }: Storage,
+  id: string,
+  webhook: RunOutcome["webhook"],
+  owner: string | null = null,
+): Promise<void> {
+  await sessions.create({ ...sessionRecord(`s-${id}`), owner });
+  await runs.admit(runRecord(id, `s-${id}`));
+  await runs.finish(id, { status: "success", session_status: "idle", interrupts: {}, webhook });
+}
+
+/** What the ends of runs have left to tell. */
+export function describeWebhooks(fixture: StorageFixture): void {
+  describe("webhooks", () => {
+    it("are written with the end of their run, outlive it and its session, and a restart", async () => {
+      const { sessions, webhooks } = fixture.storage;
+      expect(await webhooks.next()).toBeUndefined();
+      await endRun(fixture.storage, "r0", undefined);
+      await endRun(fixture.storage, "r1", { url: "https://example.com/a", host: "example.com", body: '{"a":1}' });
+      await endRun(fixture.storage, "r2", { url: "/b", host: "", body: "{}" });
+      // An end that comes too late tells nothing.
+      const late: RunOutcome = { status: "error", session_status: "error", interrupts: {} };
+      await fixture.storage.runs.finish("r1", { ...late, webhook: { url: "/c", host: "", body: "{}" } });
+      await sessions.delete("s-r1");
+      const after = (await fixture.reopen()).webhooks;
+      const due = await after.due(far, 10);
+      expect(due.map(({ run_id, url, body, attempts }) => [run_id, url, body, attempts])).toEqual([
+        ["r1", "https://example.com/a", '{"a":1}', 0],
+        ["r2", "/b", "{}", 0],
+      ]);
+      expect(await after.next()).toBe(due[0]?.due_at);
+      expect(await after.due(far, 1)).toEqual(due.slice(0, 1));
+      expect(await after.due("2020-01-01T00:00:00.000Z", 10)).toEqual([]);
+    });
+
+    it("are due later after a try that failed, and gone when they are removed", async () => {
+      await endRun(fixture.storage, "r1", { url: "/a", host: "", body: "{}" });
+      const { webhooks } = fixture.storage;
+      const [webhook] = await webhooks.due(far, 10);
+      const id = webhook?.webhook_id ?? -1;
+      await webhooks.postpone(id, "2998-01-01T00:00:00.000Z");
+      expect(await webhooks.due(new Date().toISOString(), 10)).toEqual([]);
+      expect(await webhooks.due(far, 10)).toEqual([{ ...webhook, attempts: 1, due_at: "2998-01-01T00:00:00.000Z" }]);
+      expect(await webhooks.next()).toBe("2998-01-01T00:00:00.000Z");
+      await webhooks.remove(id);
+      expect(await webhooks.next()).toBeUndefined();
+    });
+
+    it("of receivers and owners that have enough of it are passed over", async () => {
+      await endRun(fixture.storage, "r1", { url: "https://one.example/a", host: "one.example", body: "{}" }, "ada");
+      await endRun(fixture.storage, "r2", { url: "https://two.example/a", host: "two.example", body: "{}" }, "bob");
+      await endRun(fixture.storage, "r3", { url: "/a", host: "", body: "{}" });
+      const { webhooks } = fixture.storage;
+      const all = await webhooks.due(far, 10);
+      expect(all.map(({ host, owner }) => [host, owner])).toEqual([
+        ["one.example", "ada"],
+        ["two.example", "bob"],
+        ["", null],
+      ]);
+      const [first, second, third] = all.map(({ webhook_id }) => webhook_id);
+      const nobody = { webhooks: [], hosts: [], owners: [] };
+      const left = async (busy: Partial<BusyReceivers>) =>
+        (await webhooks.due(far, 10, { ...nobody, ...busy })).map(({ webhook_id }) => webhook_id);
+      expect(await left({ webhooks: [first ?? 0] })).toEqual([second, third]);
+      expect(await left({ hosts: ["two.example"] })).toEqual([first, third]);
+      expect(await left({ owners: ["ada", "bob"] })).toEqual([third]);
+      expect(await webhooks.next({ ...nobody, owners: ["ada"], hosts: [""] })).toBe(all[1]?.due_at);
+    });
+  });
+}
