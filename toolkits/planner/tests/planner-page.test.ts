@@ -31,7 +31,7 @@ it("the session of docs/toolkits/planner.md does what it says, step by step", as
   expect(rest).toContain(
     '"title":"Write the report","completed":false,"area_id":null,"scheduled_dates":["2031-05-02"]',
   );
-  expect(rest).toContain('"reply":"Done: update the task “Call Ann”."');
+  expect(rest).toContain('"reply":"I marked the task “Call Ann” as done."');
   const left = await (await server.send("GET", "/api/views/staging/tasks")).json();
   expect(left).toMatchObject({
     data: [
