@@ -15,8 +15,8 @@ describe("npm run demo", { timeout: 180_000 }, () => {
 
   it("ends with 1 at the first step that does not happen, and says what was expected", async () => {
     const program = [
-      'import { showDemo } from "./tests/e2e/demo-session.ts";',
-      'import { questionOf } from "./tests/e2e/demo-turns.ts";',
+      'import { showDemo } from "./tests/e2e/demo/demo-session.ts";',
+      'import { questionOf } from "./tests/e2e/demo/demo-turns.ts";',
       "const perform = async (server) => questionOf(server, (await server.client.threads.create()).thread_id);",
       "await showDemo({ prepare: () => undefined, perform });",
     ].join("\n");
