@@ -14,5 +14,7 @@ export const threadAddress = (thread: string): string => `/t/${encodeURIComponen
 /** Where a run is inspected. */
 export const runAddress = (thread: string, run: string): string =>
   `${threadAddress(thread)}/run/${encodeURIComponent(run)}`;
+/** Where a graph or an assistant is shown. */
+export const graphAddress = (assistant: string): string => `/g/${encodeURIComponent(assistant)}`;
 /** What stands before every address of the console. */
 export const base = "/console";

@@ -17,6 +17,8 @@ import { SignIn } from "./sign-in.tsx";
 const InboxPage = lazy(async () => ({ default: (await import("../pages/inbox.tsx")).InboxPage }));
 
 const RunsPage = lazy(async () => ({ default: (await import("../pages/runs/runs-page.tsx")).RunsPage }));
+const GraphsPage = lazy(async () => ({ default: (await import("../pages/graph/graphs-page.tsx")).GraphsPage }));
+const GraphPage = lazy(async () => ({ default: (await import("../pages/graph/graph-page.tsx")).GraphPage }));
 
 /** The whole console: who signs in, the shell, and the place that the address names. */
 export function Console() {
@@ -80,6 +82,12 @@ function Places() {
         </Route>
         <Route path={addresses.runs}>
           <RunsPage />
+        </Route>
+        <Route path={addresses.graphs}>
+          <GraphsPage />
+        </Route>
+        <Route path={addresses.graph}>
+          {({ assistant }) => <GraphPage key={assistant} assistantId={decodeURIComponent(assistant)} />}
         </Route>
         <Route>
           <Empty title={t("state.gone")} hint={t("state.goneHint")} />

@@ -8,6 +8,7 @@ import MoonStar from "lucide-react/icons/moon-star";
 import PanelLeft from "lucide-react/icons/panel-left";
 import Search from "lucide-react/icons/search";
 import SquarePen from "lucide-react/icons/square-pen";
+import Workflow from "lucide-react/icons/workflow";
 import { useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
@@ -63,6 +64,12 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
       count: waiting,
     },
     { address: "/runs", label: t("app.runs"), icon: <Activity size={20} />, isHere: location === "/runs" },
+    {
+      address: "/g",
+      label: t("app.graphs"),
+      icon: <Workflow size={20} />,
+      isHere: location === "/g" || location.startsWith("/g/"),
+    },
   ];
   return (
     <div className="shell" data-list={listShown ? "shown" : "hidden"} data-list-over={isListOver || undefined}>
@@ -221,6 +228,14 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         keys: "mod+j",
         icon: <Inbox size={16} />,
         run: () => goToWaiting(navigate),
+      },
+      {
+        id: "graphs",
+        group: "places",
+        label: t("app.graphs"),
+        keys: "g g",
+        icon: <Workflow size={16} />,
+        run: () => navigate("/g"),
       },
       { id: "next", group: "here", label: t("keys.nextItem"), keys: "j", run: () => moveBy(1) },
       { id: "previous", group: "here", label: t("keys.previousItem"), keys: "k", run: () => moveBy(-1) },

@@ -74,6 +74,24 @@ export function ageGroup(iso: string, now = Date.now()): "today" | "yesterday" |
   return at >= startOfDay - 6 * day ? "week" : "older";
 }
 
+/** How large something is. */
+export function byteSize(bytes: number): string {
+  const [value, unit] =
+    bytes < 1_000 ? [bytes, "byte"] : bytes < 1_000_000 ? [bytes / 1_000, "kilobyte"] : [bytes / 1_000_000, "megabyte"];
+  const digits = unit === "byte" || value >= 10 ? 0 : 1;
+  return new Intl.NumberFormat(currentLocale(), {
+    style: "unit",
+    unit,
+    unitDisplay: "short",
+    maximumFractionDigits: digits,
+  }).format(value);
+}
+
+/** A number with its groups of digits. */
+export function count(value: number): string {
+  return new Intl.NumberFormat(currentLocale()).format(value);
+}
+
 /** A share as a percentage. */
 export function percent(share: number): string {
   return new Intl.NumberFormat(currentLocale(), { style: "percent", maximumFractionDigits: 0 }).format(share);

@@ -1,0 +1,39 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import * as z from "zod/mini";
+import { approvalsOf } from "./approvals.ts";
+import { request } from "./client.ts";
+import { onChange } from "./feed.ts";
+import { Run } from "./shapes.ts";
+import { queryClient } from "./threads.ts";
+
+/** Reads again what is known of a thread's runs, questions and state whenever one of its runs changes. */
+export function useThreadNews(threadId: string | undefined): void {
+  useEffect(() => {
+    if (threadId === undefined) return undefined;
+    return onChange(({ type, thread_id }) => {
+      if (type !== "resync" && thread_id !== threadId) return;
+      for (const name of ["thread-runs", "thread-questions", "state", "run"]) {
+        void queryClient.invalidateQueries({ queryKey: [name, threadId] });
+      }
+    });
+  }, [threadId]);
+}
+
+/** The newest runs of a thread, the newest first. */
+export function useThreadRuns(threadId: string | undefined) {
+  return useQuery({
+    queryKey: ["thread-runs", threadId],
+    queryFn: ({ signal }) => request(`/threads/${threadId ?? ""}/runs?limit=20`, z.array(Run), { signal }),
+    enabled: threadId !== undefined,
+  });
+}
+
+/** What a thread asks a person now. */
+export function useThreadQuestions(threadId: string | undefined) {
+  return useQuery({
+    queryKey: ["thread-questions", threadId],
+    queryFn: ({ signal }) => approvalsOf(threadId ?? "", signal),
+    enabled: threadId !== undefined,
+  });
+}

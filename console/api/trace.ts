@@ -1,0 +1,175 @@
+import { useEffect, useState, useSyncExternalStore } from "react";
+import * as z from "zod/mini";
+import { spanKinds, type Span } from "../run/spans.ts";
+import { ApiError, request, send } from "./client.ts";
+
+const Time = z.pipe(
+  z.nullable(z.string()),
+  z.transform((text) => (text === null ? null : Date.parse(text))),
+);
+const WireSpan = z.object({
+  id: z.string(),
+  parent: z.nullable(z.string()),
+  kind: z.enum(spanKinds),
+  name: z.string(),
+  node: z.nullable(z.string()),
+  namespace: z.array(z.string()),
+  checkpoint_id: z.nullable(z.string()),
+  start: Time,
+  first_token: Time,
+  end: Time,
+  status: z.string(),
+  usage: z.nullable(z.object({ input_tokens: z.number(), output_tokens: z.number(), cached_tokens: z.number() })),
+  cost: z.nullable(z.number()),
+  model: z.nullable(z.string()),
+  error: z.nullable(z.object({ error: z.string(), message: z.string() })),
+  tool_call_id: z.nullable(z.string()),
+  payloads: z.object({ input: z.boolean(), output: z.boolean() }),
+  seq: z.number(),
+});
+const Head = z.object({ is_log_complete: z.boolean(), is_cut: z.boolean() });
+
+/** The parts of a run as they are known now. */
+export interface Trace {
+  spans: ReadonlyMap<string, Span>;
+  isPending: boolean;
+  error: unknown;
+  /** Less is known, since the log of the run is gone. */
+  isLogComplete: boolean;
+  isCut: boolean;
+}
+
+const pause = 1_000;
+
+/** Follows the parts of a run to its end; the page hears of them once in a frame. */
+class TraceStore {
+  #trace: Trace = { spans: new Map(), isPending: true, error: undefined, isLogComplete: true, isCut: false };
+  readonly #spans = new Map<string, Span>();
+  readonly #listeners = new Set<() => void>();
+  #newest = -1;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly read = (): Trace => this.#trace;
+
+  #change(changes: Partial<Trace>): void {
+    this.#trace = { ...this.#trace, ...changes };
+    for (const listener of this.#listeners) listener();
+  }
+
+  #flushSoon(): void {
+    this.#timer ??= setTimeout(() => this.#flush(), 50);
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#change({ spans: new Map(this.#spans), isPending: false, error: undefined });
+  }
+
+  /** Reads until the run is over or the signal comes; after a break it goes on from where it was. */
+  async follow(path: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#readEvents(path, signal);
+        const { is_log_complete: isLogComplete, is_cut: isCut } = await request(`${path}?limit=1`, Head, { signal });
+        this.#flush();
+        this.#change({ isLogComplete, isCut });
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && error.status !== 0 && error.status < 500) {
+          this.#change({ error, isPending: false });
+          return;
+        }
+        if (this.#spans.size === 0) this.#change({ error, isPending: false });
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        if (signal.aborted) return;
+      }
+    }
+  }
+
+  async #readEvents(path: string, signal: AbortSignal): Promise<void> {
+    const since = this.#newest < 0 ? "" : `?since=${this.#newest}`;
+    const response = await send(path + since, { headers: { Accept: "text/event-stream" }, signal });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const part = await reader?.read();
+      if (part === undefined || part.done) return;
+      const frames = (rest + part.value).split("\n\n");
+      rest = frames.pop() ?? "";
+      for (const frame of frames) this.#take(frame);
+    }
+  }
+
+  #take(frame: string): void {
+    const data = /^data: (?<data>.*)$/mu.exec(frame)?.groups?.["data"];
+    if (data === undefined) return;
+    const read = z.safeParse(WireSpan, JSON.parse(data));
+    if (!read.success) return;
+    const { seq, ...span } = read.data;
+    this.#newest = Math.max(this.#newest, seq);
+    this.#spans.set(span.id, span);
+    this.#flushSoon();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const none: Trace = { spans: new Map(), isPending: false, error: undefined, isLogComplete: true, isCut: false };
+
+/** The parts of a run, live; of no run as long as there is none. `version` reads anew when it changes. */
+export function useTrace(threadId: string | undefined, runId: string | undefined): Trace {
+  const [store, setStore] = useState<TraceStore>();
+  useEffect(() => {
+    if (threadId === undefined || runId === undefined) return undefined;
+    const opened = new TraceStore();
+    const closing = new AbortController();
+    setStore(opened);
+    void opened.follow(tracePath(threadId, runId), closing.signal);
+    return () => {
+      closing.abort();
+      opened.stop();
+      setStore(undefined);
+    };
+  }, [threadId, runId]);
+  return useSyncExternalStore(
+    (listener) => store?.subscribe(listener) ?? (() => undefined),
+    () => store?.read() ?? none,
+  );
+}
+
+function tracePath(threadId: string, runId: string): string {
+  return `/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}/trace`;
+}
+
+/** Bytes of a payload that are read without being asked for. */
+export const smallPayload = 65_536;
+
+/** What went into or came out of a span, as text; the first bytes of a large one, with the size of all of it. */
+export async function readPayload(
+  place: { threadId: string; runId: string; spanId: string; side: "input" | "output" },
+  isWhole: boolean,
+  signal: AbortSignal,
+): Promise<{ text: string; size: number } | undefined> {
+  const { threadId, runId, spanId, side } = place;
+  try {
+    const path = `${tracePath(threadId, runId)}/${encodeURIComponent(spanId)}/${side}`;
+    const headers: Record<string, string> = isWhole ? {} : { Range: `bytes=0-${smallPayload - 1}` };
+    const response = await send(path, { signal, headers });
+    const text = await response.text();
+    const total = /\/(?<total>\d+)$/u.exec(response.headers.get("content-range") ?? "")?.groups?.["total"];
+    return { text, size: total === undefined ? text.length : Number(total) };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}

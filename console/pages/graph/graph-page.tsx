@@ -1,0 +1,104 @@
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useSearchParams } from "wouter";
+import { ApiError } from "../../api/client.ts";
+import { useAssistant, useDrawing, useSchemas, type FullAssistant } from "../../api/graphs.ts";
+import { useThreadNews, useThreadRuns } from "../../api/thread-news.ts";
+import { useTrace } from "../../api/trace.ts";
+import { usePageTitle } from "../../app/news.ts";
+import { visible } from "../../markdown/links.ts";
+import { GraphView } from "../../parts/graph/graph-view.tsx";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { nodeStates } from "../../run/spans.ts";
+import { work } from "../../text/work/work.ts";
+import { AssistantHead } from "./assistant-head.tsx";
+import { RunPanel } from "./run-panel.tsx";
+import { StartPanel } from "./start-panel.tsx";
+import "../../style/graph-page.css";
+
+/** Any graph: what it takes, its drawing, and what a run of it does. */
+export function GraphPage({ assistantId }: { assistantId: string }) {
+  const { t } = useTranslation(work);
+  const assistant = useAssistant(assistantId);
+  usePageTitle(assistant.data?.name);
+  if (assistant.isPending) return <Loading lines={8} />;
+  if (assistant.error !== null) {
+    const hint = assistant.error instanceof ApiError ? assistant.error.message : "";
+    return (
+      <Failed
+        error={assistant.error}
+        onRetry={() => void assistant.refetch()}
+        gone={{ title: t("graph.gone"), hint }}
+      />
+    );
+  }
+  return <Graph assistant={assistant.data} />;
+}
+
+function Graph({ assistant }: { assistant: FullAssistant }) {
+  const { t } = useTranslation(work);
+  const id = assistant.assistant_id;
+  const [params, setParams] = useSearchParams();
+  const thread = params.get("thread") ?? undefined;
+  const drawing = useDrawing(id);
+  const schemas = useSchemas(id);
+  const [context, setContext] = useState<unknown>(assistant.context ?? undefined);
+  useThreadNews(thread);
+  const run = useThreadRuns(thread).data?.[0];
+  const trace = useTrace(thread, run?.run_id);
+  const states = nodeStates(trace.spans.values());
+  return (
+    <div className="graph-page">
+      <AssistantHead assistant={assistant} context={context} />
+      <div className="graph-columns">
+        <section className="graph-start" aria-label={t("graph.input")}>
+          {schemas.isPending ? (
+            <Loading lines={5} />
+          ) : (
+            <StartPanel
+              key={id}
+              assistant={assistant}
+              schemas={schemas.data}
+              nodes={drawing.data?.nodes.filter(({ type }) => type === "runnable").map((node) => node.id) ?? []}
+              thread={thread}
+              context={context}
+              onContext={setContext}
+              onThread={(next) =>
+                setParams((before) => {
+                  const changed = new URLSearchParams(before);
+                  if (next === undefined) changed.delete("thread");
+                  else changed.set("thread", next);
+                  return changed;
+                })
+              }
+            />
+          )}
+        </section>
+        <section className="graph-stage" aria-label={t("graph.steps")}>
+          <div className="graph-drawing">
+            {drawing.isPending && <Loading lines={4} />}
+            {drawing.error !== null && (
+              <Failed
+                error={drawing.error}
+                onRetry={() => void drawing.refetch()}
+                gone={{ title: t("graph.noDrawing"), hint: "" }}
+              />
+            )}
+            {drawing.data !== undefined && (
+              <GraphView
+                drawing={drawing.data}
+                label={t("graph.drawing", { name: visible(assistant.name) })}
+                states={states}
+              />
+            )}
+          </div>
+          {thread === undefined || run === undefined ? (
+            <p className="hint graph-hint">{t("graph.stepsHint")}</p>
+          ) : (
+            <RunPanel threadId={thread} run={run} trace={trace} assistantId={id} />
+          )}
+        </section>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import Workflow from "lucide-react/icons/workflow";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { graphAddress } from "../../app/addresses.ts";
+import { usePageTitle } from "../../app/news.ts";
+import { useAssistants } from "../../api/threads.ts";
+import { visible } from "../../markdown/links.ts";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { work } from "../../text/work/work.ts";
+import "../../style/graph-page.css";
+
+/** Every graph that is served, with the assistants that were made of it. */
+export function GraphsPage() {
+  const { t } = useTranslation(work);
+  const [, navigate] = useLocation();
+  const assistants = useAssistants();
+  usePageTitle(t("graph.title"));
+  const graphs = Map.groupBy(assistants.data ?? [], ({ graph_id }) => graph_id);
+  const link = (address: string) => ({
+    href: `/console${address}`,
+    onClick: (event: React.MouseEvent) => {
+      if (event.metaKey || event.ctrlKey) return;
+      event.preventDefault();
+      navigate(address);
+    },
+  });
+  return (
+    <div className="graphs">
+      <header className="page-head">
+        <h1>{t("graph.title")}</h1>
+      </header>
+      {assistants.isPending && <Loading lines={6} />}
+      {assistants.error !== null && assistants.data === undefined && (
+        <Failed error={assistants.error} onRetry={() => void assistants.refetch()} />
+      )}
+      {assistants.data !== undefined && graphs.size === 0 && (
+        <Empty icon={<Workflow />} title={t("graph.none")} hint={t("graph.noneHint")} />
+      )}
+      <ul className="graph-cards">
+        {[...graphs]
+          .toSorted(([one], [other]) => one.localeCompare(other))
+          .map(([graph, of]) => {
+            const own = of.find(({ metadata }) => metadata?.["created_by"] === "system");
+            const made = of.filter((assistant) => assistant !== own);
+            return (
+              <li key={graph} className="graph-card">
+                <a className="graph-card-link" {...link(graphAddress(graph))}>
+                  <Workflow size={18} />
+                  <span>{visible(graph)}</span>
+                </a>
+                {own?.description && <p className="hint">{visible(own.description)}</p>}
+                {made.length > 0 && (
+                  <ul className="graph-made" aria-label={t("graph.assistants")}>
+                    {made.map(({ assistant_id, name }) => (
+                      <li key={assistant_id}>
+                        <a {...link(graphAddress(assistant_id))}>{visible(name ?? assistant_id)}</a>
+                      </li>
+                    ))}
+                  </ul>
+                )}
+              </li>
+            );
+          })}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,151 @@
+import History from "lucide-react/icons/history";
+import Play from "lucide-react/icons/play";
+import { useId, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { startGraphRun, type FullAssistant } from "../../api/graphs.ts";
+import { createThread, queryClient } from "../../api/threads.ts";
+import { SchemaForm } from "../../form/schema-form.tsx";
+import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
+import { Disclosure } from "../../parts/disclosure.tsx";
+import { Menu } from "../../parts/menu.tsx";
+import { notifyError } from "../../parts/toast.tsx";
+import { work } from "../../text/work/work.ts";
+import { earlierInputs, keepInput } from "./inputs.ts";
+
+/** The input of a run, by the graph's own schema, and how it is started. */
+export function StartPanel({
+  assistant,
+  schemas,
+  nodes,
+  thread,
+  context,
+  onContext,
+  onThread,
+}: {
+  assistant: FullAssistant;
+  schemas: { input_schema?: unknown; context_schema?: unknown } | undefined;
+  nodes: readonly string[];
+  thread: string | undefined;
+  context: unknown;
+  onContext: (context: unknown) => void;
+  onThread: (thread: string | undefined) => void;
+}) {
+  const { t } = useTranslation(work);
+  const form = useId();
+  const contextForm = useId();
+  const { graph_id: graph, assistant_id } = assistant;
+  const [input, setInput] = useState<unknown>();
+  // A form that is filled from outside begins anew.
+  const [filled, setFilled] = useState(0);
+  const [staysInThread, setStays] = useState(thread !== undefined);
+  const [breakpoint, setBreakpoint] = useState("");
+  const [isStarting, setStarting] = useState(false);
+  const earlier = earlierInputs(graph);
+  const start = async (value: unknown) => {
+    if (isStarting) return;
+    setStarting(true);
+    try {
+      const target = staysInThread && thread !== undefined ? thread : await createThread();
+      keepInput(graph, value ?? {});
+      await startGraphRun(target, {
+        assistant_id,
+        // A graph without an input begins with nothing in it; `null` would mean to go on.
+        input: value ?? {},
+        ...(context !== undefined && { context }),
+        ...(breakpoint !== "" && { interrupt_before: [breakpoint] }),
+      });
+      onThread(target);
+      await queryClient.invalidateQueries({ queryKey: ["thread-runs", target] });
+    } catch (error) {
+      notifyError(error);
+    } finally {
+      setStarting(false);
+    }
+  };
+  return (
+    <div
+      className="start-panel"
+      role="presentation"
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+        const element = document.getElementById(form);
+        if (element instanceof HTMLFormElement) element.requestSubmit();
+      }}
+    >
+      <SchemaForm
+        key={filled}
+        id={form}
+        label={t("graph.input")}
+        schema={schemas?.input_schema}
+        value={input}
+        onValue={setInput}
+        onSubmit={(value) => void start(value)}
+      />
+      {schemas?.context_schema != null && (
+        <Disclosure title={t("graph.context")}>
+          <SchemaForm
+            id={contextForm}
+            label={t("graph.context")}
+            schema={schemas.context_schema}
+            value={context}
+            onValue={onContext}
+            onSubmit={onContext}
+          />
+        </Disclosure>
+      )}
+      <div className="start-options">
+        <label className="field">
+          <span>{t("graph.thread")}</span>
+          <select
+            className="filter"
+            value={staysInThread && thread !== undefined ? "same" : "new"}
+            onChange={({ target }) => setStays(target.value === "same")}
+          >
+            <option value="new">{t("graph.newThread")}</option>
+            {thread !== undefined && <option value="same">{t("graph.sameThread")}</option>}
+          </select>
+        </label>
+        <label className="field">
+          <span>{t("graph.breakpoints")}</span>
+          <select className="filter" value={breakpoint} onChange={({ target }) => setBreakpoint(target.value)}>
+            <option value="">{t("graph.noBreakpoint")}</option>
+            {nodes
+              .filter((node) => !/[:|]/u.test(node))
+              .map((node) => (
+                <option key={node} value={node}>
+                  {visible(node)}
+                </option>
+              ))}
+          </select>
+        </label>
+      </div>
+      <div className="row-end">
+        {earlier.length > 0 && (
+          <Menu
+            label={t("graph.earlierHint")}
+            className="button button-quiet button-normal"
+            button={
+              <>
+                <History size={16} />
+                {t("graph.earlier")}
+              </>
+            }
+            entries={earlier.map((one, index) => ({
+              label: `${index + 1}. ${visible(JSON.stringify(one)).slice(0, 80)}`,
+              onSelect: () => {
+                setInput(one);
+                setFilled(filled + 1);
+              },
+            }))}
+          />
+        )}
+        <Button type="submit" form={form} kind="primary" disabled={isStarting}>
+          <Play size={16} />
+          {t("graph.submit")}
+          <kbd>Ctrl ⏎</kbd>
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,176 @@
+import {
+  Background,
+  Handle,
+  MarkerType,
+  Panel,
+  Position,
+  ReactFlow,
+  useReactFlow,
+  type Edge,
+  type Node,
+  type NodeProps,
+} from "@xyflow/react";
+import Maximize from "lucide-react/icons/maximize";
+import Minus from "lucide-react/icons/minus";
+import Plus from "lucide-react/icons/plus";
+import { useEffect, useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { visible } from "../../markdown/links.ts";
+import { placed, type GraphDrawing } from "../../run/graph-layout.ts";
+import type { NodeState } from "../../run/spans.ts";
+import { work } from "../../text/work/work.ts";
+import { IconButton } from "../button.tsx";
+import "@xyflow/react/dist/base.css";
+import "../../style/graph.css";
+
+interface BoxData extends Record<string, unknown> {
+  name: string;
+  state: NodeState | undefined;
+  isSelected: boolean;
+  interrupt: string | undefined;
+  isEdge: boolean;
+}
+type BoxNode = Node<BoxData>;
+
+const nodeTypes = { step: StepNode, frame: FrameNode };
+const none: ReadonlyMap<string, NodeState> = new Map();
+
+/** A graph as it is drawn, with what a run has done in it. */
+export function GraphView({
+  drawing,
+  label,
+  states = none,
+  selected,
+  onSelect,
+}: {
+  drawing: GraphDrawing;
+  label: string;
+  states?: ReadonlyMap<string, NodeState>;
+  selected?: string | undefined;
+  onSelect?: (node: string) => void;
+}) {
+  const { t } = useTranslation(work);
+  const boxes = useMemo(() => placed(drawing), [drawing]);
+  const nodes = useMemo(
+    () =>
+      // A frame comes before what lies in it.
+      boxes
+        .toSorted((one, other) => depthOf(one.id, one.parent) - depthOf(other.id, other.parent))
+        .map((box): BoxNode => {
+          const isEdge = box.id === "__start__" || box.id === "__end__";
+          const name = box.id === "__start__" ? t("graph.start") : box.id === "__end__" ? t("graph.end") : box.name;
+          return {
+            id: box.id,
+            type: box.isFrame ? "frame" : "step",
+            position: { x: box.x, y: box.y },
+            width: box.width,
+            height: box.height,
+            ...(box.parent !== undefined && { parentId: box.parent }),
+            data: {
+              name: visible(name),
+              state: states.get(box.id),
+              isSelected: selected === box.id,
+              interrupt: drawing.nodes.find(({ id }) => id === box.id)?.interrupt,
+              isEdge,
+            },
+          };
+        }),
+    [boxes, drawing, states, selected, t],
+  );
+  const edges = useMemo(
+    () =>
+      drawing.edges.map(({ source, target, label: text, conditional }, index): Edge => {
+        const isTaken = hasRun(source, states) && hasRun(target, states);
+        return {
+          id: `${source}-${target}-${index}`,
+          source,
+          target,
+          className: isTaken ? "edge-taken" : "",
+          ...(text !== undefined && { label: visible(text) }),
+          ...(conditional && { style: { strokeDasharray: "5 4" } }),
+          markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
+        };
+      }),
+    [drawing, states],
+  );
+  return (
+    <div className="graph-view" role="img" aria-label={label}>
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        fitView
+        fitViewOptions={{ padding: 0.12, maxZoom: 1.1 }}
+        minZoom={0.05}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        zoomOnScroll={false}
+        panOnScroll={false}
+        preventScrolling={false}
+        proOptions={{ hideAttribution: true }}
+        onNodeClick={(_event, { id }) => onSelect?.(id)}
+      >
+        <Background gap={20} size={1} />
+        <Zoom drawing={drawing} />
+      </ReactFlow>
+    </div>
+  );
+}
+
+function depthOf(id: string, parent: string | undefined): number {
+  return parent === undefined ? 0 : id.split(/[:|]/u).length;
+}
+
+function hasRun(id: string, states: ReadonlyMap<string, NodeState>): boolean {
+  return states.has(id) || (states.size > 0 && id === "__start__");
+}
+
+function Zoom({ drawing }: { drawing: GraphDrawing }) {
+  const { t } = useTranslation(work);
+  const { zoomIn, zoomOut, fitView } = useReactFlow();
+  useEffect(() => {
+    void fitView({ padding: 0.12, maxZoom: 1.1 });
+  }, [drawing, fitView]);
+  return (
+    <Panel position="bottom-right" className="graph-zoom">
+      <IconButton label={t("graph.zoomIn")} onClick={() => void zoomIn()}>
+        <Plus size={16} />
+      </IconButton>
+      <IconButton label={t("graph.zoomOut")} onClick={() => void zoomOut()}>
+        <Minus size={16} />
+      </IconButton>
+      <IconButton label={t("graph.fit")} onClick={() => void fitView({ padding: 0.12, maxZoom: 1.1 })}>
+        <Maximize size={16} />
+      </IconButton>
+    </Panel>
+  );
+}
+
+function StepNode({ data }: NodeProps<BoxNode>) {
+  const { name, state, isSelected, interrupt, isEdge } = data;
+  return (
+    <div
+      className="graph-node"
+      data-status={state?.status}
+      data-selected={isSelected || undefined}
+      data-edge={isEdge || undefined}
+      data-pauses={interrupt}
+      title={name}
+    >
+      <Handle type="target" position={Position.Top} isConnectable={false} />
+      <span>{name}</span>
+      {state !== undefined && state.times > 1 && <b>×{state.times}</b>}
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+    </div>
+  );
+}
+
+function FrameNode({ data }: NodeProps<BoxNode>) {
+  return (
+    <div className="graph-frame" data-status={data.state?.status} data-selected={data.isSelected || undefined}>
+      <span>{data.name}</span>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+import { Graph as LayoutGraph, layout } from "@dagrejs/dagre";
+
+/** A graph as the server describes it. */
+export interface GraphDrawing {
+  nodes: readonly { id: string; name: string; type: string; interrupt: "before" | "after" | "both" | undefined }[];
+  edges: readonly { source: string; target: string; label: string | undefined; conditional: boolean }[];
+}
+
+/** A box of the drawing: a node, or the frame of a subgraph around its nodes. Places are those within the frame around it. */
+export interface Box {
+  id: string;
+  /** The name without the names of the frames around it. */
+  name: string;
+  parent: string | undefined;
+  isFrame: boolean;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+const height = 40;
+const padding = { side: 18, top: 36, bottom: 18 };
+/** Pixels of a letter, by the font of the boxes. */
+const letter = 7.6;
+/** Parts in the id of a node of a subgraph. */
+const separator = /[:|]/u;
+
+function widthOf(name: string): number {
+  return Math.min(260, Math.max(84, Math.round(name.length * letter) + 36));
+}
+
+/** The frames around a node, the outermost first: `a:b:c` lies in `a:b`, which lies in `a`. */
+export function framesOf(id: string): string[] {
+  if (id.startsWith("__")) return [];
+  const parts = id.split(separator).slice(0, -1);
+  return parts.map((_, index) =>
+    id
+      .split(separator)
+      .slice(0, index + 1)
+      .join(":"),
+  );
+}
+
+/** Places every node, and a frame around each subgraph; frames get their size from within. */
+export function placed(drawing: GraphDrawing): Box[] {
+  const frames = new Map<string, string | undefined>();
+  const parentOf = new Map<string, string | undefined>();
+  for (const { id } of drawing.nodes) {
+    const around = framesOf(id);
+    around.forEach((frame, index) => frames.set(frame, around[index - 1]));
+    parentOf.set(id, around.at(-1));
+  }
+  for (const [frame, parent] of frames) parentOf.set(frame, parent);
+  const boxes = new Map<string, Box>();
+  const arrange = (parent: string | undefined): { width: number; height: number } => {
+    const inside = [...parentOf].filter(([id, of]) => of === parent && id !== parent).map(([id]) => id);
+    const graph = new LayoutGraph({ multigraph: true });
+    graph.setGraph({ rankdir: "TB", nodesep: 32, ranksep: 44, marginx: 0, marginy: 0 });
+    graph.setDefaultEdgeLabel(() => ({}));
+    for (const id of inside) {
+      const isFrame = frames.has(id);
+      const name = drawing.nodes.find((node) => node.id === id)?.name ?? id.split(separator).at(-1) ?? id;
+      const size = isFrame ? arrange(id) : { width: widthOf(name), height };
+      boxes.set(id, { id, name, parent, isFrame, x: 0, y: 0, ...size });
+      graph.setNode(id, size);
+    }
+    for (const { source, target } of drawing.edges) {
+      const [from, to] = [within(source, parent, parentOf), within(target, parent, parentOf)];
+      if (from !== undefined && to !== undefined && from !== to) graph.setEdge(from, to);
+    }
+    layout(graph);
+    const shift = parent === undefined ? { x: 0, y: 0 } : { x: padding.side, y: padding.top };
+    for (const id of inside) {
+      const box = boxes.get(id);
+      const place = graph.node(id);
+      if (box === undefined) continue;
+      box.x = place.x - box.width / 2 + shift.x;
+      box.y = place.y - box.height / 2 + shift.y;
+    }
+    const { width = 0, height: tall = 0 } = graph.graph();
+    return { width: width + padding.side * 2, height: tall + padding.top + padding.bottom };
+  };
+  arrange(undefined);
+  return [...boxes.values()];
+}
+
+/** The box within `parent` that is, or holds, a node; `undefined` for a node that lies elsewhere. */
+function within(
+  id: string,
+  parent: string | undefined,
+  parentOf: ReadonlyMap<string, string | undefined>,
+): string | undefined {
+  for (let at: string | undefined = id; at !== undefined; at = parentOf.get(at)) {
+    if (!parentOf.has(at)) return undefined;
+    if (parentOf.get(at) === parent) return at;
+  }
+  return undefined;
+}

@@ -1,0 +1,210 @@
+/** What a part of a run is. */
+export const spanKinds = ["run", "step", "node", "model", "tool", "agent", "wait", "retry"] as const;
+/** One of them. */
+export type SpanKind = (typeof spanKinds)[number];
+
+/** A part of a run with its time. Times are milliseconds since 1970; `end` is missing while it goes on. */
+export interface Span {
+  id: string;
+  parent: string | null;
+  kind: SpanKind;
+  name: string;
+  node: string | null;
+  namespace: readonly string[];
+  checkpoint_id: string | null;
+  start: number | null;
+  first_token: number | null;
+  end: number | null;
+  status: string;
+  usage: { input_tokens: number; output_tokens: number; cached_tokens: number } | null;
+  cost: number | null;
+  model: string | null;
+  error: { error: string; message: string } | null;
+  tool_call_id: string | null;
+  payloads: { input: boolean; output: boolean };
+}
+
+/** A span with its place in the tree. */
+export interface SpanRow {
+  span: Span;
+  depth: number;
+  children: number;
+}
+
+/** The spans below each span, in the order in which they began. A span whose parent is not known lies below the run. */
+export function childrenOf(spans: ReadonlyMap<string, Span>): ReadonlyMap<string | null, Span[]> {
+  const children = new Map<string | null, Span[]>();
+  for (const span of spans.values()) {
+    const parent = span.parent !== null && spans.has(span.parent) && span.parent !== span.id ? span.parent : null;
+    const list = children.get(parent);
+    if (list === undefined) children.set(parent, [span]);
+    else list.push(span);
+  }
+  for (const list of children.values()) {
+    list.sort((one, other) => (one.start ?? Infinity) - (other.start ?? Infinity) || (one.id < other.id ? -1 : 1));
+  }
+  return children;
+}
+
+/** The rows of the tree that are shown: all but those below a closed span, and those that `isShown` leaves out. */
+export function rowsOfTree(
+  spans: ReadonlyMap<string, Span>,
+  isClosed: (id: string) => boolean,
+  isShown: (span: Span) => boolean = () => true,
+): SpanRow[] {
+  const children = childrenOf(spans);
+  const rows: SpanRow[] = [];
+  // A stack of our own: a run may be thousands of agents deep.
+  const waiting = (children.get(null) ?? []).toReversed().map((span) => ({ span, depth: 0 }));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { span, depth } = next;
+    const inside = children.get(span.id) ?? [];
+    const shown = isShown(span);
+    if (shown) rows.push({ span, depth, children: inside.length });
+    if (shown && isClosed(span.id)) continue;
+    for (const child of inside.toReversed()) waiting.push({ span: child, depth: shown ? depth + 1 : depth });
+  }
+  return rows;
+}
+
+/** A stretch of time and how wide it is drawn, as parts of one. */
+export interface Stretch {
+  from: number;
+  to: number;
+  at: number;
+  width: number;
+  /** Nothing happened in it, and it is drawn narrow. */
+  isIdle: boolean;
+}
+
+/** Idle milliseconds from which on a gap is drawn narrow. */
+const longestIdle = 2_000;
+/** How wide a narrow gap is, as a part of the busy time. */
+const narrow = 0.02;
+
+/** The time of a run as it is drawn: long stretches in which nothing happened are narrow, where that is wanted. */
+export function timeline(spans: Iterable<Span>, now: number, squeezes: boolean): Stretch[] {
+  const busy: [number, number][] = [];
+  let first = Infinity;
+  let last = -Infinity;
+  for (const { kind, start, end } of spans) {
+    if (start === null && end === null) continue;
+    const from = start ?? end ?? now;
+    const to = Math.max(from, end ?? now);
+    first = Math.min(first, from);
+    last = Math.max(last, to);
+    if (kind !== "run" && kind !== "step" && kind !== "wait") busy.push([from, to]);
+  }
+  if (first > last) return [];
+  if (first === last) last = first + 1;
+  const gaps = squeezes ? gapsOf(busy, first, last) : [];
+  const idle = gaps.reduce((sum, [from, to]) => sum + to - from, 0);
+  const total = last - first - idle || 1;
+  const gapWidth = narrow * total;
+  const whole = total + gapWidth * gaps.length;
+  const stretches: Stretch[] = [];
+  let at = 0;
+  let from = first;
+  const add = (to: number, isIdle: boolean): void => {
+    if (to <= from) return;
+    const width = (isIdle ? gapWidth : to - from) / whole;
+    stretches.push({ from, to, at, width, isIdle });
+    at += width;
+    from = to;
+  };
+  for (const [begin, end] of gaps) {
+    add(begin, false);
+    add(end, true);
+  }
+  add(last, false);
+  return stretches;
+}
+
+function gapsOf(busy: [number, number][], first: number, last: number): [number, number][] {
+  if (busy.length === 0) return [];
+  const gaps: [number, number][] = [];
+  let reached = first;
+  for (const [from, to] of busy.toSorted((one, other) => one[0] - other[0])) {
+    if (from - reached > longestIdle) gaps.push([reached, from]);
+    reached = Math.max(reached, to);
+  }
+  if (last - reached > longestIdle) gaps.push([reached, last]);
+  return gaps;
+}
+
+/** Where a moment is drawn, between 0 and 1. */
+export function placeOf(stretches: readonly Stretch[], time: number): number {
+  let low = 0;
+  let high = stretches.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((stretches[middle]?.to ?? 0) < time) low = middle + 1;
+    else high = middle;
+  }
+  const stretch = stretches[low];
+  if (stretch === undefined) return 0;
+  const share = (time - stretch.from) / (stretch.to - stretch.from || 1);
+  return Math.min(1, Math.max(0, stretch.at + Math.min(1, Math.max(0, share)) * stretch.width));
+}
+
+/** How a node of the drawing stands. */
+export interface NodeState {
+  status: "running" | "done" | "failed" | "stopped";
+  times: number;
+  milliseconds: number;
+  /** The newest span of the node. */
+  span: string;
+}
+
+/** How the nodes of a graph stand, by their id in the drawing: the path of subgraphs and the name. */
+export function nodeStates(spans: Iterable<Span>): ReadonlyMap<string, NodeState> {
+  const states = new Map<string, NodeState>();
+  for (const { id, kind, name, namespace, status, start, end } of spans) {
+    if (kind !== "node") continue;
+    const path = [...namespace.map((part) => part.split(":")[0] ?? part), name].join(":");
+    const before = states.get(path);
+    const took = start !== null && end !== null ? end - start : 0;
+    states.set(path, {
+      status: end === null && status === "running" ? "running" : statusOf(status),
+      times: (before?.times ?? 0) + 1,
+      milliseconds: (before?.milliseconds ?? 0) + took,
+      span: id,
+    });
+  }
+  return states;
+}
+
+function statusOf(status: string): NodeState["status"] {
+  if (status === "success") return "done";
+  if (status === "error" || status === "timeout") return "failed";
+  return status === "running" ? "running" : "stopped";
+}
+
+/** What a run used: by model or by node. */
+export interface UsageRow {
+  name: string;
+  calls: number;
+  input: number;
+  output: number;
+  cached: number;
+  cost: number | null;
+  milliseconds: number;
+}
+
+/** Adds up the model calls by a name of theirs. */
+export function usageBy(spans: Iterable<Span>, nameOf: (span: Span) => string): UsageRow[] {
+  const rows = new Map<string, UsageRow>();
+  for (const span of spans) {
+    if (span.kind !== "model") continue;
+    const name = nameOf(span);
+    const row = rows.get(name) ?? { name, calls: 0, input: 0, output: 0, cached: 0, cost: null, milliseconds: 0 };
+    row.calls += 1;
+    row.input += span.usage?.input_tokens ?? 0;
+    row.output += span.usage?.output_tokens ?? 0;
+    row.cached += span.usage?.cached_tokens ?? 0;
+    if (span.cost !== null) row.cost = (row.cost ?? 0) + span.cost;
+    if (span.start !== null && span.end !== null) row.milliseconds += span.end - span.start;
+    rows.set(name, row);
+  }
+  return [...rows.values()].toSorted((one, other) => other.input + other.output - (one.input + one.output));
+}

@@ -1,0 +1,156 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { projectFolder } from "../support/source-files.ts";
+import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
+
+const fixtures = join(projectFolder, "tests/fixtures/graphs/langgraph.json");
+let stage: Stage;
+
+/** The state in words, once a run of the page's form is over. */
+async function submit(tab: Tab): Promise<void> {
+  await tab.page.getByRole("button", { name: "Run", exact: false }).and(tab.page.locator("[type=submit]")).click();
+  await tab.page.waitForURL(/thread=/u);
+}
+
+const panel = ({ page }: Tab) => page.locator(".run-panel");
+const state = (tab: Tab) => panel(tab).locator(".run-panel-head .run-state");
+
+describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", () => {
+  let tab: Tab;
+  beforeAll(async () => {
+    stage = await openStage(() => ({ text: "ok" }), { graphs: fixtures });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  it("is found, drawn, and started from its form", async () => {
+    tab = await stage.open({ path: "/g" });
+    await tab.page.locator(".graph-card").first().waitFor();
+    const served = await stage.server.client.assistants.search({ limit: 100 });
+    expect(await tab.page.locator(".graph-card").count()).toBe(served.length);
+    expect(await axeFindings(tab)).toEqual([]);
+    for (const { graph_id: graph } of served) {
+      await tab.page.goto(`${stage.server.url}/console/g/${graph}`);
+      const drawn = await stage.server.client.assistants.getGraph(graph, { xray: true });
+      await expect.poll(() => tab.page.locator(".graph-node").count(), graph).toBe(drawn.nodes.length);
+      const message = tab.page.getByRole("textbox", { name: "Message 1" });
+      if ((await message.count()) > 0) await message.fill("Hello");
+      await submit(tab);
+      if (graph === "slow") {
+        await state(tab).getByText("Running").waitFor();
+        await panel(tab).getByRole("button", { name: "Stop" }).click();
+      }
+      await expect.poll(() => state(tab).textContent(), `${graph} ends`).toMatch(/Done|Failed|Stopped/u);
+      await panel(tab).locator(".step").first().waitFor();
+    }
+  });
+
+  it("asks what its graph asks, stops before a node, and goes on", async () => {
+    tab = await stage.open({ path: "/g/asking", theme: "dark" });
+    await submit(tab);
+    await panel(tab).getByText("What is your name?").waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+    await panel(tab).getByRole("textbox").fill("Ada");
+    await panel(tab).getByRole("button", { name: "Answer" }).click();
+    await panel(tab).getByText("How old are you, Ada?").waitFor();
+    await panel(tab).getByRole("textbox").fill("36");
+    await panel(tab).getByRole("button", { name: "Answer" }).click();
+    await panel(tab).getByText('"36"').waitFor();
+    await tab.page.goto(`${stage.server.url}/console/g/breakpoint`);
+    await submit(tab);
+    await panel(tab).getByText("It stopped before send").waitFor();
+    await panel(tab).getByRole("button", { name: "Go on" }).click();
+    await panel(tab).getByText("true", { exact: true }).waitFor();
+  });
+
+  it("refuses what does not fit its schema, keeps earlier inputs, and takes JSON", async () => {
+    tab = await stage.open({ path: "/g/annotation", width: 390 });
+    await tab.page.getByRole("button", { name: "JSON" }).click();
+    await tab.page.getByRole("textbox", { name: "Input" }).fill("{ no");
+    await tab.page.getByText("This is not JSON").waitFor();
+    await tab.page.getByRole("textbox", { name: "Input" }).fill('{"topic": "rivers", "scores": [1, 2]}');
+    await tab.page.getByRole("button", { name: "Fields" }).click();
+    expect(await tab.page.getByLabel("topic").inputValue()).toBe("rivers");
+    await submit(tab);
+    await expect.poll(() => state(tab).textContent()).toMatch(/Done|Failed/u);
+    await tab.page.getByRole("button", { name: "Take an earlier input" }).click();
+    await tab.page.getByRole("menuitem", { name: /rivers/u }).waitFor();
+    await tab.page.keyboard.press("Escape");
+    expect(await tab.page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
+  it("has assistants of its own with their context, and copies of its chats", async () => {
+    tab = await stage.open({ path: "/g/context" });
+    await tab.page.getByRole("button", { name: "Context" }).click();
+    await tab.page.getByLabel(/^tone/u).selectOption("formal");
+    await tab.page.getByRole("button", { name: "More about the assistant" }).click();
+    await tab.page.getByRole("menuitem", { name: "Make another assistant" }).click();
+    await tab.page.getByLabel("Name").fill("Polite <b>one</b>");
+    await tab.page.keyboard.press("Enter");
+    await tab.page.waitForURL(/\/g\/[0-9a-f-]{36}/u);
+    await submit(tab);
+    await panel(tab)
+      .getByText(/formal/u)
+      .first()
+      .waitFor();
+    const before = tab.page.url();
+    await panel(tab).getByRole("button", { name: "Fork the chat from here" }).click();
+    await expect.poll(() => tab.page.url()).not.toBe(before);
+    await panel(tab)
+      .getByText(/formal/u)
+      .first()
+      .waitFor();
+  });
+
+  it("says of a graph that is not served why", async () => {
+    tab = await stage.open({ path: "/g/broken" });
+    await tab.page.getByText("This graph is not served").waitFor();
+    await tab.page.getByText(/the key of the service is missing/u).waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+});
+
+describe.skipIf(chromiumPath === undefined)("a graph with an unusual schema", () => {
+  let tab: Tab;
+  let folder: string;
+  let own: Stage;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-graphs-"));
+    cpSync(join(projectFolder, "tests/console/unusual-graphs.mjs"), join(folder, "unusual.mjs"));
+    const names = ["tree", "hostile", "silent"];
+    const graphs = Object.fromEntries(names.map((name) => [name, `./unusual.mjs:${name}`]));
+    writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+    own = await openStage(() => ({ text: "ok" }), { graphs: join(folder, "langgraph.json") });
+  });
+  afterAll(async () => {
+    await own.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  afterEach(() => leave(tab));
+
+  it("that refers to itself opens as deep as somebody looks", async () => {
+    tab = await own.open({ path: "/g/tree" });
+    await tab.page.getByLabel(/label/u).first().waitFor();
+    await submit(tab);
+    await expect.poll(() => state(tab).textContent()).toMatch(/Done/u);
+  });
+
+  it("with hostile titles shows them as texts", async () => {
+    tab = await own.open({ path: "/g/hostile" });
+    await tab.page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
+    expect(await tab.page.locator(".schema-form img").count()).toBe(0);
+    await submit(tab);
+    await expect.poll(() => state(tab).textContent()).toMatch(/Done/u);
+  });
+
+  it("that is missing takes JSON", async () => {
+    tab = await own.open({ path: "/g/silent" });
+    await tab.page.getByRole("textbox", { name: "Input" }).fill('{"n": 4}');
+    await submit(tab);
+    await expect.poll(() => state(tab).textContent()).toMatch(/Done/u);
+    expect(await panel(tab).locator(".channels").textContent()).toContain("8");
+  });
+});

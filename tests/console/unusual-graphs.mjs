@@ -1,0 +1,42 @@
+import { Annotation, END, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { z } from "zod";
+
+const Tree = z.object({
+  label: z.string().default("leaf"),
+  get child() {
+    return Tree.optional();
+  },
+  get children() {
+    return z.array(Tree).optional();
+  },
+});
+
+/** Its input refers to itself. */
+export const tree = new StateGraph(new StateSchema({ tree: Tree.optional() }))
+  .addNode("grow", () => ({}))
+  .addEdge(START, "grow")
+  .addEdge("grow", END)
+  .compile();
+
+/** Its titles want to be more than titles. */
+export const hostile = new StateGraph(
+  new StateSchema({
+    text: z
+      .string()
+      .default("")
+      .meta({ title: "<img src=x onerror=alert(1)>", description: "[x](javascript:alert(1))" }),
+    "__proto__ x": z.string().default("").meta({ title: "\u202Eevil" }),
+    choice: z.enum(["<script>alert(1)</script>", "b"]).default("b"),
+  }),
+)
+  .addNode("<b>node</b>", () => ({ text: "<img src=x onerror=alert(2)>" }))
+  .addEdge(START, "<b>node</b>")
+  .addEdge("<b>node</b>", END)
+  .compile();
+
+/** It does not say what it takes. */
+export const silent = new StateGraph(Annotation.Root({ n: Annotation() }))
+  .addNode("double", ({ n }) => ({ n: n * 2 }))
+  .addEdge(START, "double")
+  .addEdge("double", END)
+  .compile();
