@@ -1,4 +1,4 @@
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import * as z from "zod/mini";
 import { spanKinds, type Span } from "../run/spans.ts";
 import { ApiError, request, send } from "./client.ts";
@@ -27,7 +27,7 @@ const WireSpan = z.object({
   payloads: z.object({ input: z.boolean(), output: z.boolean() }),
   seq: z.number(),
 });
-const Head = z.object({ is_log_complete: z.boolean(), is_cut: z.boolean() });
+const Head = z.object({ status: z.string(), is_log_complete: z.boolean(), is_cut: z.boolean() });
 
 /** The parts of a run as they are known now. */
 export interface Trace {
@@ -44,10 +44,15 @@ const pause = 1_000;
 /** Follows the parts of a run to its end; the page hears of them once in a frame. */
 class TraceStore {
   #trace: Trace = { spans: new Map(), isPending: true, error: undefined, isLogComplete: true, isCut: false };
+  readonly #path: string;
   readonly #spans = new Map<string, Span>();
   readonly #listeners = new Set<() => void>();
   #newest = -1;
   #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -62,7 +67,8 @@ class TraceStore {
   }
 
   #flushSoon(): void {
-    this.#timer ??= setTimeout(() => this.#flush(), 50);
+    // The more there is, the longer it takes to show it.
+    this.#timer ??= setTimeout(() => this.#flush(), 50 + this.#spans.size / 100);
   }
 
   #flush(): void {
@@ -72,14 +78,17 @@ class TraceStore {
   }
 
   /** Reads until the run is over or the signal comes; after a break it goes on from where it was. */
-  async follow(path: string, signal: AbortSignal): Promise<void> {
+  async follow(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
-        await this.#readEvents(path, signal);
-        const { is_log_complete: isLogComplete, is_cut: isCut } = await request(`${path}?limit=1`, Head, { signal });
+        await this.#readEvents(signal);
+        const head = await request(`${this.#path}?limit=1`, Head, { signal });
         this.#flush();
-        this.#change({ isLogComplete, isCut });
-        return;
+        this.#change({ isLogComplete: head.is_log_complete, isCut: head.is_cut });
+        if (head.status !== "running" && head.status !== "pending") return;
+        // A server that stops ends its streams before the run is over.
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        if (signal.aborted) return;
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ApiError && error.status !== 0 && error.status < 500) {
@@ -93,9 +102,9 @@ class TraceStore {
     }
   }
 
-  async #readEvents(path: string, signal: AbortSignal): Promise<void> {
+  async #readEvents(signal: AbortSignal): Promise<void> {
     const since = this.#newest < 0 ? "" : `?since=${this.#newest}`;
-    const response = await send(path + since, { headers: { Accept: "text/event-stream" }, signal });
+    const response = await send(this.#path + since, { headers: { Accept: "text/event-stream" }, signal });
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -126,26 +135,26 @@ class TraceStore {
 
 const none: Trace = { spans: new Map(), isPending: false, error: undefined, isLogComplete: true, isCut: false };
 
-/** The parts of a run, live; of no run as long as there is none. `version` reads anew when it changes. */
+/** The parts of a run, live; of no run as long as there is none. */
 export function useTrace(threadId: string | undefined, runId: string | undefined): Trace {
-  const [store, setStore] = useState<TraceStore>();
+  const store = useMemo(
+    () => (threadId === undefined || runId === undefined ? undefined : new TraceStore(tracePath(threadId, runId))),
+    [threadId, runId],
+  );
   useEffect(() => {
-    if (threadId === undefined || runId === undefined) return undefined;
-    const opened = new TraceStore();
+    if (store === undefined) return undefined;
     const closing = new AbortController();
-    setStore(opened);
-    void opened.follow(tracePath(threadId, runId), closing.signal);
+    void store.follow(closing.signal);
     return () => {
       closing.abort();
-      opened.stop();
-      setStore(undefined);
+      store.stop();
     };
-  }, [threadId, runId]);
-  return useSyncExternalStore(
-    (listener) => store?.subscribe(listener) ?? (() => undefined),
-    () => store?.read() ?? none,
-  );
+  }, [store]);
+  return useSyncExternalStore(store?.subscribe ?? subscribeToNothing, store?.read ?? readNothing);
 }
+
+const subscribeToNothing = () => () => undefined;
+const readNothing = () => none;
 
 function tracePath(threadId: string, runId: string): string {
   return `/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}/trace`;

@@ -19,6 +19,7 @@ const InboxPage = lazy(async () => ({ default: (await import("../pages/inbox.tsx
 const RunsPage = lazy(async () => ({ default: (await import("../pages/runs/runs-page.tsx")).RunsPage }));
 const GraphsPage = lazy(async () => ({ default: (await import("../pages/graph/graphs-page.tsx")).GraphsPage }));
 const GraphPage = lazy(async () => ({ default: (await import("../pages/graph/graph-page.tsx")).GraphPage }));
+const RunPage = lazy(async () => ({ default: (await import("../pages/run/run-page.tsx")).RunPage }));
 
 /** The whole console: who signs in, the shell, and the place that the address names. */
 export function Console() {
@@ -76,6 +77,11 @@ function Places() {
         </Route>
         <Route path={addresses.thread}>
           {({ thread }) => <ChatPage key={thread} threadId={decodeURIComponent(thread)} />}
+        </Route>
+        <Route path={addresses.run}>
+          {({ thread, run }) => (
+            <RunPage key={run} threadId={decodeURIComponent(thread)} runId={decodeURIComponent(run)} />
+          )}
         </Route>
         <Route path={addresses.inbox}>
           <InboxPage />

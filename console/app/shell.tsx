@@ -155,8 +155,9 @@ function ConnectionMark() {
 
 /** Goes to the next thing to decide on or, where there is none on the page, to the next chat of the list. */
 function moveBy(by: number): void {
-  const cards = document.querySelectorAll<HTMLElement>(".approval-card");
-  const items = [...(cards.length > 0 ? cards : document.querySelectorAll<HTMLElement>(".thread-link"))];
+  const lists = [".approval-card", ".run-link", ".thread-link"];
+  const found = lists.map((list) => [...document.querySelectorAll<HTMLElement>(list)]);
+  const items = found.find((list) => list.length > 0) ?? [];
   const at = items.findIndex((item) => item.contains(document.activeElement));
   items[Math.min(items.length - 1, Math.max(0, at + by))]?.focus();
 }

@@ -75,7 +75,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     expect(await tab.page.getByLabel("topic").inputValue()).toBe("rivers");
     await submit(tab);
     await expect.poll(() => state(tab).textContent()).toMatch(/Done|Failed/u);
-    await tab.page.getByRole("button", { name: "Take an earlier input" }).click();
+    await tab.page.getByRole("button", { name: "Earlier inputs" }).click();
     await tab.page.getByRole("menuitem", { name: /rivers/u }).waitFor();
     await tab.page.keyboard.press("Escape");
     expect(await tab.page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);

@@ -14,6 +14,7 @@ import { work } from "../../text/work/work.ts";
 import { AssistantHead } from "./assistant-head.tsx";
 import { RunPanel } from "./run-panel.tsx";
 import { StartPanel } from "./start-panel.tsx";
+import "../../style/inspect.css";
 import "../../style/graph-page.css";
 
 /** Any graph: what it takes, its drawing, and what a run of it does. */

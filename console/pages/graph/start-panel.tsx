@@ -41,7 +41,7 @@ export function StartPanel({
   const [staysInThread, setStays] = useState(thread !== undefined);
   const [breakpoint, setBreakpoint] = useState("");
   const [isStarting, setStarting] = useState(false);
-  const earlier = earlierInputs(graph);
+  const hasContext = schemas?.context_schema !== undefined && schemas.context_schema !== null;
   const start = async (value: unknown) => {
     if (isStarting) return;
     setStarting(true);
@@ -82,12 +82,12 @@ export function StartPanel({
         onValue={setInput}
         onSubmit={(value) => void start(value)}
       />
-      {schemas?.context_schema != null && (
+      {hasContext && (
         <Disclosure title={t("graph.context")}>
           <SchemaForm
             id={contextForm}
             label={t("graph.context")}
-            schema={schemas.context_schema}
+            schema={schemas?.context_schema}
             value={context}
             onValue={onContext}
             onSubmit={onContext}
@@ -106,40 +106,16 @@ export function StartPanel({
             {thread !== undefined && <option value="same">{t("graph.sameThread")}</option>}
           </select>
         </label>
-        <label className="field">
-          <span>{t("graph.breakpoints")}</span>
-          <select className="filter" value={breakpoint} onChange={({ target }) => setBreakpoint(target.value)}>
-            <option value="">{t("graph.noBreakpoint")}</option>
-            {nodes
-              .filter((node) => !/[:|]/u.test(node))
-              .map((node) => (
-                <option key={node} value={node}>
-                  {visible(node)}
-                </option>
-              ))}
-          </select>
-        </label>
+        <BreakpointChoice nodes={nodes} value={breakpoint} onChange={setBreakpoint} />
       </div>
       <div className="row-end">
-        {earlier.length > 0 && (
-          <Menu
-            label={t("graph.earlierHint")}
-            className="button button-quiet button-normal"
-            button={
-              <>
-                <History size={16} />
-                {t("graph.earlier")}
-              </>
-            }
-            entries={earlier.map((one, index) => ({
-              label: `${index + 1}. ${visible(JSON.stringify(one)).slice(0, 80)}`,
-              onSelect: () => {
-                setInput(one);
-                setFilled(filled + 1);
-              },
-            }))}
-          />
-        )}
+        <EarlierInputs
+          inputs={earlierInputs(graph)}
+          onTake={(one) => {
+            setInput(one);
+            setFilled(filled + 1);
+          }}
+        />
         <Button type="submit" form={form} kind="primary" disabled={isStarting}>
           <Play size={16} />
           {t("graph.submit")}
@@ -147,5 +123,55 @@ export function StartPanel({
         </Button>
       </div>
     </div>
+  );
+}
+
+/** The node before which the run is to stop. */
+function BreakpointChoice({
+  nodes,
+  value,
+  onChange,
+}: {
+  nodes: readonly string[];
+  value: string;
+  onChange: (node: string) => void;
+}) {
+  const { t } = useTranslation(work);
+  return (
+    <label className="field">
+      <span>{t("graph.breakpoints")}</span>
+      <select className="filter" value={value} onChange={({ target }) => onChange(target.value)}>
+        <option value="">{t("graph.noBreakpoint")}</option>
+        {nodes
+          .filter((node) => !/[:|]/u.test(node))
+          .map((node) => (
+            <option key={node} value={node}>
+              {visible(node)}
+            </option>
+          ))}
+      </select>
+    </label>
+  );
+}
+
+/** What was sent to the graph before, to be taken again. */
+function EarlierInputs({ inputs, onTake }: { inputs: readonly unknown[]; onTake: (input: unknown) => void }) {
+  const { t } = useTranslation(work);
+  if (inputs.length === 0) return null;
+  return (
+    <Menu
+      label={t("graph.earlier")}
+      className="button button-quiet button-normal"
+      button={
+        <>
+          <History size={16} />
+          {t("graph.earlier")}
+        </>
+      }
+      entries={inputs.map((one, index) => ({
+        label: `${index + 1}. ${visible(JSON.stringify(one)).slice(0, 80)}`,
+        onSelect: () => onTake(one),
+      }))}
+    />
   );
 }

@@ -104,28 +104,16 @@ export function RunList({
   );
 }
 
-/** `j` and `k` go from run to run, `x` marks one; Enter opens what has the focus by itself. */
+/** `x` marks the run that has the focus; `j` and `k` go from run to run as in every list, and Enter opens. */
 function useRowKeys(onSelect: (run: string) => void): void {
   const { t } = useTranslation(work);
   useCommands(
     useMemo((): Command[] => {
-      const links = () => [...document.querySelectorAll<HTMLElement>(".run-row .run-link")];
-      const current = () => links().findIndex((link) => link.closest(".run-row")?.contains(document.activeElement));
-      const move = (by: number) => () => {
-        const at = current();
-        const next = links()[at < 0 ? 0 : at + by];
-        next?.focus();
-        next?.scrollIntoView({ block: "nearest" });
-      };
       const mark = () => {
-        const id = links()[current()]?.closest<HTMLElement>(".run-row")?.dataset["run"];
+        const id = document.activeElement?.closest<HTMLElement>(".run-row")?.dataset["run"];
         if (id !== undefined) onSelect(id);
       };
-      return [
-        { id: "next-run", group: "here", label: t("runs.nextRun"), keys: "j", run: move(1) },
-        { id: "previous-run", group: "here", label: t("runs.previousRun"), keys: "k", run: move(-1) },
-        { id: "mark-run", group: "here", label: t("runs.mark"), keys: "x", run: mark },
-      ];
+      return [{ id: "mark-run", group: "here", label: t("runs.mark"), keys: "x", run: mark }];
     }, [t, onSelect]),
   );
 }

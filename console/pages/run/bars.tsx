@@ -1,0 +1,121 @@
+import ChevronRight from "lucide-react/icons/chevron-right";
+import { useTranslation } from "react-i18next";
+import { visible } from "../../markdown/links.ts";
+import type { SpanRow, Stretch } from "../../run/spans.ts";
+import { preciseDuration } from "../../text/time.ts";
+import { work } from "../../text/work/work.ts";
+
+/** A part of the run as a row: its name, and a bar where it stands in time. */
+export function Bar({
+  row: { span, depth, children },
+  index,
+  top,
+  at,
+  now,
+  isClosed,
+  isSelected,
+  onSelect,
+  onToggle,
+}: {
+  row: SpanRow;
+  index: number;
+  top: number;
+  at: (time: number) => number;
+  now: number;
+  isClosed: boolean;
+  isSelected: boolean;
+  onSelect: (span: string) => void;
+  onToggle: (span: string) => void;
+}) {
+  const { t } = useTranslation(work);
+  const start = span.start ?? span.end;
+  const end = span.end ?? now;
+  const left = start === null ? 0 : Math.max(-1, at(start));
+  const right = start === null ? 0 : Math.min(101, at(end));
+  const took = span.start === null ? "" : preciseDuration(end - span.start);
+  const first = span.first_token === null ? undefined : Math.max(left, Math.min(right, at(span.first_token)));
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the tree has the keys
+    <div
+      id={`span-row-${index}`}
+      className="span-row"
+      role="treeitem"
+      tabIndex={-1}
+      aria-level={depth + 1}
+      aria-selected={isSelected}
+      aria-expanded={children > 0 ? !isClosed : undefined}
+      aria-label={`${t(`run.kind.${span.kind}`)} ${visible(span.name)} ${took}`}
+      data-selected={isSelected || undefined}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => onSelect(span.id)}
+    >
+      <span className="span-name" style={{ paddingInlineStart: Math.min(depth, 12) * 14 + 6 }}>
+        {children > 0 ? (
+          <span
+            className="span-toggle"
+            data-open={!isClosed || undefined}
+            role="presentation"
+            onClick={(event) => {
+              event.stopPropagation();
+              onToggle(span.id);
+            }}
+          >
+            <ChevronRight size={13} />
+          </span>
+        ) : (
+          <span className="span-toggle" />
+        )}
+        <i className="span-mark" data-kind={span.kind} data-status={span.status} />
+        <span className="span-text">{visible(span.name)}</span>
+        <small>{took}</small>
+      </span>
+      <span className="span-track">
+        {start !== null && right >= 0 && left <= 100 && (
+          <span
+            className="span-bar"
+            data-kind={span.kind}
+            data-status={span.status}
+            data-open={span.end === null || undefined}
+            style={{ left: `${left}%`, width: `max(3px, ${right - left}%)` }}
+          />
+        )}
+        {first !== undefined && <span className="span-first" style={{ left: `${left}%`, width: `${first - left}%` }} />}
+      </span>
+    </div>
+  );
+}
+
+/** The time above the bars, and where idle time was left out. */
+export function Ruler({ stretches, from, zoom }: { stretches: readonly Stretch[]; from: number; zoom: number }) {
+  const { t } = useTranslation(work);
+  const begin = stretches[0]?.from ?? 0;
+  const marks = [0, 0.25, 0.5, 0.75].map((share) => {
+    const wanted = from + share / zoom;
+    const stretch = stretches.find(({ at, width }) => wanted <= at + width) ?? stretches.at(-1);
+    if (stretch === undefined) return { share, time: 0 };
+    const time = stretch.from + ((wanted - stretch.at) / (stretch.width || 1)) * (stretch.to - stretch.from);
+    return { share, time: time - begin };
+  });
+  return (
+    <div className="time-ruler" aria-hidden="true">
+      <span />
+      <span className="time-ruler-track">
+        {marks.map(({ share, time }) => (
+          <span key={share} style={{ left: `${share * 100}%` }}>
+            {preciseDuration(time)}
+          </span>
+        ))}
+        {stretches
+          .filter(({ isIdle }) => isIdle)
+          .slice(0, 50)
+          .map(({ from: idleFrom, to, at, width }) => (
+            <i
+              key={idleFrom}
+              title={t("run.left", { time: preciseDuration(to - idleFrom) })}
+              style={{ left: `${(at - from) * zoom * 100}%`, width: `${width * zoom * 100}%` }}
+            />
+          ))}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { runOf, type StartedRun } from "../../api/all-runs.ts";
+import { useAssistant } from "../../api/graphs.ts";
+import { useThreadNews } from "../../api/thread-news.ts";
+import { useTrace } from "../../api/trace.ts";
+import { usePageTitle } from "../../app/news.ts";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { work } from "../../text/work/work.ts";
+import { EventsTab } from "./events-tab.tsx";
+import { GraphTab } from "./graph-tab.tsx";
+import { usePlace, views } from "./place.ts";
+import { RunHead } from "./run-head.tsx";
+import { SpanDetails } from "./span-details.tsx";
+import { StateTab } from "./state-tab.tsx";
+import { TimeTab } from "./time-tab.tsx";
+import { UsageTab } from "./usage-tab.tsx";
+import "../../style/run-page.css";
+import "../../style/inspect.css";
+
+/** A run from all sides: its graph, its time, its states, its events, what it used. */
+export function RunPage({ threadId, runId }: { threadId: string; runId: string }) {
+  const { t } = useTranslation(work);
+  const run = useQuery({
+    queryKey: ["run", threadId, runId],
+    queryFn: ({ signal }) => runOf(threadId, runId, signal),
+  });
+  useThreadNews(threadId);
+  usePageTitle(t("run.title"));
+  if (run.isPending) return <Loading lines={8} />;
+  if (run.error !== null && run.data === undefined) {
+    return (
+      <Failed
+        error={run.error}
+        onRetry={() => void run.refetch()}
+        gone={{ title: t("run.gone"), hint: t("run.goneHint") }}
+      />
+    );
+  }
+  return run.data === undefined ? null : <Run run={run.data} />;
+}
+
+function Run({ run }: { run: StartedRun }) {
+  const { t } = useTranslation(work);
+  const { thread_id: threadId, run_id: runId } = run;
+  const [place, go] = usePlace(threadId, runId);
+  const trace = useTrace(threadId, runId);
+  const assistant = useAssistant(run.assistant_id).data;
+  const span = place.span === undefined ? undefined : trace.spans.get(place.span);
+  const select = useMemo(() => (id: string | undefined) => go({ span: id }), [go]);
+  const hasDetails = place.view === "graph" || place.view === "time" || place.view === "usage";
+  return (
+    <div className="run-page">
+      <RunHead run={run} trace={trace} assistant={assistant} />
+      <div className="run-tabs" role="tablist" aria-label={t("run.views")}>
+        {views.map((view) => (
+          <button
+            key={view}
+            id={`tab-${view}`}
+            type="button"
+            role="tab"
+            aria-selected={place.view === view}
+            aria-controls="run-view"
+            tabIndex={place.view === view ? 0 : -1}
+            onClick={() => go({ view })}
+            onKeyDown={(event) => {
+              const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+              if (by === undefined) return;
+              const next = views[(views.indexOf(view) + by + views.length) % views.length] ?? view;
+              go({ view: next });
+              document.getElementById(`tab-${next}`)?.focus();
+            }}
+          >
+            {t(`run.${view}`)}
+          </button>
+        ))}
+      </div>
+      {!trace.isLogComplete && <p className="run-note">{t("run.logGone")}</p>}
+      {trace.isCut && <p className="run-note">{t("run.cut")}</p>}
+      <div className="run-body" id="run-view" role="tabpanel" aria-labelledby={`tab-${place.view}`}>
+        <div className="run-view">
+          {trace.error !== undefined && hasDetails && <Failed error={trace.error} />}
+          {trace.isPending && hasDetails && <Loading lines={6} />}
+          {place.view === "graph" && (
+            <GraphTab assistantId={run.assistant_id} spans={trace.spans} selected={place.span} onSelect={select} />
+          )}
+          {place.view === "time" && <TimeTab spans={trace.spans} selected={place.span} onSelect={select} />}
+          {place.view === "state" && <StateTab run={run} place={place} go={go} />}
+          {place.view === "events" && <EventsTab threadId={threadId} runId={runId} />}
+          {place.view === "usage" && <UsageTab spans={trace.spans} />}
+        </div>
+        {hasDetails && span !== undefined && (
+          <SpanDetails
+            key={span.id}
+            span={span}
+            threadId={threadId}
+            runId={runId}
+            onClose={() => select(undefined)}
+            onCheckpoint={(checkpoint) => go({ view: "state", checkpoint })}
+          />
+        )}
+      </div>
+    </div>
+  );
+}

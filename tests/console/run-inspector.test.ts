@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { projectFolder } from "../support/source-files.ts";
+import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
+
+let stage: Stage;
+
+async function start(graph: string, input: Record<string, unknown> = {}): Promise<{ thread: string; run: string }> {
+  const { client } = stage.server;
+  const { thread_id: thread } = await client.threads.create();
+  const { run_id: run } = await client.runs.create(thread, graph, {
+    input,
+    streamMode: ["values", "updates", "tasks"],
+    streamSubgraphs: true,
+  });
+  return { thread, run };
+}
+
+const addressOf = ({ thread, run }: { thread: string; run: string }, rest = "") => `/t/${thread}/run/${run}${rest}`;
+
+describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
+  let tab: Tab;
+  beforeAll(async () => {
+    const graphs = join(projectFolder, "tests/fixtures/graphs/langgraph.json");
+    stage = await openStage(() => ({ text: "ok" }), { graphs });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  it("shows a run while it works and how it ends; its views stand in the address", async () => {
+    const slow = await start("slow");
+    tab = await stage.open({ path: addressOf(slow) });
+    await tab.page.locator('.graph-node[data-status="running"]').waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+    await tab.page.getByRole("button", { name: "Stop" }).click();
+    await tab.page.locator('.run-head .run-state[data-status="interrupted"]').waitFor();
+    await tab.page.locator('.graph-node[data-status="stopped"]').waitFor();
+    await tab.page.getByRole("tab", { name: "Time" }).click();
+    await tab.page.getByRole("treeitem", { name: /wait/u }).first().click();
+    await tab.page.locator(".span-details").waitFor();
+    const address = new URL(tab.page.url());
+    expect(address.search).toBe("?view=time");
+    expect(address.hash).not.toBe("");
+    await tab.page.reload();
+    await tab.page.locator(".span-details").waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
+  it("shows what each step changed, and runs again from one, with other values and with another input", async () => {
+    const failing = await start("failing", { steps: 4 });
+    tab = await stage.open({ path: addressOf(failing, "?view=state"), theme: "dark" });
+    await tab.page.locator(".checkpoints li").nth(2).waitFor();
+    await tab.page.keyboard.press("[");
+    await tab.page.keyboard.press("]");
+    await tab.page.locator(".diff").getByText("5").first().waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+    await tab.page.getByRole("button", { name: "Edit the state and run" }).click();
+    await tab.page.getByLabel(/^steps/u).fill("40");
+    await tab.page.getByRole("dialog").getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => tab.page.url()).not.toContain(failing.run);
+    await expect.poll(async () => (await stage.server.client.runs.list(failing.thread)).length).toBe(2);
+    await tab.page.goto(`${stage.server.url}/console${addressOf(failing)}`);
+    await tab.page.getByRole("button", { name: "More for this run" }).click();
+    await tab.page.getByRole("menuitem", { name: "Edit the input and run" }).click();
+    await tab.page.getByLabel(/^steps/u).fill("7");
+    await tab.page.getByRole("dialog").getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => tab.page.url()).not.toContain(failing.run);
+    await tab.page.locator('.run-head .run-state[data-status="error"]').waitFor();
+  });
+
+  it("has the raw events, filtered and opened", async () => {
+    const nested = await start("nested");
+    tab = await stage.open({ path: addressOf(nested, "?view=events"), width: 390 });
+    await tab.page.locator(".event-row").first().waitFor();
+    await tab.page.getByRole("searchbox", { name: "Filter events" }).fill("leaf_two");
+    await tab.page.locator(".event-row button").first().click();
+    await tab.page.locator(".event-open").getByText("leaf_two").first().waitFor();
+    await tab.page.getByRole("searchbox", { name: "Filter events" }).fill("nothing like this");
+    await tab.page.getByText("No event fits").waitFor();
+    expect(await tab.page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
+  it("says that a run is gone", async () => {
+    const { thread } = await start("nested");
+    tab = await stage.open({ path: addressOf({ thread, run: "01a21481-e6bb-7518-aaa4-1666b95f66a3" }) });
+    await tab.page.getByText("This run does not exist any more").waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
+  it("draws 30,000 parts of a run as rows that are seen", async () => {
+    const nested = await start("nested");
+    tab = await stage.open({ path: addressOf(nested) });
+    const span = (index: number) => ({
+      id: `s${index}`,
+      parent: index === 0 ? null : `s${Math.floor((index - 1) / 10)}`,
+      kind: index === 0 ? "run" : "node",
+      name: `part ${index}`,
+      node: null,
+      namespace: [],
+      checkpoint_id: null,
+      start: new Date(1_700_000_000_000 + index).toISOString(),
+      first_token: null,
+      end: new Date(1_700_000_000_500 + index * 2).toISOString(),
+      status: "success",
+      usage: null,
+      cost: null,
+      model: null,
+      error: null,
+      message_id: null,
+      tool_call_id: null,
+      payloads: { input: false, output: false },
+      source: "log",
+      seq: index,
+    });
+    const body = Array.from({ length: 30_000 }, (_, index) => `id: ${index}\ndata: ${JSON.stringify(span(index))}\n\n`);
+    await tab.page.route("**/trace", (route) =>
+      route.fulfill({ contentType: "text/event-stream", body: body.join("") }),
+    );
+    await tab.page.goto(`${stage.server.url}/console${addressOf(nested, "?view=time")}`);
+    await tab.page.getByText("30000 parts").or(tab.page.getByText("30,000 parts")).waitFor();
+    expect(await tab.page.locator(".span-row").count()).toBeLessThan(80);
+    await tab.page.getByRole("tree").focus();
+    await tab.page.keyboard.press("End");
+    await tab.page.locator('.span-row[data-selected] >> text="part 29999"').waitFor();
+  });
+});

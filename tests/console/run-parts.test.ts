@@ -1,0 +1,184 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { placed } from "../../console/run/graph-layout.ts";
+import { nodeStates, placeOf, rowsOfTree, timeline, usageBy, type Span } from "../../console/run/spans.ts";
+import { changesOf, diffOf } from "../../console/run/state-diff.ts";
+
+function spanOf(known: Partial<Span> & Pick<Span, "id">): Span {
+  return {
+    parent: null,
+    kind: "node",
+    name: known.id,
+    node: null,
+    namespace: [],
+    checkpoint_id: null,
+    start: 0,
+    first_token: null,
+    end: 1,
+    status: "success",
+    usage: null,
+    cost: null,
+    model: null,
+    error: null,
+    tool_call_id: null,
+    payloads: { input: false, output: false },
+    ...known,
+  };
+}
+const mapOf = (spans: readonly Span[]) => new Map(spans.map((span) => [span.id, span]));
+
+describe("the parts of a run as rows", () => {
+  const run = spanOf({ id: "run", kind: "run", end: 10 });
+  const spans = mapOf([
+    spanOf({ id: "b", parent: "run", start: 5 }),
+    run,
+    spanOf({ id: "a", parent: "run", start: 1 }),
+    spanOf({ id: "call", parent: "a", kind: "tool", start: 2 }),
+    spanOf({ id: "lost", parent: "gone", start: 3 }),
+    spanOf({ id: "self", parent: "self", start: 4 }),
+  ]);
+
+  it("stand below their parents in the order in which they began; one without a parent is not lost", () => {
+    const rows = rowsOfTree(spans, () => false).map(({ span, depth }) => [span.id, depth]);
+    expect(rows).toEqual([
+      ["run", 0],
+      ["a", 1],
+      ["call", 2],
+      ["b", 1],
+      ["lost", 0],
+      ["self", 0],
+    ]);
+  });
+
+  it("hide what is closed, and move up where a level is left out", () => {
+    expect(rowsOfTree(spans, (id) => id === "run").map(({ span }) => span.id)).toEqual(["run", "lost", "self"]);
+    const tools = rowsOfTree(
+      spans,
+      () => false,
+      ({ kind }) => kind === "tool" || kind === "run",
+    );
+    expect(tools.map(({ span, depth }) => [span.id, depth])).toEqual([
+      ["run", 0],
+      ["call", 1],
+    ]);
+  });
+
+  it("are as deep as a run is, and as many", () => {
+    const deep = mapOf(
+      Array.from({ length: 30_000 }, (_, index) =>
+        spanOf({ id: String(index), parent: index === 0 ? null : String(index - 1), start: index }),
+      ),
+    );
+    expect(rowsOfTree(deep, () => false).at(-1)?.depth).toBe(29_999);
+  });
+
+  it("say how the nodes of the drawing stand", () => {
+    const states = nodeStates([
+      spanOf({ id: "1", name: "step", start: 0, end: 5 }),
+      spanOf({ id: "2", name: "step", start: 5, end: null, status: "running" }),
+      spanOf({ id: "3", name: "leaf", namespace: ["middle:uuid"], status: "error" }),
+    ]);
+    expect(states.get("step")).toMatchObject({ status: "running", times: 2, milliseconds: 5, span: "2" });
+    expect(states.get("middle:leaf")).toMatchObject({ status: "failed", times: 1 });
+  });
+
+  it("add up what the models used", () => {
+    const usage = { input_tokens: 10, output_tokens: 2, cached_tokens: 4 };
+    const call = spanOf({ id: "1", kind: "model", model: "m", usage, cost: 0.5, end: 3 });
+    expect(usageBy([call, { ...call, id: "2", cost: null }, run], ({ model }) => model ?? "")).toEqual([
+      { name: "m", calls: 2, input: 20, output: 4, cached: 8, cost: 0.5, milliseconds: 6 },
+    ]);
+  });
+});
+
+describe("the time of a run", () => {
+  it("is drawn narrow where nothing happened, and whole without that", () => {
+    const spans = [spanOf({ id: "a", start: 0, end: 1_000 }), spanOf({ id: "b", start: 61_000, end: 62_000 })];
+    const squeezed = timeline(spans, 0, true);
+    expect(squeezed.map(({ isIdle }) => isIdle)).toEqual([false, true, false]);
+    expect(placeOf(squeezed, 1_000)).toBeCloseTo(0.49, 1);
+    expect(timeline(spans, 0, false)).toHaveLength(1);
+  });
+
+  it("keeps the order of moments, from 0 to 1, whatever the spans are", () => {
+    const times = fc.tuple(fc.nat(200_000), fc.option(fc.nat(20_000)));
+    fc.assert(
+      fc.property(fc.array(times, { minLength: 1, maxLength: 30 }), fc.boolean(), (list, squeezes) => {
+        const spans = list.map(([start, took], index) =>
+          spanOf({ id: String(index), start, end: took === null ? null : start + took }),
+        );
+        const stretches = timeline(spans, 250_000, squeezes);
+        const moments = list.map(([start]) => start).toSorted((one, other) => one - other);
+        const places = moments.map((moment) => placeOf(stretches, moment));
+        expect(places).toEqual(places.toSorted((one, other) => one - other));
+        expect(places.every((place) => place >= 0 && place <= 1)).toBe(true);
+        const width = stretches.reduce((sum, stretch) => sum + stretch.width, 0);
+        expect(width).toBeCloseTo(1, 5);
+      }),
+    );
+  });
+});
+
+describe("what changed between two states", () => {
+  it("is told by channel", () => {
+    const changes = changesOf({ same: 1, gone: 2, text: { a: 1, b: 2 } }, { same: 1, text: { a: 1, b: 3 }, come: [] });
+    expect(changes.map(({ name, kind }) => [name, kind])).toEqual([
+      ["same", "same"],
+      ["text", "changed"],
+      ["come", "added"],
+      ["gone", "removed"],
+    ]);
+    const lines = changes[1]?.lines.map(({ kind, text }) => `${kind} ${text.trim()}`);
+    expect(lines).toContain('removed "b": 2');
+    expect(lines).toContain('added "b": 3');
+  });
+
+  it("is lines that make the one text of the other", () => {
+    const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 });
+    fc.assert(
+      fc.property(texts, texts, (from, to) => {
+        const lines = diffOf(from, to);
+        for (const line of lines) {
+          if (line.old_line !== null) expect(from[line.old_line - 1]).toBe(line.text);
+          if (line.new_line !== null) expect(to[line.new_line - 1]).toBe(line.text);
+        }
+        const removed = lines.filter(({ kind }) => kind === "removed").length;
+        const added = lines.filter(({ kind }) => kind === "added").length;
+        expect(added - removed).toBe(to.length - from.length);
+      }),
+    );
+  });
+});
+
+describe("the drawing of a graph", () => {
+  it("has a frame around each subgraph, and nothing on top of something else", () => {
+    const names = ["__start__", "before", "middle:enter", "middle:leaf:one", "middle:leaf:two", "__end__"];
+    const nodes = names.map((id) => ({ id, name: id, type: "runnable", interrupt: undefined }));
+    const edges = names.slice(1).map((target, index) => ({
+      source: names[index] ?? "",
+      target,
+      label: undefined,
+      conditional: false,
+    }));
+    const boxes = placed({ nodes, edges });
+    expect(boxes.flatMap(({ isFrame, id }) => (isFrame ? id : [])).toSorted()).toEqual(["middle", "middle:leaf"]);
+    for (const box of boxes) {
+      const around = boxes.find(({ id }) => id === box.parent);
+      expect(box.x >= 0 && box.y >= 0, box.id).toBe(true);
+      if (around === undefined) continue;
+      expect(box.x + box.width <= around.width && box.y + box.height <= around.height, box.id).toBe(true);
+    }
+    const overlap = boxes.some((one) =>
+      boxes.some(
+        (other) =>
+          one.id < other.id &&
+          one.parent === other.parent &&
+          one.x < other.x + other.width &&
+          other.x < one.x + one.width &&
+          one.y < other.y + other.height &&
+          other.y < one.y + one.height,
+      ),
+    );
+    expect(overlap).toBe(false);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { markedSchema } from "../../console/form/marked-schema.ts";
+import { problemsOf } from "../../console/form/validator.ts";
+
+describe("a JSON Schema as a form", () => {
+  it.each([null, undefined, true, [], "text", {}, { type: "object" }, { title: "Anything" }, { type: "array" }])(
+    "is JSON alone for %j",
+    (schema) => {
+      expect(markedSchema(schema)).toBeUndefined();
+    },
+  );
+
+  it("writes messages as messages, and what has no field as JSON", () => {
+    const marked = markedSchema({
+      type: "object",
+      $id: "json",
+      properties: {
+        messages: { langgraph_type: "messages", type: "array" },
+        files: { type: "object", additionalProperties: true },
+        any: true,
+        name: { type: "string", default: "Ada", $schema: "http://json-schema.org/draft-07/schema#" },
+        nested: { $ref: "#" },
+      },
+      required: ["name"],
+    });
+    expect(marked).toEqual({
+      type: "object",
+      properties: {
+        messages: { $id: "messages" },
+        files: { $id: "json" },
+        any: { $id: "json" },
+        name: { type: "string", default: "Ada" },
+        nested: { $ref: "#" },
+      },
+      required: ["name"],
+    });
+  });
+
+  it("shows what turns text around, and has no field that could change the form itself", () => {
+    const marked = markedSchema(JSON.parse('{"properties":{"__proto__":{"type":"string"},"a":{"title":"\u202Ex"}}}'));
+    expect(Object.keys(marked?.properties ?? {})).toEqual(["a"]);
+    expect(JSON.stringify(marked)).toContain("U+202E");
+  });
+
+  it("of any depth ends", () => {
+    let schema: Record<string, unknown> = { type: "string" };
+    for (let depth = 0; depth < 1_000; depth += 1) schema = { type: "object", properties: { down: schema } };
+    expect(JSON.stringify(markedSchema(schema)).length).toBeLessThan(5_000);
+  });
+
+  it("says where a value does not fit, also a schema that refers to itself", () => {
+    const tree = {
+      type: "object" as const,
+      properties: { label: { type: "string" as const }, child: { $ref: "#" } },
+      required: ["label"],
+    };
+    expect(problemsOf(tree, { label: "a", child: { label: "b" } })).toEqual([]);
+    expect(problemsOf(tree, { label: "a", child: { label: 3 } })).toMatchObject([{ property: ".child.label" }]);
+    expect(problemsOf(tree, {})).toMatchObject([{ property: ".label" }]);
+    expect(problemsOf({ type: "string", pattern: "(" }, "x")).toEqual([]);
+  });
+});
