@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
+import axe from "axe-core";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 import { expect, vi } from "vitest";
 import { z } from "zod";
@@ -146,7 +145,6 @@ export async function storedTexts({ server }: Pick<Stage, "server">, threadId: s
   return messages.filter(({ role, content }) => role !== "tool" && content !== "").map(({ content }) => content);
 }
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const AxeResult = z.object({
   violations: z.array(
     z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
@@ -156,7 +154,7 @@ const AxeResult = z.object({
 /** What axe finds wrong with the page as it is; empty: nothing. */
 export async function axeFindings({ page }: Tab): Promise<string[]> {
   // Through the debugger's own door, which the policy of the page does not concern.
-  await page.evaluate(axeSource);
+  await page.evaluate(axe.source);
   const found: unknown = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
   return AxeResult.parse(found).violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),

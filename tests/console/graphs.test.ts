@@ -57,7 +57,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     await panel(tab).getByText("How old are you, Ada?").waitFor();
     await panel(tab).getByRole("textbox").fill("36");
     await panel(tab).getByRole("button", { name: "Answer" }).click();
-    await panel(tab).getByText('"36"').waitFor();
+    await panel(tab).locator(".channels").getByText("36", { exact: true }).waitFor();
     await tab.page.goto(`${stage.server.url}/console/g/breakpoint`);
     await submit(tab);
     await panel(tab).getByText("It stopped before send").waitFor();

@@ -122,6 +122,6 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     expect(await tab.page.locator(".span-row").count()).toBeLessThan(80);
     await tab.page.getByRole("tree").focus();
     await tab.page.keyboard.press("End");
-    await tab.page.locator('.span-row[data-selected] >> text="part 29999"').waitFor();
+    await tab.page.locator('.span-row[data-selected] >> text="part 11110"').waitFor();
   });
 });

@@ -12,7 +12,7 @@ import { Failed, Loading } from "../../parts/states.tsx";
 import { nodeStates } from "../../run/spans.ts";
 import { work } from "../../text/work/work.ts";
 import { AssistantHead } from "./assistant-head.tsx";
-import { RunPanel } from "./run-panel.tsx";
+import { RunPanel, StateOfThread } from "./run-panel.tsx";
 import { StartPanel } from "./start-panel.tsx";
 import "../../style/inspect.css";
 import "../../style/graph-page.css";
@@ -93,9 +93,13 @@ function Graph({ assistant }: { assistant: FullAssistant }) {
               />
             )}
           </div>
-          {thread === undefined || run === undefined ? (
-            <p className="hint graph-hint">{t("graph.stepsHint")}</p>
-          ) : (
+          {thread === undefined && <p className="hint graph-hint">{t("graph.stepsHint")}</p>}
+          {thread !== undefined && run === undefined && (
+            <div className="run-panel">
+              <StateOfThread threadId={thread} />
+            </div>
+          )}
+          {thread !== undefined && run !== undefined && (
             <RunPanel threadId={thread} run={run} trace={trace} assistantId={id} />
           )}
         </section>

@@ -19,7 +19,7 @@ import { Button } from "../../parts/button.tsx";
 import { Channels } from "../../parts/channels.tsx";
 import { Payload } from "../../parts/payload.tsx";
 import { RunState } from "../../parts/run-state.tsx";
-import { Failed } from "../../parts/states.tsx";
+import { Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { runStatuses } from "../../run/run-filter.ts";
 import { rowsOfTree, type SpanRow } from "../../run/spans.ts";
@@ -115,13 +115,24 @@ export function RunPanel({
           <Step key={row.span.id} row={row} threadId={threadId} runId={run.run_id} />
         ))}
       </ol>
-      <h2>{t("graph.state")}</h2>
-      {state.data === undefined ? (
-        <p className="hint">{t("graph.noState")}</p>
-      ) : (
-        <Channels values={state.data.values} />
-      )}
+      <StateOfThread threadId={threadId} />
     </div>
+  );
+}
+
+/** The newest state of a thread. */
+export function StateOfThread({ threadId }: { threadId: string }) {
+  const { t } = useTranslation(work);
+  const state = useThreadState(threadId);
+  return (
+    <>
+      <h2>{t("graph.state")}</h2>
+      {state.isPending && <Loading lines={2} />}
+      {state.error !== null && state.data === undefined && (
+        <Failed error={state.error} onRetry={() => void state.refetch()} />
+      )}
+      {state.data !== undefined && <Channels values={state.data.values} />}
+    </>
   );
 }
 

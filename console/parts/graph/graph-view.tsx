@@ -94,7 +94,7 @@ export function GraphView({
     [drawing, states],
   );
   return (
-    <div className="graph-view" role="img" aria-label={label}>
+    <div className="graph-view" role="group" aria-label={label}>
       <ReactFlow
         nodes={nodes}
         edges={edges}
