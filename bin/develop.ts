@@ -15,7 +15,7 @@ const turn = "serve";
  */
 export async function develop(manifest: string): Promise<void> {
   const folder = dirname(manifest);
-  // A file is saved often, and whoever waits for it is a person. The page that they try it with is served on this machine.
+  // Files are saved often, so a restart has to be quick. Pages served on this machine may call, since a developer tries them there.
   addVariables({ MILLRACE_DRAIN_SECONDS: "1", MILLRACE_LOCAL_PAGES: "1" });
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());

@@ -14,8 +14,8 @@ function isPassedOver(folder: string): boolean {
 }
 
 /**
- * Tells of the changes of a folder's program files, also in new folders, until the signal is aborted: one path for all that
- * changes within `pause` milliseconds. Each folder is watched by itself, so that packages are never looked through.
+ * Yields a path when program files of a folder change, new folders included, until the signal is aborted. Changes within
+ * `pause` milliseconds are one. Each folder has a watcher of its own, so that packages are never watched.
  */
 export async function* watchFolder(
   folder: string,
@@ -64,7 +64,7 @@ export async function* watchFolder(
   }
 }
 
-/** A folder and those below it; none for what is no folder, or not any more. */
+/** A folder and all folders below it; empty if the path is not a folder, or no longer exists. */
 function foldersBelow(folder: string): string[] {
   try {
     const below = readdirSync(folder, { withFileTypes: true })

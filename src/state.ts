@@ -6,7 +6,7 @@ import { MessageList } from "@millrace/engine/message-list";
 import { TaskPlan } from "./state/task-plan.ts";
 import { ChatMode, WorkMode } from "./state/work-mode.ts";
 
-// What the state and a run are made of; whoever needs a part imports it from here.
+// The parts of the state and of a run's context, for import from one place.
 export { Compaction, CompressionLevel, ConversationSummary } from "./state/conversation-summary.ts";
 export { ConversationState, LoopPhase, ToolCallStatus } from "./state/conversation-state.ts";
 export { Clarification, Intent, Route, TurnRoute } from "./state/intent.ts";

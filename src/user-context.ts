@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the user's editor shows; whatever is missing is not spoken of. Paths are for the model to read. */
+/** What the user's editor shows; the model reads only the fields that are there. Paths are not opened. */
 export const EditorDocument = z.object({
   path: z.string().max(3000).optional(),
   /** The text of the document, or its beginning; the model is shown some 1,000 characters. */
@@ -33,8 +33,8 @@ export type UserReference = z.infer<typeof UserReference>;
 const share = z.number().min(0).max(1);
 
 /**
- * How what a model may read is shared; what a source leaves unused goes to the history. Together at most 1: whoever
- * wants more for one takes it from another. `rag` is for what is found by searching.
+ * How the model's window is shared between sources; the history gets what they leave unused. The sum is at most 1.
+ * `rag` is for what is found by searching.
  */
 export const ContextShares = z
   .object({

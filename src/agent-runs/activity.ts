@@ -25,7 +25,7 @@ export interface ConversationMove {
 /** Ends of a tool call: nothing comes after them. */
 const ends: ReadonlySet<ToolCallStatus> = new Set(["completed", "failed", "blocked", "cancelled"]);
 
-/** A run that works, as who looks at its session sees it. */
+/** A working run, as its session shows it. */
 export interface LiveActivity {
   activity: Activity;
   /** What has come of the reply that is being streamed. */
@@ -34,15 +34,15 @@ export interface LiveActivity {
   writing: string | null;
 }
 
-/** What one attempt of a run is doing now, from what it tells. It says nothing of runs that are over: see `restingState`. */
+/** What one attempt of a run is doing now, derived from its events. For runs that are over see `restingState`. */
 export class Activity {
   loop: LoopProgress | null = null;
-  /** Where the turn is, as last told. */
+  /** Where the turn is, by the last event. */
   turn: Orchestration["state"] | null = null;
   /** How full the model's window was at its last call. */
   window: { ratio: number; level: "normal" | "hint" | "full" } | null = null;
   readonly moves: ConversationMove[] = [];
-  /** The attempt has told its end. */
+  /** The attempt has emitted its end. */
   isOver = false;
   #conversation: ConversationState = { state: "Idle" };
   readonly #calls = new Map<string, { tool_call_id: string; tool_name: string; status: ToolCallStatus }>();
@@ -67,7 +67,7 @@ export class Activity {
     return now;
   }
 
-  /** A piece of a reply that the readers were told; pieces without words change nothing. */
+  /** A chunk of a reply that readers have received; chunks without text change nothing. */
   heard(message: BaseMessage): ConversationState | undefined {
     if (!isAIMessageChunk(message)) return undefined;
     const state = this.#conversation;

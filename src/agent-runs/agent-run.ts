@@ -36,13 +36,13 @@ export interface AgentParts {
   logger: Logger;
   /** What a run of the session is lent. */
   services: (sessionId: string) => RunServices;
-  /** Tells the server's callbacks; absent where there are none. */
+  /** Calls the server's callbacks; absent if there are none. */
   callBack?: CallBack | undefined;
   /** A session is deleted: what toolkits do for it ends. */
   forget?: (sessionId: string) => Promise<void>;
 }
 
-/** What our agent adds to one run: it lends the loop its services, follows what that tells, and keeps what a stop cuts off. */
+/** What our agent adds to one run: it gives the loop its services, follows its events, and keeps what a stop cuts off. */
 export class AgentRun implements RunCompanion, StreamCompanion {
   readonly #active: ActiveRun;
   readonly #parts: AgentParts;
@@ -52,7 +52,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
   /** What the attempt that walks is doing; `undefined` before the first, and where nothing of it is followed. */
   #activity: Activity | undefined;
   #callbacks: RunCallbacks | undefined;
-  /** Its graph calls our loop: then its readers are told of the conversation. */
+  /** Whether its graph calls our loop; only then do readers get events of the conversation. */
   #callsLoop = false;
 
   constructor(active: ActiveRun, parts: AgentParts, runs: RunStarter) {
@@ -74,7 +74,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
     this.#callbacks?.begins(resumes);
   }
 
-  /** Whatever the last attempt has left half done, the conversation begins at rest. */
+  /** Each attempt begins at rest, also after one that was cut off. */
   walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined {
     this.#callbacks?.walks(resumes);
     const { stream_mode: modes } = this.#active.run.kwargs;
@@ -111,7 +111,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
         this.#callbacks?.noted(event);
         if (!this.#isStreamed && !this.#active.ended) this.#activity?.noted(event);
       },
-      // What a session for one run has sent would outlive it, and nobody would hear of it.
+      // A temporary session ends with its run, so it could not report on agents in the background.
       background: run.kwargs.temporary ? undefined : backgroundOf(told, storage, this.#background()),
     }));
     return { [servicesKey]: services };
@@ -124,7 +124,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
     return replaceWithCalls({ run, graph, services, saver, resume });
   }
 
-  /** What a graph that calls our loop tells gets its time; all else goes on as it came. */
+  /** Adds the time to events of a graph that calls our loop; other events stay as they are. */
   asTold(event: EventBody): EventBody {
     if (event.event !== "custom" || !this.#callsLoop || !isEvent(event.data)) return event;
     return { ...event, data: stamped(event.data) };
@@ -132,7 +132,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
 
   heard(mode: string, payload: unknown): void {
     if (mode === "custom" && this.#callsLoop) {
-      // What a graph that calls our loop tells is ours, or of a type that is left alone.
+      // Custom events of such a graph are ours, or of a type that the activity ignores.
       if (isEvent(payload)) this.#tellState(this.#activity?.noted(payload as CustomEvent));
     } else if (mode === "messages") {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
@@ -140,7 +140,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
       const path = metadata["langgraph_checkpoint_ns"];
       if (typeof path === "string") this.#progress?.heard(path, message);
       this.#callbacks?.heard(message);
-      // What an agent says is no part of the reply, and of several at once each word would be a change.
+      // Words of sub-agents are not part of the reply, and with several at once each token would be a change.
       if (!("sub_agent" in metadata)) this.#tellState(this.#activity?.heard(message));
     }
   }
@@ -174,7 +174,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
       case "done":
         return this.#end({ kind: "replied", message_id: this.#replyId(values) });
       case "stopped":
-        // Told already with what was kept, where that could be done.
+        // `stopped` has already emitted the end, unless it failed.
         return this.#end({ kind: "stopped", message_id: null });
       case "failed":
         return this.#end({ kind: "failed", error: ending.error });
@@ -219,14 +219,14 @@ export class AgentRun implements RunCompanion, StreamCompanion {
     return this.#active.run.kwargs.stream_mode.includes("custom");
   }
 
-  /** Tells an event of ours on the run's `custom` stream, where the run has one and the log has room for one more. */
+  /** Emits one of our events on the run's `custom` stream, if the run has one and the log has room. */
   #tell(event: CustomEvent): void {
     const { log } = this.#active;
     if (!this.#isStreamed || log.room() !== undefined) return;
     log.emit({ event: "custom", namespace: [], data: stamped(event) });
   }
 
-  /** Takes the conversation on and tells it where it has changed: after what it was told for, never per token. */
+  /** Advances the conversation and emits its state if it has changed, after the event that caused it. Never per token. */
   #tellConversation(told: Told): void {
     this.#tellState(this.#activity?.tell(told));
   }
@@ -258,7 +258,7 @@ export function lastReplyId(messages: unknown): string | null {
   return isBaseMessage(reply) ? (reply.id ?? null) : null;
 }
 
-/** What the owner of the run or its session may use; only looked up where somebody may not use everything. */
+/** The tools that the owner of the run or its session may use. Looked up only if the configuration limits owners. */
 async function allowedToolsOf(
   { ownerTools, toolkits }: RunServices,
   { session_id, kwargs }: Run,

@@ -61,7 +61,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
       const session = await openSession(storage, await requireParent(), work, isUser(owner ?? null));
       signal.throwIfAborted();
       const run = await runs.start(session, { ...requestOf(work, session, parent), ...(owner && { owner }) });
-      // The caller was stopped meanwhile, before anybody could see this run.
+      // The caller was stopped before this run became visible.
       if (signal.aborted && isAppError(signal.reason) && signal.reason.code !== "server")
         await runs.stop(run.run_id, false);
       return { session_id: session.session_id, run_id: run.run_id };
@@ -70,8 +70,8 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
 }
 
 /**
- * The agents that a session has sent to the background, oldest first. Those in `except` are left out. A session that
- * only says it was sent from here, or is somebody else's, is none of them.
+ * The agents that a session has sent to the background, oldest first, without those in `except`. A session that only
+ * claims to come from here, or belongs to another owner, does not count.
  */
 export async function listBackground(
   sources: BackgroundSources,
@@ -147,7 +147,7 @@ function requestOf(work: BackgroundWork, { session_id }: Session, parent: Run): 
     temporary: false,
     durability: "sync",
     multitask_strategy: "enqueue",
-    // Whatever has changed of the agent since: the first one counts.
+    // The agent as it was at first counts, also if its file has changed since.
     submission: { key, hash: key },
   };
 }

@@ -25,7 +25,7 @@ export function nextConversation(from: ConversationState, to: ConversationState)
   throw new AppError("invalid_state", `The conversation cannot go from ${from.state} to ${to.state}.`);
 }
 
-/** What a run tells of its conversation. */
+/** An event of a run that may change its conversation. */
 export type Told =
   /** The user's message is taken up. */
   | { kind: "sent" }
@@ -38,10 +38,10 @@ export type Told =
   | { kind: "stopped"; message_id: string | null }
   | { kind: "failed"; error: RunError };
 
-/** Where a conversation is after something was told: the same object when nothing has changed for its user. */
+/** The state after an event; the same object if nothing has changed for the user. */
 export function afterTold(state: ConversationState, told: Told): ConversationState {
   if (told.kind === "sent") return nextConversation(state, { state: "WaitingAIResponse", message_id: null });
-  // What comes late, after the end or the stop, is no part of the conversation any more.
+  // Events that arrive after the end or the stop are ignored.
   if (state.state === "Idle" || state.state === "Completed" || state.state === "Error") return state;
   switch (told.kind) {
     case "heard": {

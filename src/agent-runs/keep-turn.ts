@@ -136,7 +136,7 @@ export function hasLoop(graph: ServedGraph): boolean {
   return nodesWithLoop(graph).size > 0;
 }
 
-/** What readers were told: of an answer that broke off, about which a person is asked, and what memory knows of. */
+/** What readers have already received: the answer that broke off, the one with a pending question, and those in memory. */
 function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): HeardAnswer[] {
   const asked = tasks.flatMap((task) => {
     if (!loopNodes.has(task.name) || task.state === undefined || !("values" in task.state)) return [];
@@ -145,7 +145,7 @@ function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Pro
   return [...asked, ...(progress?.unfinished() ?? [])];
 }
 
-/** What readers were told of answers that never became messages: those worth one, the last, and the calls in them. */
+/** Streamed answers that never became messages: those long enough to keep, the last one, and their calls. */
 function toldAnswers(
   heard: readonly HeardAnswer[],
   reason: StopReason,

@@ -15,8 +15,8 @@ export interface MuteTurn {
 }
 
 /**
- * The words that a stop or a limit leaves where it leaves no reply: whoever loads the session again sees that the turn
- * was stopped, why, and what was done. None where nobody had asked for a reply, or where there is a whole one.
+ * The closing message of a turn that a stop or a limit left without a reply: it says that the turn was stopped, why,
+ * and what was done. None if no reply was due, or if the reply is whole.
  */
 export function lastWords({ reason, messages, isAsked, request }: MuteTurn): AIMessage[] {
   if (reason === "abandoned" || reason === "failed") return [];

@@ -34,9 +34,9 @@ interface Place {
 }
 
 /**
- * The values of a state with what the loop calls of its open steps have added so far. Their messages come into the
- * state when the step ends, under the same ids; a person who is asked about a call has to see it before. The given
- * values where there is nothing to add, and of a graph that does not call our loop.
+ * The values of a state, with the messages that loop calls of open steps have added so far. They enter the state when
+ * the step ends, under the same ids, but a person who approves a call has to see it before. Returns the given values if
+ * there is nothing to add, or if the graph does not call our loop.
  */
 export async function withOpenCalls<Values>(values: Values, open: readonly OpenTask[], place: Place): Promise<Values> {
   const { graph, sessionId, saver = graph.checkpointer } = place;
@@ -119,9 +119,9 @@ interface CallingWalk {
 }
 
 /**
- * What is told in the place of a chunk so that open calls are in the states: of the first state of a walk that goes on,
- * which is the one before the step that it goes on with, and before its pause. `undefined` where the chunk is told as
- * it is. The graph calls our loop.
+ * What readers get in place of a chunk, so that states contain open calls: the first state of a resumed run, which comes
+ * before the step that it resumes, and the state before a pause. `undefined`: the chunk stays as it is. Only for graphs
+ * that call our loop.
  */
 export function replaceWithCalls({ run, graph, services, saver, resume }: CallingWalk): ReplaceChunk {
   const { session_id: sessionId, graph_id } = run;

@@ -5,7 +5,7 @@ import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Run } from "@millrace/engine/storage/records";
 
-/** What the callbacks of one attempt are told from: its begin and end, and everything in between. */
+/** Calls the callbacks of one attempt: at its beginning and end, and at the points in between. */
 export interface RunCallbacks {
   /** Before anything of the run is read; `resumes` says whether it goes on from a checkpoint. */
   begins(resumes: boolean): void;

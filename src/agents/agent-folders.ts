@@ -5,7 +5,7 @@ import { createTellNew, findFolders } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 
-/** Where the agents come from, and who is told of files that are none. */
+/** Where agents are read from, and where broken files are logged. */
 export interface AgentFoldersOptions {
   /** The folder that tools work in: an absolute path. */
   workspace: string;
@@ -22,7 +22,7 @@ export interface AgentSource {
   list(): readonly Agent[];
 }
 
-/** Larger files are no agents. In bytes. */
+/** Bytes of an agent's file at most; larger files are skipped. */
 const largestFile = 256 * 1024;
 
 /** How many of the folders lie in the workspace. */
@@ -40,8 +40,8 @@ export function agentFolders({ workspace, home }: Pick<AgentFoldersOptions, "wor
 }
 
 /**
- * The agents of all folders; of several with one name the first counts. Files are looked at when somebody asks
- * and read when they have changed. A file or folder that cannot be used is left out and told once, with the reason; the others still count.
+ * The agents of all folders; the first of a name counts. Files are checked at each use and read again when they have
+ * changed. A broken file or folder is skipped and logged once, with the reason.
  */
 export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
   const { logger, workspace } = options;
@@ -92,7 +92,7 @@ export interface Agent {
   tools: readonly string[] | null;
   /** `provider:name`; `null`: that of the caller. */
   model: string | null;
-  /** Whether it is told the user's rules for the project. */
+  /** Whether its model gets the user's rules for the project. */
   includeRules: boolean;
   /** Its system prompt. */
   prompt: string;

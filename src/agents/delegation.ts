@@ -5,7 +5,7 @@ import { errorMessage } from "@millrace/engine/errors/errors";
 /** Agents that one call may hand work to. */
 export const mostAgents = 8;
 
-/** One piece of work and who is to do it. */
+/** One piece of work and the agent that does it. */
 export const Assignment = z.object({
   name: z.string().trim().min(1).describe("the agent's name"),
   task: z.string().trim().min(1).describe("all that the agent must know: it does not see this conversation"),

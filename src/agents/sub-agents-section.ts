@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import { subAgents } from "../prompts/templates/sub-agents.ts";
 import type { Agent } from "./agent-folders.ts";
 
-/** What a model is told of the agents that it can hand work to; empty when there are none. */
+/** The section of the system text that lists the agents for delegation; empty if there are none. */
 export function subAgentsSection(agents: readonly Agent[], prompts: Prompts = builtInPrompts): string {
   if (agents.length === 0) return "";
   const sorted = agents.toSorted((left, right) => (left.name < right.name ? -1 : 1));

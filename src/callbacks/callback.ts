@@ -16,7 +16,7 @@ export interface Loaded extends InRun {
   problems: number;
 }
 
-/** What is told at each point. */
+/** The argument of the callbacks at each point. */
 export interface CallbackPoints {
   /** A run takes up the user's message. */
   conversation_start: InRun;
@@ -54,12 +54,11 @@ export type Callback = { name: string } & {
   readonly [Point in CallbackPoint]?: (told: CallbackPoints[Point]) => void | Promise<void>;
 };
 
-/** Tells every callback of a point. Nobody waits for them. */
+/** Calls every callback of a point, without waiting for it. */
 export type CallBack = <Point extends CallbackPoint>(point: Point, told: CallbackPoints[Point]) => void;
 
 /**
- * Calls the callbacks in their order, each also when another has failed. What one throws or rejects with goes to
- * `onProblem` and is felt by nobody else.
+ * Calls the callbacks in their order. A failing callback is reported to `onProblem`; the others still run.
  */
 export function createCallBack(
   callbacks: readonly Callback[],
@@ -69,7 +68,7 @@ export function createCallBack(
     for (const callback of callbacks) {
       const failed = (err: unknown): void => onProblem({ callback: callback.name, point, err });
       try {
-        // A callback takes at each point what is told there; the union of all points cannot say so.
+        // Each callback takes the argument of its own point, which the union of all points cannot express.
         const watch = callback[point] as ((told: CallbackPoints[typeof point]) => void | Promise<void>) | undefined;
         watch?.(told)?.catch(failed);
       } catch (error) {

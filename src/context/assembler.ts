@@ -1,6 +1,6 @@
 import { countText } from "./tokens/tokens.ts";
 
-/** What was gathered from one source. `reserved` tokens are its own, whatever else there is. */
+/** What one source has collected. No other source can take its `reserved` tokens. */
 export interface GatheredItem {
   source: string;
   content: string;

@@ -8,7 +8,7 @@ import { layer } from "./layers.ts";
 /** Milliseconds that one collector may take. */
 const collectorTime = 2000;
 
-/** How to collect. `onProblem` is told of what failed or was too slow. */
+/** How to collect. `onProblem` gets the sources that failed or were too slow. */
 export interface CollectOptions {
   signal: AbortSignal | undefined;
   /** Tokens for all sections together. */
@@ -19,8 +19,8 @@ export interface CollectOptions {
 }
 
 /**
- * Asks all collectors side by side and gives their sections by priority, within the budget. One that fails or takes too
- * long gives nothing and is told of; a stop ends all of them.
+ * Runs all collectors in parallel and returns their sections by priority, within the budget. One that fails or takes too
+ * long is left out and reported; an abort ends all of them.
  */
 export async function collectContext(
   collectors: readonly Collector[],

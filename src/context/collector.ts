@@ -14,7 +14,7 @@ export interface CollectionContext {
   now: number;
   /** Files that tools have changed in the last 30 seconds, the newest first. */
   changed: readonly string[];
-  /** The user's words; empty where nobody has said any. */
+  /** The user's words; may be empty. */
   request: string;
 }
 
@@ -28,11 +28,11 @@ export interface Collector<Where = CollectionContext> {
   /** Its heading for the model. */
   title: string;
   priority: (typeof priorities)[keyof typeof priorities];
-  /** Tokens that are kept for it, whatever else was found; 0: only what is left over. */
+  /** Tokens reserved for it; 0: it gets only what the others leave. */
   reserved: number;
   /** Its text begins with the last error of the session, which is then not repeated elsewhere. */
   includesError?: true;
-  /** Whether there is anything to look at in this turn, told without reading a file. Default: always. */
+  /** Whether there may be anything to collect in this turn. Must not read files. Default: always. */
   appliesTo?(where: Where): boolean;
   /**
    * The text for the model, `null` where there is nothing to say. What it throws becomes a warning and leaves the

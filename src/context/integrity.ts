@@ -23,7 +23,7 @@ const systemTokens = 30_000;
 /** Shares of the window: from the first on it is said, above the second nothing more can be left out. */
 const [warnAt, overflowAt] = [0.8, 0.9];
 
-/** At the start: there is something to answer, and each tool can be told apart and is described. */
+/** At the start: there is a message to answer, and each tool has a unique name and a description. */
 export function checkStart(request: {
   history: readonly BaseMessage[];
   instruction?: string;

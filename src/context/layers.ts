@@ -45,7 +45,7 @@ export function referencesLayer(references: readonly UserReference[], prompts: P
   return layer("references", "References", prompts.text(documentReferences, { references: referencesText(listed) }));
 }
 
-/** A file that the user has attached; its content is where the path says. `size`: bytes, 0 where nobody has said it. */
+/** A file that the user has attached, at `path`. `size`: bytes, 0 if unknown. */
 export interface AttachedFile {
   type: string;
   name: string;

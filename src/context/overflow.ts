@@ -62,8 +62,8 @@ export interface FittedView {
 }
 
 /**
- * Chooses the mildest form in which the view takes at most 90 % of the window. Where there is none the hardest is chosen, and
- * whoever asks the model has to look at `tokens`. Depends on nothing else, so the same parts have the same view.
+ * Chooses the mildest reduction that fits into 90 % of the window. If none fits, the strongest is chosen, and the caller
+ * has to check `tokens`. Pure: equal parts give an equal view.
  */
 export function fitView({
   history,

@@ -11,7 +11,7 @@ export interface ContextSection {
   name: string;
   /** Estimated, as everywhere. */
   token_count: number;
-  /** Something in it tells of a failure. */
+  /** It contains a report of a failure. */
   is_error: boolean;
   content: string | null;
   children: ContextSection[];

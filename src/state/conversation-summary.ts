@@ -27,7 +27,7 @@ export const ConversationSummary = z.object({
   current_problem: z.string(),
   key_decisions: z.array(z.string()),
   through_message_id: z.string(),
-  /** Absent in a summary that an older version of the program, or somebody else, has written. */
+  /** Absent in summaries of older versions and of other programs. */
   shown: Compaction.optional(),
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;

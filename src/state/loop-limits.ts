@@ -4,7 +4,7 @@ import { ModelPrice } from "@millrace/models/registry/model-profile";
 /** Limits of one loop call; times in seconds, sizes in characters. */
 export const LoopLimits = z.object({
   max_iterations: z.number().int().positive().default(60),
-  /** From which round on the model is told how many are left; default nine tenths of them. */
+  /** The iteration from which on the model reads how many are left; default nine tenths of the limit. */
   soft_warning_at: z.number().int().positive().optional(),
   /** Calls of one reply that are made; those that exclude each other wait for each other. */
   max_tool_calls_per_turn: z.number().int().positive().default(50),
@@ -16,7 +16,7 @@ export const LoopLimits = z.object({
   /** How long each tool call may take at most, where that is not left to the tool. */
   tool_timeout_seconds: z.number().positive().optional(),
   tool_result_max_length: z.number().int().positive().default(50_000),
-  /** Tokens of all model calls together; without it there is no such limit. */
+  /** Tokens of all model calls together; default unlimited. */
   max_tokens: z.number().int().positive().optional(),
   /** Money of all model calls together, in the unit of `price`; it binds only where a price is known. */
   max_cost: z.number().positive().optional(),

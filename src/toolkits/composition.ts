@@ -46,7 +46,7 @@ function composeContext(): typeof RunContext {
     ...(actions.length > 0 && { action_type: z.enum(actions).optional() }),
     profile: z.enum(profiles).optional(),
     ...Object.assign({}, ...additions.map(({ context: own }) => own)),
-    // Whoever reads the keys of a toolkit parses them by the toolkit's own schema.
+    // Code that reads a toolkit's keys parses them by the toolkit's own schema.
   }) as unknown as typeof RunContext;
 }
 

@@ -3,12 +3,12 @@ import { toolkits } from "./index.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 import type { Toolkit } from "./toolkit.ts";
 
-/** In the configuration, stands for those that are there when nobody names any. */
+/** In `MILLRACE_TOOLKITS`: the default toolkits, beside those that are named. */
 const defaultWord = "default";
 
 /**
- * The toolkits of a server, in the order of the list. `names` come from the configuration; none: the default ones.
- * Throws `config` for a name that nobody has.
+ * The toolkits of a server, in the order of the list. `names` come from the configuration; empty: the default ones.
+ * Throws `config` for an unknown name.
  */
 export function enabledToolkits(names: readonly string[] = [], all: readonly Toolkit[] = toolkits): readonly Toolkit[] {
   const wanted = new Set(names.length === 0 ? [defaultWord] : names);

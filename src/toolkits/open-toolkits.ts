@@ -24,7 +24,7 @@ export interface OpenedToolkits {
 /** What has a default: the user's own home, no changes of settings, and no stored keys. */
 type Defaulted = "home" | "settings" | "models";
 
-/** Opens what toolkits keep for as long as the server runs. Those that are switched off are told so, and may still watch. */
+/** Opens the services of all toolkits for the server's lifetime. `isEnabled` says which are switched on. */
 export function openToolkits({
   home = homedir(),
   settings = { current: () => server.config },

@@ -154,9 +154,9 @@ export interface OpenedToolkit {
   start?(): void;
   /** A session is deleted: what still works for it has to end. */
   forget?(sessionId: string): Promise<void>;
-  /** The server stops: ends what clients follow. Runs still finish. */
+  /** The server stops: ends the streams of clients. Runs still finish. */
   stop?(): Promise<void>;
-  /** No run works any more. */
+  /** Called when no run works any more. */
   close?(): Promise<void>;
 }
 
@@ -182,8 +182,8 @@ export interface Toolkit {
   description: { en: string; zh: string };
   tools: readonly Tool[];
   /**
-   * Whether the model is told of its tools in a run that does not name the toolkit: where the request, the names in the
-   * workspace (`entries`) or the state show this kind of work. Left out: always.
+   * Whether a run that does not name the toolkit offers its tools to the model: if the request, the names in the
+   * workspace (`entries`) or the state show this kind of work. Default: always.
    */
   isWanted?: (about: { request: string; entries: readonly string[]; state: GraphState }) => boolean;
   /**
@@ -201,10 +201,10 @@ export interface Toolkit {
   collectors: readonly Collector[];
   /** Rules over the calls of its own tools, before those over all calls. They hold in every run. */
   guardrails: readonly Guardrail[];
-  /** Functions that are called at points of a run, and only watch. They are called in every run. */
+  /** Observers that are called at points of every run. */
   callbacks: readonly Callback[];
   beforeTurn?: TurnSource;
-  /** What has ended in the background of a session. The model is told of each once, at its next call. */
+  /** Work that has ended in the background of a session. The model reads of each once, at its next call. */
   finishedWork?(sessionId: string, services: ToolkitServices): readonly FinishedWork[];
   /** `default`: unless the configuration names others. `named`: only where the operator says so. `always`: in every run. */
   enabled: "default" | "named" | "always";

@@ -13,7 +13,7 @@ export type Protocol = "https" | "file";
 const cloneMilliseconds = 120_000;
 /** How often its size is looked at, in milliseconds. */
 const lookEvery = 250;
-/** Characters of git's complaint that are told. */
+/** Characters of git's error message that are passed on. */
 const longestComplaint = 500;
 
 /** An address that may be cloned. Throws `invalid_parameter` for another protocol, and for one that holds a password. */
@@ -86,7 +86,7 @@ export async function cloneRepository(
   }
 }
 
-/** Looks at the size of a clone now and then, and a last time when it is no longer to watch. Throws `too_large`. */
+/** Checks the size of a clone at intervals, and once more at the end. Throws `too_large`. */
 async function watchSize(
   folder: string,
   { url, limits }: { url: string; limits: CloneLimits },

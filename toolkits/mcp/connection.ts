@@ -28,7 +28,7 @@ export interface Connection {
 
 const Listing = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** A list that goes on for longer than this is no list. */
+/** Pages of a list at most: a server may page without end. */
 const pageLimit = 50;
 /** Milliseconds for a server to answer whether it is there, and to hear that we leave. */
 const shortMilliseconds = 2_000;
@@ -36,8 +36,8 @@ const shortMilliseconds = 2_000;
 const noLimit = 2 ** 31 - 1;
 
 /**
- * Starts or reaches a server and greets it. `onListChanged` is told when it has other tools than before. Throws an
- * `AppError` with the code `network` that says why it cannot be used.
+ * Starts or reaches a server and initializes the session. `onListChanged` is called when its tools have changed. Throws
+ * an `AppError` with the code `network` that says why it cannot be used.
  */
 export async function connect(
   { name, transport: target, secrets }: McpServerConfig,
@@ -123,7 +123,7 @@ function openTransport(
   });
 }
 
-/** Tells a server that its session is over; one that does not hear it forgets us by itself. */
+/** Ends the session at the server. A failure is ignored, since sessions expire anyway. */
 async function leave(transport: StreamableHTTPClientTransport): Promise<void> {
   const left = transport.terminateSession().catch(() => undefined);
   await withTimeout(left, shortMilliseconds, () => undefined);
@@ -146,7 +146,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   return long.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }
 
-/** Whoever logs an error logs its cause. */
+/** The logger also writes the cause. */
 function unlessRepeating(error: unknown, clean: (text: string) => string): unknown {
   const text = errorMessage(error);
   return clean(text) === text ? error : undefined;

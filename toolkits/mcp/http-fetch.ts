@@ -1,8 +1,8 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 /**
- * `fetch` for a server: an answer of more than a message may have is not read, and one that breaks off is told, since the
- * SDK would let its call wait for ever. The stream of the server's own messages (GET) is not opened: nothing here needs it.
+ * `fetch` for a server, with a limit on the size of an answer. An answer that breaks off becomes an error, since the SDK
+ * would wait forever. The server's own message stream (GET) is not opened, because nothing here uses it.
  */
 export function boundedFetch(onBroken: (problem: string) => void): FetchLike {
   return async (url, init) => {
@@ -47,9 +47,8 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const mostRedirects = 5;
 
 /**
- * `fetch` that follows redirects on the same origin only: the headers of a server hold keys, and `fetch` by itself
- * would bring those with names of their own to whatever address is named. Throws an `Error` that says what is wrong
- * with a redirect that is not followed.
+ * `fetch` that follows redirects on the same origin only: headers contain keys, and plain `fetch` sends custom headers
+ * along to any address. Throws an `Error` that says why a redirect is not followed.
  */
 export const sameOriginFetch: FetchLike = async (url, init) => {
   let target = new URL(url);

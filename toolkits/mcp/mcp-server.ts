@@ -154,7 +154,7 @@ export class McpServer {
     this.#tools = tools;
   }
 
-  /** The server has said that it has other tools. Until it tells which, it keeps those that are known. */
+  /** The server has announced a new list of tools. The known ones stay until that list is read. */
   async #listAgain(connection: Connection, signal: AbortSignal): Promise<void> {
     const timeUp = AbortSignal.timeout(Math.ceil(this.#config.connectSeconds * 1_000));
     try {

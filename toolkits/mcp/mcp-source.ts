@@ -35,9 +35,8 @@ export function openMcp({ config, workspace, logger }: ToolkitServer): OpenedToo
 }
 
 /**
- * The source of the file that the configuration names; none where it has no servers. A file that is wrong is logged,
- * and the program does without. Throws `config` for a named file that is not there, and for one in the workspace:
- * whoever may write it decides what programs are started.
+ * The source of tools by the configured file; none if the file lists no servers. A broken file is logged and ignored.
+ * Throws `config` if a named file is missing, or lies in the workspace, where tools could write what programs start.
  */
 export function openMcpSources(
   { mcpFile, mcpFileIsDefault }: Pick<Config, "mcpFile" | "mcpFileIsDefault">,

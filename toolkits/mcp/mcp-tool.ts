@@ -86,7 +86,7 @@ function shown(text: string, length: number): string {
   return text.slice(0, length).replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, "");
 }
 
-/** Characters kept of one result; the rest is not read by anybody. */
+/** Characters kept of one result. */
 const resultLength = 200_000;
 /** Parts that a result may have: each is checked, and each that is wrong is a finding. */
 const mostParts = 10_000;

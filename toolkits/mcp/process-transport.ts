@@ -45,7 +45,7 @@ export class ProcessTransport implements Transport {
     const { command, args, cwd, environment } = this.#server;
     const child = spawn(command, args, { cwd, env: environment, stdio: "pipe", detached: true });
     this.#child = child;
-    // A pipe that breaks is told by the end of the process.
+    // A broken pipe shows as the end of the process.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined);
     child.stdout.on("data", (part: Buffer) => this.#read(part));
     child.stderr.on("data", (part: Buffer) => {
@@ -93,7 +93,7 @@ export class ProcessTransport implements Transport {
 
   #exited(child: ChildProcessWithoutNullStreams, how: string): void {
     if (child.pid !== undefined) signalGroup(child.pid, "SIGKILL");
-    // What it still wrote is read first, unless somebody outside of the group holds its output open.
+    // Read the remaining output first, unless a process outside of the group holds the pipe open.
     const timer = setTimeout(() => this.#ended(how), endMilliseconds);
     child.once("close", () => {
       clearTimeout(timer);
@@ -133,8 +133,8 @@ export interface ReadMessages {
 }
 
 /**
- * Cuts the output of a server into messages, one to a line. Programs like to greet on their output, so a line that does
- * not look like a message is passed over; one that does and is none leaves somebody waiting, so it is a problem.
+ * Splits the output of a server into messages, one per line. Many programs print a greeting, so lines that do not look
+ * like a message are skipped. A line that looks like one but cannot be parsed is an error, since a call waits for it.
  */
 export class MessageLines {
   #parts: Buffer[] = [];

@@ -5,8 +5,8 @@ import { createToolFolders } from "./external-tools/tool-folders.ts";
 import { externalToolsDocument, externalToolsKey } from "./external-tools/tools-document.ts";
 
 /**
- * Opens what runs commands, and the user's own programs. Models read about those on every server: where no command may
- * run, they tell the user which to run.
+ * Opens the shell and the list of the user's own programs. Models read that list on every server: if commands are off,
+ * they can tell the user what to run.
  */
 export function openShell({ config, workspace, home, toolNames, logger, services }: ToolkitServer): OpenedToolkit {
   const shell = new Shell({ sandbox: config.sandbox, hidden: hiddenPlaces(config) });

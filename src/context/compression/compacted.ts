@@ -37,7 +37,7 @@ export function compactedHistory(history: BaseMessage[], summary: ConversationSu
   const kept = new Set(shown.kept_message_ids);
   const end = Math.max(begin, history.findLastIndex(({ id }) => id === shown.last_message_id) + 1);
   const request = history.findLastIndex((message) => isHumanMessage(message));
-  // As a rule nothing before is kept: then nobody looks through it.
+  // Usually nothing before is kept, and the scan can be skipped.
   const isKept = ({ id }: BaseMessage, index: number): boolean =>
     index < begin && (index === request || (id !== undefined && kept.has(id)));
   const before = kept.size > 0 || request < begin ? history.filter(isKept) : [];

@@ -20,10 +20,10 @@ export const toleratedRatio = 0.25;
 const farAbove = 0.3;
 /** Messages in which goals were agreed on that are kept beside the last ones, the newest of them. */
 const mostGoals = 10;
-/** Messages before the kept ones that are told in a line each, and characters of such a line. */
+/** Messages before the kept ones that get a line each in the summary, and characters of such a line. */
 const earlierLines = 10;
 const lineLength = 80;
-/** Changes of files told for each kept message. */
+/** Changes of files that are listed for each kept message. */
 const operationsPerMessage = 3;
 
 /** What a compression is to do, and what will be left then. Tokens are estimates of the conversation. */
@@ -94,7 +94,7 @@ function planAt(
   const through = history[end - 1]?.id;
   const last = history.at(-1)?.id;
   if (end <= begin || through === undefined || last === undefined) return null;
-  // What somebody wanted to be kept, and what was agreed on, stays so, until there is no room for anything.
+  // What the user pinned and what was agreed on stays as long as there is any room.
   const agreed = agreedGoals(history, begin, end);
   const wanted = level === "extreme" ? [] : [...keepIds, ...(summary?.shown?.kept_message_ids ?? []), ...agreed];
   const asWanted = withPartners(history, new Set(wanted));
@@ -156,7 +156,7 @@ export function lastLines(messages: readonly BaseMessage[]): string[] {
 
 /** Who said what, in a few words. */
 function lineOf(message: BaseMessage): string[] {
-  // Nobody said it, and it is told whole.
+  // A message of the program, which stays whole.
   if (isSystemMessage(message)) return [];
   const line = textOf(message.content).trim().split("\n", 1)[0] ?? "";
   const calls = isAIMessage(message) ? (message.tool_calls ?? []).map(({ name }) => name) : [];

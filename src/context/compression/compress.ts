@@ -8,7 +8,7 @@ import { countText } from "../tokens/tokens.ts";
 const autoThreshold = 0.8;
 /** From this share on, compression is worth proposing. */
 const hintThreshold = 0.6;
-/** The share on which `to_remove` is reckoned, where nobody says otherwise; what compression aims at is less. */
+/** The default share for `to_remove`; compression itself aims lower. */
 const targetAfter = 0.5;
 /** Characters a summary may have. */
 export const summaryMaxLength = 1000;

@@ -88,7 +88,7 @@ export function cutCodeBlocks(text: string, mostLines: number): string {
   return lines.join("\n");
 }
 
-/** The words of a message; what is no text is named only, since a part of an image is of no use. */
+/** The text of a message. Images and other parts are only named, since half an image is useless. */
 function wordsOf(content: BaseMessage["content"]): string {
   if (typeof content === "string") return content;
   return content.map((part) => (part.type === "text" ? textOf([part]) : `[${part.type} left out]`)).join("\n");
@@ -111,6 +111,6 @@ function cutArguments(args: Record<string, unknown>, longest: number): Record<st
   const cut = Object.fromEntries(
     Object.entries(args).map(([name, value]) => [name, typeof value === "string" ? cutText(value, longest) : value]),
   );
-  // Many arguments, or deep ones: a strict provider wants an object, whatever is in it.
+  // Too many or too deep arguments: strict providers still require an object.
   return JSON.stringify(cut).length <= 4 * longest + 200 ? cut : { left_out: cutText(JSON.stringify(args), longest) };
 }

@@ -4,7 +4,7 @@ import { textOf } from "@millrace/engine/message-kinds";
 /** How much a message is worth when a conversation has to become shorter, the most first. */
 export type ImportanceClass = "must_keep" | "prefer" | "compressible" | "discardable";
 
-/** The classes as they are told outside. */
+/** The classes as the API names them. */
 export const importanceLevels = ["HIGH", "MEDIUM", "LOW"] as const;
 export type ImportanceLevel = (typeof importanceLevels)[number];
 
@@ -22,7 +22,7 @@ const telling = [
   /\b(?:we(?:'ll| will)|let(?:'s| us)|i(?:'ll| will)) (?:use|take|go with|keep|choose)\b|\b(?:decided?|decision|chose|chosen|settled on)\b|决定|选定|采用|选择了/iu,
 ];
 
-/** The level that a class is told as: LOW is what is made shorter or left out. */
+/** The API's level of a class. LOW may be shortened or left out. */
 export function levelOf(importance: ImportanceClass): ImportanceLevel {
   if (importance === "must_keep") return "HIGH";
   return importance === "prefer" ? "MEDIUM" : "LOW";

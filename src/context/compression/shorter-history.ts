@@ -5,7 +5,7 @@ import { countMessages } from "../tokens/tokens.ts";
 
 /** Messages that an early cut keeps at the end. */
 const lastKept = 10;
-/** Tokens above which a document's conversation is cut, whatever the model could read, and times its longest answer. */
+/** Tokens from which a conversation about a document is shortened regardless of the window, and multiples of its longest answer. */
 const [mostTokens, answerTimes] = [30_000, 10];
 /** What is left of that, and of the window, once there is room for the answer. */
 const withoutAnswer = 0.8;
@@ -36,8 +36,8 @@ export function visibleHistory(
 }
 
 /**
- * From how many tokens on a request about a document is made shorter before anybody has to refuse it. `answer` is the
- * longest that the model may give, `window` what it may read.
+ * Tokens from which a request about a document is shortened, so that the provider does not refuse it. `answer` is the
+ * model's longest answer, `window` the size of its window.
  */
 export function earlyLimit(answer: number, window: number): number {
   return Math.min(answer * answerTimes, mostTokens, Math.floor(window * withoutAnswer));

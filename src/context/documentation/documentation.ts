@@ -7,7 +7,7 @@ import { overflowAt } from "../view.ts";
 /** What a document may depend on: the files at hand, relative to the workspace, and the tools that may be called. */
 export interface Reading {
   files: readonly string[];
-  /** Files for which the model has been told already: then only what is new is told, and nothing that all files share. */
+  /** Files whose documentation the model has already: only what is new is added, without the parts that all files share. */
   before?: readonly string[];
   toolNames: ReadonlySet<string>;
   prompts: Prompts;
@@ -18,7 +18,7 @@ export interface LoadedDocument {
   kind: string;
   count: number;
   problems: number;
-  /** What the user is shown to have said and the assistant to have answered; `null` when there is nothing to tell. */
+  /** The documentation as a pair of user message and answer; `null` if there is none. */
   tell(reading: Reading): { text: string; acknowledgement: string } | null;
 }
 
@@ -57,7 +57,7 @@ export async function loadDocuments(
 /** The last pair of each kind: while its text stays the same, so do its messages, whose tokens are then counted once. */
 const lastPairs = new Map<string, DocumentPair & { text: string; acknowledgement: string }>();
 
-/** The pairs of what is there to tell. The same sources give the same bytes, so that a provider can cache them. */
+/** The pairs of all sources that have something. Equal sources give equal bytes, for the provider's prefix cache. */
 export function documentPairs(documents: readonly LoadedDocument[], reading: Reading): DocumentPair[] {
   return documents.flatMap((document) => {
     const told = document.tell(reading);

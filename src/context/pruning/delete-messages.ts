@@ -36,7 +36,7 @@ export function deleteMessages(
 /** A copy of a reply with other calls. */
 export function withCalls(message: AIMessage, tool_calls: NonNullable<AIMessage["tool_calls"]>): AIMessage {
   const { id, name, content, response_metadata, usage_metadata } = message;
-  // A client writes the provider's own form of the calls where there are no others.
+  // Messages of clients may carry calls only in the provider's own form.
   const { tool_calls: _raw, ...additional_kwargs } = message.additional_kwargs;
   return new AIMessage({
     content,

@@ -3,8 +3,8 @@ import { overGrowingList } from "../compression/growing-list.ts";
 import { changeDeletionList, DeletionChange, writeTool } from "../../tools/conversation/deletion-list.ts";
 
 /**
- * The short ids of the messages that the model does not want to see, read off its own calls: they are the record. A
- * call counts when it has a result that is no error; of a reply that has no results yet, the first `open` calls count.
+ * The short ids of the messages that the model has hidden, read from its own calls. A call counts if its result is a
+ * success; of a reply without results, the first `open` calls count.
  */
 export function deletionList(messages: readonly BaseMessage[], open = 0): string[] {
   if (!hasChanges(messages)) return [];

@@ -9,14 +9,14 @@ const lookedAt = 256 * 1024;
 
 const dataUrl = /^data:image\/[a-z.+-]+;base64,/iu;
 
-/** The size that the header of a PNG, JPEG or WebP in a data URL tells; `undefined` for anything else. */
+/** The size of a PNG, JPEG or WebP in a data URL, by its header; `undefined` for anything else. */
 export function sizeOfDataUrl(url: string): ImageSize | undefined {
   const head = dataUrl.exec(url.slice(0, 100))?.[0];
   if (head === undefined) return undefined;
   return imageSize(Buffer.from(url.slice(head.length, head.length + Math.ceil(lookedAt / 3) * 4), "base64"));
 }
 
-/** The size that the header of a PNG, JPEG or WebP tells; `undefined` where it is cut off, wrong or of another kind. */
+/** The size of a PNG, JPEG or WebP by its header; `undefined` if that is cut off, wrong or of another format. */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const size = sizeOfPng(bytes) ?? sizeOfJpeg(bytes) ?? sizeOfWebp(bytes);
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;

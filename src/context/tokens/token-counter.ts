@@ -21,7 +21,7 @@ export interface TokenCounter {
   close(): Promise<void>;
 }
 
-/** The thread holds some 100 MB; it ends when nobody has counted for so long. */
+/** The thread needs some 100 MB, so it ends after this many milliseconds without use. */
 const idleMilliseconds = 60_000;
 
 /** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */

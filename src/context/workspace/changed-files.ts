@@ -3,13 +3,13 @@ const recentTime = 30_000;
 
 /** The files of the workspace that tools have changed in the last 30 seconds, in any session. */
 export interface ChangedFiles {
-  /** Tells of a change; times are milliseconds since 1970. */
+  /** Notes a change; times are milliseconds since 1970. */
   note(path: string, at: number): void;
   /** The last changed first, as the workspace names them. */
   recent(now: number): string[];
 }
 
-/** One that knows of no change yet. What is no longer recent is forgotten with the next change. */
+/** An empty record. Each change drops those that are no longer recent. */
 export function createChangedFiles(): ChangedFiles {
   const known = new Map<string, number>();
   const isRecent = (at: number, now: number): boolean => now - at < recentTime;

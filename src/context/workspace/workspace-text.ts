@@ -3,7 +3,7 @@ import { withFile } from "../../tools/workspace/file-access.ts";
 import { textLines } from "../../tools/workspace/text-lines.ts";
 import { locate } from "../../tools/workspace/workspace-path.ts";
 
-/** Bytes of a file that is read for context; a larger one is no text that a model could be shown. */
+/** Bytes of a file that is read for context; larger files do not fit into a model's window. */
 const largest = 2 * 1024 * 1024;
 
 /** A text file of the workspace. `modified` is milliseconds since 1970; `bytes` are those on the disk. */
@@ -14,9 +14,9 @@ export interface WorkspaceText {
 }
 
 /**
- * Reads a text file of the workspace by the rules of the file tools: nothing outside, no link that leads out. Throws
- * `not_found`, `permission`, `invalid_format` for what is no text, `too_large` above 2 MB. A file that has not changed
- * since it was `before` is not read again: then that is the answer.
+ * Reads a text file by the rules of the file tools: nothing outside of the workspace, no link that leads out. Throws
+ * `not_found`, `permission`, `invalid_format` for binary files, `too_large` above 2 MB. Returns `before` if the file has
+ * not changed since.
  */
 export async function readWorkspaceText(
   workspace: string,
@@ -37,7 +37,7 @@ export async function readWorkspaceText(
   });
 }
 
-/** A text file as `readWorkspaceText` gives it, or `null` where there is no such file. */
+/** A text file as `readWorkspaceText` returns it, or `null` if it does not exist. */
 export async function readIfThere(workspace: string, path: string, signal: AbortSignal): Promise<WorkspaceText | null> {
   try {
     return await readWorkspaceText(workspace, path, signal);

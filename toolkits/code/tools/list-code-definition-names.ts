@@ -92,7 +92,7 @@ async function ofFolder(start: Place, context: ToolContext): Promise<FileDefinit
   return files;
 }
 
-/** `undefined` for a file that is no text, too large, or gone since the walk met it: the others are listed without it. */
+/** `undefined` for a file that is binary, too large, or deleted since the walk; the others are still listed. */
 async function unlessUnusable(work: () => Promise<FileDefinitions>): Promise<FileDefinitions | undefined> {
   try {
     return await work();
@@ -119,8 +119,8 @@ export interface Definition {
 const longestLine = 300;
 
 /**
- * The definitions of a source text, by the beginnings of its lines. It is no parser: what stands in long strings and
- * comments is left out, and a definition written in an unusual way may be missed. `breathe` lets other work run between lines.
+ * The definitions of a source text, found by the beginnings of its lines, not by a parser: long strings and comments are
+ * skipped, and unusual formatting may hide a definition. `breathe` yields to the event loop between lines.
  */
 export async function definitionsOf(
   text: string,

@@ -49,7 +49,7 @@ export function applyBlocks(text: string, blocks: readonly Block[]): { text: str
   return { text: joined(file), applied };
 }
 
-/** Tells whether lines stand in a text. */
+/** Whether a text contains these lines. */
 export function linesHeldBy(text: string): (lines: readonly string[]) => boolean {
   const { texts } = linesOf(text);
   return (lines) => placesOf(texts, lines, 0, 1).length > 0;

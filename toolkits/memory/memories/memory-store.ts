@@ -34,7 +34,7 @@ export interface MemoryStore {
 
 /** Opens the memories of owners. `secrets`: values that no memory may hold. */
 export function openMemories(items: ItemStore, secrets: readonly string[]): (owner: string) => MemoryStore {
-  // A look and the write that depends on it are not parted, whoever writes.
+  // A read and the write that depends on it are one critical section.
   const mutex = new KeyedMutex();
   return (owner) => memoriesOf(items, { owner, mutex, secrets });
 }

@@ -40,7 +40,7 @@ export const MemoryChange = z
   });
 export type MemoryChange = z.infer<typeof MemoryChange>;
 
-/** A memory as clients and tools are told of it. */
+/** A memory as clients and tools see it. */
 export const Memory = z
   .object({
     id: z.string(),
@@ -55,7 +55,7 @@ export type Memory = z.infer<typeof Memory>;
 
 const Kept = z.object({ kind: MemoryKind, slot: z.string().nullable().default(null), content: z.string() });
 
-/** The memory that an item of the store holds; `undefined` for an item that somebody else has put there. */
+/** The memory in an item of the store; `undefined` if the item was written by something else. */
 export function toMemory({ key, value, created_at, updated_at }: StoreItem): Memory | undefined {
   const kept = Kept.safeParse(value);
   return kept.success ? { id: key, ...kept.data, created_at, updated_at } : undefined;

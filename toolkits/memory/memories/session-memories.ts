@@ -12,7 +12,7 @@ import { openMemories, type MemoryStore } from "./memory-store.ts";
 
 /** The memories of all owners, and in a session those of its owner. */
 export interface Memories {
-  /** Whether runs are told of memories and may save some. */
+  /** Whether runs read memories and may save some. */
   isOn: boolean;
   of(owner: string): MemoryStore;
   /** Those of the session's owner. */
@@ -24,12 +24,12 @@ export const memoriesKey = new ServiceKey<Memories>("memories");
 
 /** The keys of a run's context. */
 export const memoryContext = {
-  /** Whether the run is told of memories and may change them. Default yes. */
+  /** Whether the run reads memories and may change them. Default yes. */
   memory: z.boolean().optional(),
 };
 const MemoryContext = z.object(memoryContext);
 
-/** What the session was told; see `SessionText`. */
+/** The text of the session; see `SessionText`. */
 export const memoryFields = { session_memories: z.string().nullable().default(null) };
 
 /** Opens the memories of the server; where nothing is stored, there are none. */
@@ -74,10 +74,10 @@ export const sessionMemories: SessionText = {
   },
 };
 
-/** The order in which memories are told where there is not room for all: slots always come first. */
+/** The order of memories if there is not room for all: slots come first. */
 const ranks = { entity: 0, preference: 1, fact: 2 };
 
-/** The lines of what is told: slots and preferences first, then the facts that are near to the first request. */
+/** The lines of the text: slots and preferences first, then the facts closest to the first request. */
 async function chooseLines(
   store: MemoryStore,
   { request, tokens, prompts, warn }: Pick<SessionStart, "request" | "tokens" | "prompts" | "warn">,

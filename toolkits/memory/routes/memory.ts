@@ -26,7 +26,7 @@ const refused = { 403: "The key may not use memories, they are switched off, or 
 const notThere = { ...refused, 404: "No such memory" };
 const full = { 413: "The memory is full" };
 
-/** `/api/memory`: what is kept of the caller, and of nobody else. */
+/** `/api/memory`: the memories of the caller. */
 export function memoryRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes);

@@ -21,15 +21,15 @@ export type ChatEvent = { event: RunEvent } | { last: ChatItem[] };
 
 /** The answer that is awaited. */
 export interface AwaitedAnswer {
-  /** Opens what the run tells, to its end; the signal ends it when the client goes. */
+  /** Opens the events of the run, to its end; the signal aborts when the client disconnects. */
   events: (signal: AbortSignal) => AsyncIterable<ChatEvent[]>;
   /** Called when the client goes before the answer, also where it has gone before this began. */
   onDisconnect?: () => void;
 }
 
 /**
- * The words of an answer, as its stream tells them, and what they took; `undefined` when the client has gone before.
- * Throws what the run failed with.
+ * The text of an answer and its usage, collected from the stream; `undefined` if the client disconnected. Throws the
+ * error that the run failed with.
  */
 export async function wholeAnswer(
   context: HttpContext,
@@ -42,7 +42,7 @@ export async function wholeAnswer(
     onDisconnect?.();
   };
   outgoing.once("close", onClose);
-  // It went while the run was being begun: nobody will say so any more.
+  // The client disconnected while the run was being started, before the handler was set.
   if (outgoing.destroyed) onClose();
   const read = createChatReader(languageOf(context));
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0 };

@@ -6,7 +6,7 @@ import type { Question } from "@millrace/engine/sessions/questions/questions";
 import type { RunError } from "@millrace/engine/storage/records";
 import { toWireRunError } from "@millrace/engine/http/errors";
 
-/** What a chat tells its reader, one after the other: words, what tools do, questions, and how it ended. */
+/** The items of a chat stream: text, tool calls, questions, and the end. */
 export type ChatItem =
   | { type: "text"; content: string }
   /** A card: first with `running` and its parameters, then again under its id with what came of it. */
@@ -28,7 +28,7 @@ export function chatFrame(item: ChatItem, id?: number): string {
   return `event: ${eventName(item)}\ndata: ${JSON.stringify(item)}\n${end}`;
 }
 
-/** Reads a run's events as items, in order. It remembers which messages it has told, since some come in pieces and whole. */
+/** Maps a run's events to items, in order. It remembers the messages it has emitted, since some come in chunks and whole. */
 export function createChatReader(language: Language): (event: RunEvent) => ChatItem | undefined {
   const told = new Set<string>();
   let last: { id: string; text: string } | undefined;

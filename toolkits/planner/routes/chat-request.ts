@@ -71,7 +71,7 @@ export function toRunBody(body: ChatBody, place: ChatPlace): RunBody {
   });
 }
 
-/** Who carries out tool calls. A client that tells its model of `<tool_use>` reads the calls in the text by itself. */
+/** Who runs tool calls. A client whose own prompt describes `<tool_use>` parses the calls from the text itself. */
 function toolSide({ tools, system }: ChatBody): "server" | "client" | "none" {
   return tools ?? (system?.includes("<tool_use>") === true ? "client" : "server");
 }

@@ -193,7 +193,7 @@ async function* chatEvents(
 async function questionsOf({ storage, runs }: RouteServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
   const waiting = await storage.approvals.pending(run.session_id);
   if (waiting.length === 0) return [];
-  // Of an answer that is read again, what a later one asks is no part.
+  // An answer that is read again does not include questions of later ones.
   const asking = await askingRun(runs, run.session_id);
   if (asking?.run_id !== run.run_id) return [];
   return waiting.flatMap(({ interrupt_id, value }): ChatItem[] => {

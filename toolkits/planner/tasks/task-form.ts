@@ -28,7 +28,7 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** A task that begins now, of nobody as yet. */
+/** A new task, without an owner yet. */
 export function newTask(
   taskId: string,
   given: { title: string; area_id?: string | null | undefined; scheduled_date?: string | null | undefined },
@@ -48,7 +48,7 @@ export function newTask(
   };
 }
 
-/** A task as clients are told of it, by tools and over HTTP. */
+/** A task as tools and the HTTP API show it. */
 export const TaskData = z
   .object({
     id: z.string(),
@@ -67,7 +67,7 @@ export function taskData({ task_id: id, owner: _owner, ...task }: Task): TaskDat
   return { id, ...task };
 }
 
-/** One day that a task is planned for, as clients are told of it. */
+/** One scheduled day of a task, as tools and the HTTP API show it. */
 export const ScheduleData = z
   .object({ schedule_id: z.string(), task_id: z.string(), scheduled_date: z.string() })
   .meta({ ref: "TaskSchedule" });

@@ -123,7 +123,7 @@ function viewPath(view: TaskView): string {
   return pathPart(text);
 }
 
-/** A task of which a service without a way to look at it tells nothing but that it is there. */
+/** A task of a service that cannot return single tasks: only its existence is known. */
 function unnamed(task_id: string, day: string): Task {
   const dates = { created_at: "", updated_at: "" };
   return { task_id, owner: null, title: task_id, completed: false, area_id: null, scheduled_dates: [day], ...dates };

@@ -4,7 +4,7 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { noTask, TaskId } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
 
-/** Deletes a task. Nobody is asked first, unless the operator wants it. */
+/** Deletes a task. It needs approval only if the operator wants that. */
 export const deleteTask = defineTool({
   name: "delete_task",
   description: "Deletes one task from the planner, with its dates.",
@@ -15,7 +15,7 @@ export const deleteTask = defineTool({
   async operation({ task_id }, context) {
     if (!context.askAbout.deletedTasks) return { type: "SimpleModify" };
     const task = await tasksOf(context).get(task_id, context.signal);
-    // Whoever is asked sees which task it is.
+    // The person who approves sees which task it is.
     return {
       type: "HighRiskOperation",
       what: `delete the task "${task?.title ?? "unknown"}" (${task_id})`,

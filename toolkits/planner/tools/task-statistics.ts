@@ -36,7 +36,7 @@ export function countTasks(tasks: readonly Task[], today: string): TaskStatistic
   };
 }
 
-/** Tells how many tasks there are, and how they stand. */
+/** Counts the tasks by state. */
 export const taskStatistics = defineTool({
   name: "task_statistics",
   description:
@@ -45,7 +45,7 @@ export const taskStatistics = defineTool({
     today: Day.optional().describe("the day to count for, YYYY-MM-DD; left out: today by the server's clock (UTC)"),
   }),
   effect: "pure",
-  // Few requests are about numbers, and every tool that is told makes every request longer.
+  // Few requests are about numbers, and every offered tool makes every request longer.
   offered: { isDefault: false },
   run: async ({ today = new Date().toISOString().slice(0, 10) }, context) => {
     const data = countTasks(await tasksOf(context).find({}, context.signal), today);

@@ -20,8 +20,8 @@ const systemFile = /^(?:of=)?(?:\/(?:etc|boot|proc|dev\/(?:sd|hd|nvme|disk|mem))
 const steering = /(?:^|[\s;&|(])((?:LD|DYLD)_\w+|PATH|IFS|BASH_ENV|NODE_OPTIONS)=/u;
 
 /**
- * Why a command is refused whoever says yes to it; `undefined` for any other, which still waits for a yes. `words` are
- * those of a command that needs no shell. A help against plain mistakes: the sandbox and the question are the protection.
+ * Why a command is refused even with approval; `undefined` for any other, which still needs approval. `words` are those
+ * of a command that needs no shell. It catches plain mistakes only: the sandbox and the approval are the protection.
  */
 export function harmfulCommand(command: string, words: readonly string[] | undefined): string | undefined {
   if (words !== undefined) {

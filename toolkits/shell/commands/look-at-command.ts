@@ -47,7 +47,7 @@ export async function operationOf(
   { workspace, toolkitServices, signal, repeated }: ToolContext,
 ): Promise<Operation> {
   const looked = lookAtCommand(input.command);
-  // A refused command never runs, so that nobody is asked.
+  // A refused command never runs, so it needs no approval.
   if (looked.kind === "refused") return { type: "Query" };
   const sandbox = await toolkitServices.find(shellKey)?.sandbox();
   if (looked.isHarmless && sandbox !== undefined && !input.requires_approval && input.background !== true)
@@ -139,7 +139,7 @@ async function hashOf(
   }
 }
 
-/** Programs that only read what they are given and write to their output, whatever their options. */
+/** Programs that only read their input and write to standard output, with any options. */
 const readers = new Set(
   "ls cat head tail wc grep egrep fgrep stat du cut nl diff cmp sha256sum sha1sum md5sum cksum basename dirname echo printf pwd uname true false".split(
     " ",
@@ -186,7 +186,7 @@ const token = /[ \t]+|'[^']*'|"(?:[^"\\$`]|\\[^])*["$`]|\\[^]|[^]/gu;
 /** What a token is: the end of a word, a part of one, a sign for a shell, or a quote without an end. */
 type Token = { kind: "blank" } | { kind: "text"; text: string } | { kind: "sign"; sign: string } | { kind: "open" };
 
-/** Takes a command apart by the rules of POSIX quoting. Whatever is not surely plain words is the shell's. */
+/** Splits a command by the rules of POSIX quoting. Anything but plain words needs the shell. */
 export function splitCommand(command: string): SplitCommand {
   if (hidden.test(command)) return { kind: "unreadable", problem: "it holds characters that cannot be seen" };
   const words: string[] = [];

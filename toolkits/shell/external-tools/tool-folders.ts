@@ -22,7 +22,7 @@ export interface LoadedTools {
   tools: readonly ExternalTool[];
   /** Folders with tools, the one that counts most first. */
   folders: readonly string[];
-  /** Files that are no tools although they look like some. */
+  /** Files that look like tools but are not. */
   problems: readonly { file: string; problem: string }[];
 }
 

@@ -54,7 +54,7 @@ async function runOnce(file: string, request: string, signal: AbortSignal): Prom
   }
 }
 
-/** Some reasons not to start, such as a program that is being written just now, are thrown instead of told. */
+/** `spawn` throws some errors instead of emitting them, for example for a file that is open for writing. */
 function start(file: string, request: string): ChildProcess | null {
   try {
     return spawn(file, [request], {

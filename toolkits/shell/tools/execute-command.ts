@@ -88,7 +88,7 @@ async function toResult(result: CommandResult, context: ToolContext): Promise<To
     : { ...failure("execution_failed", message, undefined, data), content };
 }
 
-/** Puts a long output where it can be read; `null` when that cannot be done, which is no failure of the command. */
+/** Stores a long output as a file; `null` if that fails, which does not fail the command. */
 async function keepOutput(bytes: Buffer, context: ToolContext): Promise<string | null> {
   const name = createHash("sha256").update(`${context.sessionId}/${context.callId}`).digest("hex").slice(0, 12);
   try {

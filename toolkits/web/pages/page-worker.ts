@@ -11,7 +11,7 @@ interface PageElement {
   getAttribute(name: string): string | null;
 }
 
-/** What is no text of the page: programs, forms, and what stands around it on every page of a site. */
+/** Elements without text of the page itself: scripts, forms, and the navigation of the site. */
 const leftOut = new Set(
   (
     "SCRIPT STYLE NOSCRIPT TEMPLATE IFRAME OBJECT EMBED SVG CANVAS AUDIO VIDEO LINK META BUTTON SELECT INPUT TEXTAREA NAV FOOTER " +
@@ -21,11 +21,11 @@ const leftOut = new Set(
 
 const { html, base } = z.object({ html: z.string(), base: z.string() }).parse(workerData);
 const links = new Set<string>();
-/** Links that are told, for whoever follows them. */
+/** Links at most. */
 const mostLinks = 500;
 let title = "";
 
-/** Nobody sees it, so it may be there for models alone. */
+/** Hidden elements may contain instructions for models alone. */
 function isHidden(element: PageElement): boolean {
   const style = element.getAttribute("style") ?? "";
   return element.getAttribute("hidden") !== null || /display\s*:\s*none|visibility\s*:\s*hidden/iu.test(style);

@@ -16,8 +16,8 @@ export interface WebPage extends PageText {
 /** Opens pages of the web. */
 export interface WebPages {
   /**
-   * The text of a page. Throws AppErrors that say what became of it (`not_found`, `permission`, `rate_limit`, `server`,
-   * `empty_result`, `invalid_format` for what is no text, and those of `webGet`), and the signal's reason.
+   * The text of a page. Throws `AppError`s (`not_found`, `permission`, `rate_limit`, `server`, `empty_result`,
+   * `invalid_format` for anything but text, and those of `webGet`), and the signal's reason.
    */
   read(address: string, signal: AbortSignal): Promise<WebPage>;
   /** What hosts let programs read that follow links (RFC 9309). */
@@ -94,7 +94,7 @@ function markOf(body: Buffer): string | undefined {
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? "utf-8" : undefined;
 }
 
-/** A page that can say so in ASCII is not UTF-16, whatever it says. */
+/** A charset named in ASCII cannot be UTF-16. */
 function metaCharset(body: Buffer): string | undefined {
   const head = body.subarray(0, headLength).toString("latin1");
   const told = /<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)/iu.exec(head)?.[1];
@@ -105,7 +105,7 @@ function decode(body: Buffer, label: string | undefined): string {
   try {
     return new TextDecoder(label).decode(body);
   } catch {
-    // A name that nobody knows says nothing.
+    // Unknown charset: fall back to UTF-8.
     return new TextDecoder().decode(body);
   }
 }

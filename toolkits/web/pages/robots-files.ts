@@ -10,8 +10,8 @@ const [redirects, limit, patience] = [5, 500 * 1024, 10_000];
 const mostFiles = 200;
 
 /**
- * What hosts let programs read of them, asked once in each `run`. A host that has no such file allows everything; one that
- * cannot be asked allows nothing, which is told by what is thrown: AppErrors of `webGet` and `server`, and the signal's reason.
+ * The robots.txt of hosts, fetched once in each `run`. A host without the file allows everything. If it cannot be
+ * fetched, nothing is allowed: the function throws the `AppError`s of `webGet`, `server`, or the signal's reason.
  */
 export type RobotsFiles = (address: string, run: string, signal: AbortSignal) => Promise<RobotsRules>;
 
@@ -57,7 +57,7 @@ interface Rule {
 /** The name by which a file means this program; what it says of its version does not matter. */
 const ownName = "millrace";
 
-/** The rules of a file for this program: its own groups where it has any, else those for all. Lines that say nothing are passed. */
+/** The rules of a file for this program: its own groups where it has any, else those for all. Unknown lines are ignored. */
 export function readRobots(text: string): RobotsRules {
   const named = rulesOf(text);
   const rules = named.get(ownName) ?? named.get("*") ?? [];
@@ -103,7 +103,7 @@ function rulesOf(text: string): Map<string, Rule[]> {
       case "allow":
       case "disallow": {
         isNaming = false;
-        // A rule without a path says nothing.
+        // A rule without a path has no effect.
         if (value === "" || current.size === 0) break;
         const rule = ruleOf(value, field === "allow");
         for (const rules of current) rules.push(rule);

@@ -138,7 +138,7 @@ function keyRoutes(routes: HttpApp): void {
   );
 }
 
-/** What may be told of an engine's key: a stored one, else that of the environment. */
+/** An engine's key without its secret: the stored one, else that of the environment. */
 function keyOf(
   engine: SearchEngineName,
   { models, settings, mayAdminister }: Pick<RouteServices, "models" | "settings" | "mayAdminister">,

@@ -13,7 +13,7 @@ export interface SearchEngine {
   request(query: string, count: number, settings: SearchSettings): Pick<WebRequest, "address" | "headers">;
   /** The pages in a success; `undefined` where it has another form than the engine's. */
   read(body: unknown): FoundPage[] | undefined;
-  /** What an answer that is no success means where the status alone does not tell. */
+  /** The error of a failed answer, if its body says more than its status. */
   failure?(answer: WebAnswer): AppError | undefined;
   /** What has to be done to use it, in order. */
   help: Readonly<Record<Language, readonly string[]>>;
@@ -138,7 +138,7 @@ function refusalIn(text: string): string[] {
     const read = Refusal.safeParse(JSON.parse(text)).data;
     return read === undefined ? [] : [...read.error.errors.map(({ reason }) => reason), read.error.message];
   } catch {
-    // Not every error of Google's is JSON; then its status alone tells.
+    // Errors of Google are not always JSON; then only the status is known.
     return [];
   }
 }

@@ -8,7 +8,7 @@ import type { WebRules } from "@millrace/engine/net/checked-agent";
 /** Milliseconds that an engine has, bytes of its answer, characters of a query. */
 const [patience, longestAnswer, longestQuery] = [10_000, 2 * 1024 * 1024, 400];
 
-/** Pages that are given where nobody says how many, and at most. */
+/** Number of results: default and maximum. */
 export const [usualPages, mostPages] = [5, 10];
 
 /** The general search: one engine, that the operator has chosen. */

@@ -6,7 +6,7 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { webKey } from "../open.ts";
 import { dataFromOutside, noPages, opening, opensPages } from "./web-text.ts";
 
-/** Pages that are read where nobody says how many, and at most; characters that are shown of each. */
+/** Number of pages, default and maximum, and characters that the model reads of each. */
 const [usualPages, mostPages, shownLength] = [5, 10, 6000];
 
 /** Links that are passed over at most since their host does not let programs follow them. */
@@ -72,7 +72,7 @@ async function crawl(
     }
   };
   follow(first);
-  // What the host keeps closed is asked of nobody, and does not count.
+  // Pages that robots.txt closes are not requested, and do not count.
   for (let asked = 1; asked < most && found.closed < mostClosed; asked += 1) {
     const next = waiting.shift();
     if (next === undefined) break;
@@ -83,7 +83,7 @@ async function crawl(
         continue;
       }
       const page = await pages.read(next, signal);
-      // Where it was sent elsewhere, it is no page of this host any more.
+      // A redirect may have led to another host.
       if (new URL(page.url).host !== host) continue;
       if (page.url !== next && !(await isOpen(page.url))) {
         found.closed += 1;
