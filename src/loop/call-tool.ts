@@ -12,14 +12,14 @@ import { notApproved } from "./tool-call/judge-call.ts";
 import { callsAtOnce } from "./limits/limits.ts";
 import { handOver } from "./sub-agents/hand-over.ts";
 import { move } from "./limits/move.ts";
-import { emit, loopCall, note } from "./request.ts";
+import { emit, loopCall, note, userLanguage } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
 import { lookAt, toolContext } from "./tool-call/rulings.ts";
 import { profilesOf, runIdOf, servicesOf } from "./services.ts";
 import { announcing } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
-import { failure, type ToolResult } from "../tools/runtime/result.ts";
+import { failure, toldResult, type ToolResult } from "../tools/runtime/result.ts";
 
 /**
  * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the
@@ -75,7 +75,7 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
     tool_call_id: call.id,
     tool_name: call.name,
     success: result.success,
-    result_preview: result.message.slice(0, 200),
+    result_preview: toldResult(result, userLanguage(loopCall(config))).slice(0, 200),
   });
   if (result.operation !== undefined) {
     const { type: operation, ...more } = result.operation;

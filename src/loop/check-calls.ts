@@ -5,7 +5,7 @@ import { readDecision } from "@millrace/engine/sessions/questions/read-decision"
 import { confirmationRequest, type Asked } from "./tool-call/approval.ts";
 import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
 import { questionRequest, readAnswer } from "./tool-call/question.ts";
-import { loopCall, type LoopRequest } from "./request.ts";
+import { loopCall, type LoopRequest, userLanguage } from "./request.ts";
 import { lookAt, ruleOn, ruleOnInput } from "./tool-call/rulings.ts";
 import {
   writtenArguments,
@@ -47,7 +47,7 @@ async function outcomeOf(
 /** Waits for the word that confirms a further tool of this turn; anything else declines it. */
 async function askForWord(requested: Omit<RuledCall, "ruling">, config: LangGraphRunnableConfig): Promise<Outcome> {
   const { call } = requested;
-  const answer = readChainAnswer(interrupt(chainRequest(call)));
+  const answer = readChainAnswer(interrupt(chainRequest(call, userLanguage(loopCall(config)))));
   if (answer.kind === "declined") return declinedChain(answer.said);
   const tool = loopCall(config).tools.find((candidate) => candidate.name === call.name);
   if (tool === undefined) return { kind: "unknown_tool" };

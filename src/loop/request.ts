@@ -3,6 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { visibleHistory } from "../context/compression/shorter-history.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
+import { type Language, languageOfWords } from "@millrace/engine/language";
 import type { CustomEvent } from "../events.ts";
 import type { CompletionCheck } from "../guardrails/completion.ts";
 import type { Finding } from "../guardrails/manager.ts";
@@ -168,6 +169,11 @@ export function loopCall(config: LangGraphRunnableConfig): LoopCall {
 /** The user's own words that this call works for. */
 export function userWords({ userRequest, history }: LoopRequest): string {
   return userRequest ?? textOf(history.findLast((message) => isHumanMessage(message))?.content ?? "");
+}
+
+/** The language in which the user is asked and told something: that of their own words. */
+export function userLanguage(call: LoopRequest): Language {
+  return languageOfWords(userWords(call));
 }
 
 /** Notes messages of this call at once, so that a stop before the next checkpoint does not lose them. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { interrupt } from "@langchain/langgraph";
+import { languageOfWords } from "@millrace/engine/language";
 import { readUserAnswer } from "../loop/tool-call/question.ts";
 import type { Clarification, WorkflowNode } from "../state.ts";
 import { clarificationText } from "./intent/clarification.ts";
@@ -31,7 +32,7 @@ export const clarify: WorkflowNode = async (state, config) => {
       ...(problem === undefined ? {} : { problem }),
     };
     const answer = readUserAnswer(interrupt(question));
-    const isChinese = /\p{Script=Han}/u.test(requestOf(state.messages));
+    const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
     switch (answer.kind) {
       case "words":
         return { messages: [said(answer.text)] };

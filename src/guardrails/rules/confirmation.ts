@@ -1,4 +1,5 @@
 import { assertNever } from "@millrace/engine/errors/errors";
+import { languageOfWords } from "@millrace/engine/language";
 import type { Operation } from "../../tools/runtime/tool.ts";
 import type { Guardrail, Verdict } from "../guardrail.ts";
 import { type AskedOperation, questionFor } from "@millrace/engine/sessions/questions/questions";
@@ -39,19 +40,21 @@ const negation = /\b(?:do(?:es)? not|don't|never|without|instead of|not to)\b|ä¸
 export const confirmation: Guardrail = ({ operation, userRequest }) => {
   switch (operation.type) {
     case "DeleteFile":
-      return names(userRequest, operation.path, explicitDelete) ? allow : ask(operation);
+      return names(userRequest, operation.path, explicitDelete) ? allow : ask(operation, userRequest);
     case "DeleteFolder":
-      return operation.entries === 0 && names(userRequest, operation.path, explicitDelete) ? allow : ask(operation);
+      return operation.entries === 0 && names(userRequest, operation.path, explicitDelete)
+        ? allow
+        : ask(operation, userRequest);
     case "BatchOperation":
-      return operation.count > batchLimit ? ask(operation) : allow;
+      return operation.count > batchLimit ? ask(operation, userRequest) : allow;
     case "IrreversibleOperation":
       return names(userRequest, operation.path, operation.overwrites ? explicitOverwrite : explicitRename)
         ? allow
-        : ask(operation);
+        : ask(operation, userRequest);
     case "ModifyCriticalFile":
     case "HighRiskOperation":
     case "EditDocument":
-      return ask(operation);
+      return ask(operation, userRequest);
     case "Query":
     case "Create":
     case "SimpleModify":
@@ -63,8 +66,8 @@ export const confirmation: Guardrail = ({ operation, userRequest }) => {
 
 const allow: Verdict = { kind: "allow" };
 
-function ask(operation: AskedOperation): Verdict {
-  return { kind: "ask", question: questionFor(operation, "en") };
+function ask(operation: AskedOperation, userRequest: string): Verdict {
+  return { kind: "ask", question: questionFor(operation, languageOfWords(userRequest)) };
 }
 
 /** Whether the user's words ask for this very file to be written over. */

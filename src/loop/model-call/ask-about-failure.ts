@@ -4,7 +4,8 @@ import { toldPart } from "./failed-call.ts";
 import { decisionRequest, readDecided, type Decided, type Failure } from "./failure.ts";
 import { move } from "../limits/move.ts";
 import { inAnotherWay } from "../view/plan-view.ts";
-import { emit, loopCall } from "../request.ts";
+import type { Language } from "@millrace/engine/language";
+import { emit, loopCall, userLanguage } from "../request.ts";
 import type { LoopState, LoopUpdate } from "../state.ts";
 
 /**
@@ -14,7 +15,7 @@ import type { LoopState, LoopUpdate } from "../state.ts";
 export async function askAboutFailure(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const { failure } = state;
   if (failure === null) throw new AppError("invalid_state", "The loop asks about a failure and there is none.");
-  const decided = askPerson(failure);
+  const decided = askPerson(failure, userLanguage(loopCall(config)));
   switch (decided.kind) {
     case "skip":
       return { ...told(state, "error", config), failure: null, end_reason: "error" };
@@ -41,10 +42,10 @@ function told(state: LoopState, reason: "error" | "cancelled", config: LangGraph
   return messages.length === 0 ? {} : { messages };
 }
 
-function askPerson(failure: Failure): Exclude<Decided, { kind: "unclear" }> {
+function askPerson(failure: Failure, language: Language): Exclude<Decided, { kind: "unclear" }> {
   let problem: string | undefined;
   for (;;) {
-    const request = decisionRequest(failure, problem);
+    const request = decisionRequest(failure, language, problem);
     if (request === null) throw new AppError("invalid_state", `Nobody is asked about ${failure.code}.`);
     const decided = readDecided(interrupt(request), failure);
     if (decided.kind !== "unclear") return decided;

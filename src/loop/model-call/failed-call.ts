@@ -4,6 +4,7 @@ import { textOf } from "@millrace/engine/message-kinds";
 import { handle, type AlternativePlan } from "@millrace/engine/errors/error-strategy";
 import { userSentence } from "@millrace/engine/errors/error-texts";
 import { adviceOf, type AppError, isAppError } from "@millrace/engine/errors/errors";
+import { languageOfWords } from "@millrace/engine/language";
 import { remainingMs, workedMs } from "../limits/limits.ts";
 import { toPartial } from "../reply/partial-answer.ts";
 import type { HeardAnswer } from "../progress.ts";
@@ -60,7 +61,7 @@ export function failedCall(
 /** What the user reads, in the language of the request; what exactly happened is in the event and in the log. */
 function toldError(error: AppError, history: readonly BaseMessage[]): string {
   const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
-  const language = /\p{Script=Han}/u.test(request) ? "zh" : "en";
+  const language = languageOfWords(request);
   return userSentence(error.code, language, adviceOf(error)?.[language]);
 }
 

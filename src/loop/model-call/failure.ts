@@ -8,6 +8,7 @@ import {
 } from "@millrace/engine/errors/error-strategy";
 import { errorQuestion } from "@millrace/engine/errors/error-texts";
 import { AppError, errorCodes } from "@millrace/engine/errors/errors";
+import type { Language } from "@millrace/engine/language";
 import { HeardAnswer } from "../progress.ts";
 
 /** A model call that failed for good, while a person decides about it. */
@@ -36,7 +37,7 @@ export interface ErrorDecisionRequest {
 }
 
 /** Whether a person is asked about this failure, and what. */
-export function decisionRequest(failure: Failure, problem?: string): ErrorDecisionRequest | null {
+export function decisionRequest(failure: Failure, language: Language, problem?: string): ErrorDecisionRequest | null {
   const { code, message, suggestion, plans } = failure;
   const error = new AppError(code, message, suggestion === undefined ? {} : { suggestion });
   const decision = handle(error, "ask_user", { plans, mayAsk: true });
@@ -44,7 +45,7 @@ export function decisionRequest(failure: Failure, problem?: string): ErrorDecisi
   const { details, suggestions, options } = decision;
   return {
     kind: "error_decision",
-    question: errorQuestion(code, options.includes("TryAlternative"), "en"),
+    question: errorQuestion(code, options.includes("TryAlternative"), language),
     error: code,
     details,
     suggestions,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "@millrace/engine/message-kinds";
-import type { Language } from "@millrace/engine/language";
+import { type Language, languageOfWords } from "@millrace/engine/language";
 import type { EndReason } from "../state.ts";
 
 const openings: Record<EndReason, Record<Language, string>> = {
@@ -71,7 +71,7 @@ function finalText(
   reason: EndReason,
   userRequest: string,
 ): string {
-  const language = /\p{Script=Han}/u.test(userRequest) ? "zh" : "en";
+  const language = languageOfWords(userRequest);
   const isByTool = reason === "error" && last_error === null;
   const lines = [(isByTool ? afterFailedTool : openings[reason])[language]];
   if (last_error !== null) lines.push(`${words[language].reason}: ${last_error}`);

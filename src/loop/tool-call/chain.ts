@@ -1,4 +1,5 @@
 import { isHumanMessage } from "@langchain/core/messages";
+import type { Language } from "@millrace/engine/language";
 import { chainQuestion, confirmingWords } from "@millrace/engine/sessions/questions/questions";
 import { readTurn, type PastCall, type Turn } from "../../guardrails/turn.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
@@ -61,8 +62,11 @@ function isPart(name: string, tools: readonly Tool[]): boolean {
 }
 
 /** Builds the question for one call. */
-export function chainRequest(call: { id: string; name: string; args: Record<string, unknown> }): ChainRequest {
-  const question = chainQuestion(call.name, "en");
+export function chainRequest(
+  call: { id: string; name: string; args: Record<string, unknown> },
+  language: Language,
+): ChainRequest {
+  const question = chainQuestion(call.name, language);
   const action = { name: call.name, args: call.args, description: question };
   return {
     kind: "chain_confirm",

@@ -15,7 +15,7 @@ import { callsPerReply } from "../limits/limits.ts";
 import { completionProblem } from "../limits/completion.ts";
 import { editorBuffer } from "../view/editor-buffer.ts";
 import { judgeCall, lookAtCall } from "./judge-call.ts";
-import { loopCall, userWords } from "../request.ts";
+import { loopCall, userLanguage, userWords } from "../request.ts";
 import { tellFindings } from "../limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, type RunServices } from "../services.ts";
 import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
@@ -97,7 +97,7 @@ async function askAboutBatch(
   if (count === null || asksForMany(userWords(loopCall(config)))) return null;
   const { hash } = await lookAt(tool, input, config);
   const operation = { type: "BatchOperation", count } as const;
-  return { kind: "ask", asked: { question: questionFor(operation, "en"), hash, operation } };
+  return { kind: "ask", asked: { question: questionFor(operation, userLanguage(loopCall(config))), hash, operation } };
 }
 
 function completing(tools: readonly Tool[]): ReadonlySet<string> {

@@ -40,5 +40,5 @@ export const createFolder = defineTool({
 });
 
 function created(path: string): ToolResult {
-  return success(`Created the folder ${path}/.`, { data: { path } });
+  return success(`Created the folder ${path}/.`, { data: { path }, message_zh: `已创建文件夹 ${path}/。` });
 }

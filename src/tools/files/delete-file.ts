@@ -60,7 +60,10 @@ export const deleteFile = defineTool({
 
 function deleted(path: string, isFolder = false): ToolResult {
   const what = isFolder ? `the folder ${path}/ with everything in it` : path;
-  return success(`Deleted ${what}.`, { data: { path } });
+  return success(`Deleted ${what}.`, {
+    data: { path },
+    message_zh: isFolder ? `已删除文件夹 ${path}/ 及其全部内容。` : `已删除 ${path}。`,
+  });
 }
 
 /** Deletes depth first. Each folder is opened and checked anew, so that a link swapped in is deleted, not followed. */

@@ -57,7 +57,10 @@ async function edit({ path, edits }: EditInput, context: ToolContext): Promise<T
   const before = await wholeText(context, place);
   const { text, count } = applied(before, edits);
   if (text === before)
-    return success(`The edits leave ${place.path} as it is.`, { data: { path: place.path, replaced: 0 } });
+    return success(`The edits leave ${place.path} as it is.`, {
+      data: { path: place.path, replaced: 0 },
+      message_zh: `${place.path} 没有变化。`,
+    });
   await replaceFile(context, place, text);
   return edited(place.path, count);
 }
@@ -65,6 +68,7 @@ async function edit({ path, edits }: EditInput, context: ToolContext): Promise<T
 function edited(path: string, count: number): ToolResult {
   return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"}).`, {
     data: { path, replaced: count },
+    message_zh: `已修改 ${path}（${count} 处）。`,
   });
 }
 

@@ -40,12 +40,20 @@ export const listFiles = defineTool({
       if (total >= countedEntries) break;
     }
     const data = { path: place.path, entries, total };
-    if (total === 0) return success(`${place.path === "." ? "The workspace" : place.path} is empty.`, { data });
+    if (total === 0)
+      return success(`${place.path === "." ? "The workspace" : place.path} is empty.`, {
+        data,
+        message_zh: `${place.path === "." ? "工作区" : place.path} 是空的。`,
+      });
     const { shown } = fittingLines(entries, answerLimit - 200);
     const text = entries.slice(0, shown).toSorted(inTreeOrder).join("\n");
     const more = total >= countedEntries ? `more than ${total - shown}` : String(total - shown);
     const note = shown === total ? "" : `\n[${more} further entries are not shown; list a folder by its path]`;
-    return success(`${total} ${total === 1 ? "entry" : "entries"} in ${place.path}.`, { content: text + note, data });
+    return success(`${total} ${total === 1 ? "entry" : "entries"} in ${place.path}.`, {
+      content: text + note,
+      data,
+      message_zh: `${place.path === "." ? "工作区" : place.path} 中有 ${total} 项。`,
+    });
   },
   example: { title: "One folder", body: '{"path": "src"}' },
 });

@@ -39,7 +39,10 @@ export const moveFile = defineTool({
 });
 
 function moved(source: string, destination: string): ToolResult {
-  return success(`Moved ${source} to ${destination}.`, { data: { source, destination } });
+  return success(`Moved ${source} to ${destination}.`, {
+    data: { source, destination },
+    message_zh: `已将 ${source} 移动到 ${destination}。`,
+  });
 }
 
 /**

@@ -135,13 +135,21 @@ function present(path: string, start: number, part: Part, version: string | unde
   if (isToEnd && start === 1 && !isCut) {
     const text = part.text || "(empty file)";
     const content = notes.length === 0 ? text : `[${path}: ${notes.join("; ")}]\n${text}`;
-    return { ...success(`Read ${path} (${total} ${total === 1 ? "line" : "lines"}).`, { content, data }), ...seen };
+    return {
+      ...success(`Read ${path} (${total} ${total === 1 ? "line" : "lines"}).`, {
+        content,
+        data,
+        message_zh: `已读取 ${path}（${total} 行）。`,
+      }),
+      ...seen,
+    };
   }
   const range = `lines ${start}-${last} of ${isCounted ? total : "a large file"}`;
   const rest = isToEnd ? [] : [`go on with offset ${last + 1}`];
   const cut = isCut ? [`line ${last} is longer than shown`] : [];
   const content = `[${[`${path}: ${range}`, ...rest, ...cut, ...notes].join("; ")}]\n${part.text}`;
-  return { ...success(`Read ${path}, ${range}.`, { content, data }), ...seen };
+  const message_zh = `已读取 ${path} 第 ${start}–${last} 行。`;
+  return { ...success(`Read ${path}, ${range}.`, { content, data, message_zh }), ...seen };
 }
 
 function shortenedNote(lines: readonly number[]): string[] {

@@ -53,5 +53,8 @@ function sibling(path: string, name: string): string {
 }
 
 function renamed(from: string, name: string, to: string): ToolResult {
-  return success(`Renamed ${from} to ${name}.`, { data: { path: to, old_path: from } });
+  return success(`Renamed ${from} to ${name}.`, {
+    data: { path: to, old_path: from },
+    message_zh: `已将 ${from} 重命名为 ${name}。`,
+  });
 }

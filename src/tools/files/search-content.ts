@@ -98,7 +98,7 @@ function answer(regex: string, found: Findings): ToolResult {
   if (found.matches.length === 0) {
     const skipped = found.skipped === 0 ? "" : ` ${found.skipped} binary or very large files were skipped.`;
     const content = `No line matches ${regex}.${skipped} Try a shorter expression, or (?i) to ignore case.`;
-    return success(`No match for ${regex}.`, { content, data });
+    return success(`No match for ${regex}.`, { content, data, message_zh: `没有匹配 ${regex} 的内容。` });
   }
   const text = found.sections.join("\n\n");
   const limit = answerLimit - 200;
@@ -107,7 +107,11 @@ function answer(regex: string, found: Findings): ToolResult {
   const end = isCut ? "\n[more matches are not shown; narrow the path, the file_pattern or the expression]" : "";
   const noun = found.matches.length === 1 ? "match" : "matches";
   const count = `${found.matches.length}${isStopped ? " or more" : ""} ${noun} for ${regex}.`;
-  return success(count, { content: `${shown}${end}`, data });
+  return success(count, {
+    content: `${shown}${end}`,
+    data,
+    message_zh: `${regex} 匹配 ${found.matches.length} 处${isStopped ? "以上" : ""}。`,
+  });
 }
 
 /**

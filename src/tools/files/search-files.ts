@@ -39,11 +39,15 @@ export const searchFiles = defineTool({
     const data = { query, hits, total };
     if (total === 0) {
       const content = `No file or folder has "${query}" in its name or path. Try a shorter part of the name.`;
-      return success(`Nothing found for "${query}".`, { content, data });
+      return success(`Nothing found for "${query}".`, { content, data, message_zh: `没有找到“${query}”。` });
     }
     const { text, shown } = fittingLines(hits, answerLimit - 200);
     const note = shown === total ? "" : `\n[${total - shown} further hits are not shown; use a longer query]`;
-    return success(`${total} found for "${query}".`, { content: text + note, data });
+    return success(`${total} found for "${query}".`, {
+      content: text + note,
+      data,
+      message_zh: `找到 ${total} 个与“${query}”相符的项。`,
+    });
   },
   example: { title: "By a part of the name", body: '{"query": "report"}' },
 });

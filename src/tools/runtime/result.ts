@@ -1,12 +1,16 @@
+import { userSentence } from "@millrace/engine/errors/error-texts";
 import { toolAdvice } from "@millrace/engine/errors/error-strategy";
 import { type ErrorCode, errorMessage, isAppError, systemCode } from "@millrace/engine/errors/errors";
+import type { Language } from "@millrace/engine/language";
 import type { DiffLine } from "../undo/line-diff.ts";
 
 /** The uniform result of every tool. A failing tool sets `errorType`; `content` is what the model reads. */
 export interface ToolResult {
   success: boolean;
   code: string;
+  /** In English; `message_zh` says it to Chinese readers. */
   message: string;
+  message_zh?: string | undefined;
   data?: unknown;
   content?: string;
   errorType?: ErrorCode;
@@ -58,7 +62,10 @@ export interface OperationNote {
 }
 
 /** A result of success. `content` is what the model reads; without it the message is. */
-export function success(message: string, more: { content?: string; data?: unknown } = {}): ToolResult {
+export function success(
+  message: string,
+  more: { content?: string; data?: unknown; message_zh?: string } = {},
+): ToolResult {
   return { success: true, code: "OK", message, content: message, ...more };
 }
 
@@ -73,6 +80,16 @@ export function failure(errorType: ErrorCode, message: string, suggestion?: stri
     suggestion,
     data,
   };
+}
+
+/** What a person is told of a result, in their language. */
+export function toldResult(
+  { success: isSuccess, message, message_zh, errorType }: ToolResult,
+  language: Language,
+): string {
+  if (language === "en") return message;
+  if (isSuccess || errorType === undefined) return message_zh ?? message;
+  return message_zh ?? userSentence(errorType, language);
 }
 
 /** All that the model may read of a result: its content, or the message with its data. */

@@ -73,11 +73,16 @@ export async function reconcileContent(
   return reconcileWrite(context, at, { ...expected, isDone: ({ now }) => isDone(now) });
 }
 
+const verbs = { Created: "创建", Wrote: "写入", Updated: "更新" } as const;
+
 /** The result of a call that has written a file whole. */
-export function wroteFile(verb: string, path: string, content: string | Uint8Array, told = ""): ToolResult {
+export function wroteFile(verb: keyof typeof verbs, path: string, content: string | Uint8Array, told = ""): ToolResult {
   const bytes = Buffer.byteLength(content);
   return {
-    ...success(`${verb} ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } }),
+    ...success(`${verb} ${path} (${bytes} bytes)${told}.`, {
+      data: { path, bytes },
+      message_zh: `已${verbs[verb]} ${path}（${bytes} 字节）。`,
+    }),
     seen: seenWhole(path, content),
   };
 }

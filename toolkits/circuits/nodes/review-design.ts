@@ -3,6 +3,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { readIfThere } from "../../../src/context/workspace/workspace-text.ts";
 import { isAppError } from "@millrace/engine/errors/errors";
+import { languageOfWords } from "@millrace/engine/language";
 import { servicesOf } from "../../../src/loop/services.ts";
 import type { GraphState, WorkflowNode } from "../../../src/state.ts";
 import { circuitState } from "../state.ts";
@@ -41,7 +42,7 @@ const mostFigures = 8;
  * the choice.
  */
 export const reviewDesign: WorkflowNode = async (state, config) => {
-  const isChinese = /\p{Script=Han}/u.test(requestOf(state.messages));
+  const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
   const signal = config.signal ?? new AbortController().signal;
   const { units, goals } = await resultOf(state, servicesOf(config).workspace, signal);
   const summary: GoalSummary = {

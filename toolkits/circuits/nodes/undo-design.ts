@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { isAppError } from "@millrace/engine/errors/errors";
+import { languageOfWords } from "@millrace/engine/language";
 import { servicesOf, sessionIdOf } from "../../../src/loop/services.ts";
 import type { WorkflowNode } from "../../../src/state.ts";
 import { createOperations } from "../../../src/tools/undo/operations.ts";
@@ -29,7 +30,7 @@ export const undoDesign: WorkflowNode = async (state, config) => {
       failed.push(error.message);
     }
   }
-  const isChinese = /\p{Script=Han}/u.test(requestOf(state.messages));
+  const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
   const message = new AIMessage({
     id: randomUUID(),
     content: undoWords([...done], failed, isChinese),

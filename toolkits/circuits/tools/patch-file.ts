@@ -55,5 +55,8 @@ export const patchFile = defineTool({
 });
 
 function patched(path: string, count: number): ToolResult {
-  return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"}).`, { data: { path, changes: count } });
+  return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"}).`, {
+    data: { path, changes: count },
+    message_zh: `已修改 ${path}（${count} 处）。`,
+  });
 }

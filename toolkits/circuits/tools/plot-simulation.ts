@@ -75,7 +75,10 @@ async function draw(input: Input, context: ToolContext): Promise<ToolResult> {
   const svg = plotSvg(waveform, names, circuit);
   const picture = format === "png" ? await plotPng(svg, context.signal) : svg;
   const path = await writeText(context, pictureOf(input), picture);
-  return success(`Drew ${names.join(", ")} to ${path}.`, { data: { path, signals: names } });
+  return success(`Drew ${names.join(", ")} to ${path}.`, {
+    data: { path, signals: names },
+    message_zh: `已将 ${names.join("、")} 绘制到 ${path}。`,
+  });
 }
 
 function readResult(text: string, path: string): z.infer<typeof Result> {

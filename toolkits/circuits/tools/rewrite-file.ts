@@ -40,5 +40,8 @@ export const rewriteFile = defineTool({
 
 function rewritten(path: string, content: string): ToolResult {
   const lines = content.split("\n").length - (content.endsWith("\n") ? 1 : 0);
-  return success(`Wrote ${path} (${lines} ${lines === 1 ? "line" : "lines"}).`, { data: { path, lines } });
+  return success(`Wrote ${path} (${lines} ${lines === 1 ? "line" : "lines"}).`, {
+    data: { path, lines },
+    message_zh: `已写入 ${path}（${lines} 行）。`,
+  });
 }

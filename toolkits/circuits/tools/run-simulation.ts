@@ -107,7 +107,11 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
     `Result: ${path}`,
   ];
   return {
-    ...success(`Simulated ${circuit}.`, { content: lines.join("\n"), data: { path, metrics, goals: told, notes } }),
+    ...success(`Simulated ${circuit}.`, {
+      content: lines.join("\n"),
+      data: { path, metrics, goals: told, notes },
+      message_zh: `已仿真 ${circuit}。`,
+    }),
     metrics,
     session: {
       circuit_file_path: circuit,

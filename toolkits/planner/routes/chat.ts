@@ -16,7 +16,7 @@ import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/htt
 import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
 import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { answerJson, languageOf, namedLanguage } from "@millrace/engine/http/answers/wire";
 import { questionText } from "@millrace/engine/http/requests/thread";
 import { admitRun, cancelAfterDisconnect, lastEventId, tellPosition } from "@millrace/engine/http/requests/runs";
 import { sendEvents } from "@millrace/engine/http/answers/sse";
@@ -198,7 +198,7 @@ async function questionsOf({ storage, runs }: RouteServices, context: HttpContex
   if (asking?.run_id !== run.run_id) return [];
   return waiting.flatMap(({ interrupt_id, value }): ChatItem[] => {
     const asked = readQuestion(value);
-    const question = questionText(asked, languageOf(context)) ?? "";
+    const question = questionText(asked, namedLanguage(context)) ?? "";
     return [{ type: "text", content: `\n\n${question}` }, questionItem(interrupt_id, asked, question)];
   });
 }

@@ -19,6 +19,7 @@ export const createSchedule = defineTool({
     return success(`Task "${task.title}" is scheduled for ${scheduled_date}.`, {
       content: `Scheduled: ${taskLine(task)}`,
       data: { ...scheduleData(task_id, scheduled_date), task: taskData(task) },
+      message_zh: `任务「${task.title}」已安排到 ${scheduled_date}。`,
     });
   },
   example: {

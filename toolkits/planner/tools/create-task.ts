@@ -39,5 +39,6 @@ function created(task: Task): ToolResult {
   return success(`Task created: "${task.title}".`, {
     content: `Task created: ${taskLine(task)}`,
     data: taskData(task),
+    message_zh: `任务「${task.title}」已创建。`,
   });
 }

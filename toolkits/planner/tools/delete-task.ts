@@ -26,7 +26,10 @@ export const deleteTask = defineTool({
     const task = await tasksOf(context).get(input.task_id, context.signal);
     const isDeleted = await tasksOf(context).delete(input.task_id, context.signal);
     if (!isDeleted && !context.repeated) throw noTask(input.task_id);
-    return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", { data: null });
+    return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", {
+      data: null,
+      message_zh: task ? `任务「${task.title}」已删除。` : "任务已删除。",
+    });
   },
   example: { title: "Delete", body: '{"task_id": "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11"}' },
 });

@@ -20,10 +20,15 @@ export const readTasks = defineTool({
     const tasks = await tasksOf(context).find(viewOf(input.view_context), context.signal);
     const data = { tasks: tasks.map(taskData) };
     const message = tasks.length === 1 ? "1 task found." : `${tasks.length} tasks found.`;
-    if (tasks.length === 0) return success(`No tasks in ${input.view_context}.`, { data });
+    if (tasks.length === 0)
+      return success(`No tasks in ${input.view_context}.`, { data, message_zh: "没有找到任务。" });
     const lines = tasks.slice(0, shownTasks).map(taskLine);
     const more = tasks.length > shownTasks ? [`[${tasks.length - shownTasks} more are not shown]`] : [];
-    return success(message, { content: [message, ...lines, ...more].join("\n"), data });
+    return success(message, {
+      content: [message, ...lines, ...more].join("\n"),
+      data,
+      message_zh: `找到 ${tasks.length} 个任务。`,
+    });
   },
   example: { title: "One day", body: '{"view_context": "daily::2026-03-02"}' },
 });

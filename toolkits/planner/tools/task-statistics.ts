@@ -54,7 +54,8 @@ export const taskStatistics = defineTool({
     const lines = areas.map(
       ({ area_id, total: all, completed: done }) => `- ${area_id ?? "no area"}: ${all} tasks, ${done} completed`,
     );
-    return success(message, { content: [message, ...lines].join("\n"), data });
+    const message_zh = `共 ${total} 个任务：未完成 ${open} 个，已完成 ${completed} 个；逾期 ${overdue} 个，未定日期 ${without_date} 个。`;
+    return success(message, { content: [message, ...lines].join("\n"), data, message_zh });
   },
   example: { title: "Today", body: "{}" },
 });

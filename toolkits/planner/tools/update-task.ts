@@ -32,6 +32,7 @@ export const updateTask = defineTool({
     return success(`Task updated: "${task.title}".`, {
       content: `Task updated: ${taskLine(task)}`,
       data: taskData(task),
+      message_zh: `任务「${task.title}」已更新。`,
     });
   },
   example: { title: "Done", body: '{"task_id": "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11", "completed": true}' },

@@ -55,6 +55,7 @@ const ResultShape = z.looseObject({
   success: z.boolean(),
   code: z.string(),
   message: z.string(),
+  message_zh: z.string().optional().describe("The message for Chinese readers"),
   content: z.string().optional(),
   errorType: z.string().optional(),
   suggestion: z.string().optional().describe("What can be done about a failure, in English"),

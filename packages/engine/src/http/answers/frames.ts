@@ -56,8 +56,8 @@ export interface FrameOptions {
   idPrefix?: string;
   /** Events up to this id are taken in but not written: for a reader that comes back. Default none. */
   after?: number;
-  /** In which a failed run is explained. Default English. */
-  language?: Language;
+  /** In which a failed run is explained; asked where one has failed. Default English. */
+  language?: () => Language;
 }
 
 /** What is written for an event: text, or for a long one its bytes, encoded once for all readers that get the same. */
@@ -80,11 +80,11 @@ const renderedMetadata = new WeakMap<object, string>();
 export function createFrames(options: FrameOptions): (event: RunEvent) => Frame {
   const soFar = new Map<string, AIMessageChunk>();
   const after = options.after ?? -1;
-  const { language = "en" } = options;
+  const { language = () => "en" } = options;
   // Each reader is told in a language of its own.
   const frameOf = (event: RunEvent): string =>
     event.event === "error"
-      ? frameText(event, JSON.stringify(toWireRunError(event.data, language)))
+      ? frameText(event, JSON.stringify(toWireRunError(event.data, language())))
       : sharedFrame(event);
   return (event) => {
     if (!isWanted(event, options)) return "";

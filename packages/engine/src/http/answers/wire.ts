@@ -108,6 +108,11 @@ export function selected(row: object, fields: readonly string[] | null | undefin
 
 /** The language a reader prefers by `Accept-Language`: Chinese where it comes before English, else English. */
 export function languageOf(context: HttpContext): Language {
+  return namedLanguage(context) ?? "en";
+}
+
+/** The same, or `undefined` for a reader who names neither. */
+export function namedLanguage(context: HttpContext): Language | undefined {
   const wanted = (context.req.header("accept-language") ?? "")
     .slice(0, 1000)
     .split(",")
@@ -118,7 +123,8 @@ export function languageOf(context: HttpContext): Language {
     })
     .filter(({ tag, quality }) => quality > 0 && /^(en|zh)\b/u.test(tag))
     .toSorted((one, other) => other.quality - one.quality);
-  return wanted[0]?.tag.startsWith("zh") === true ? "zh" : "en";
+  const [first] = wanted;
+  return first && (first.tag.startsWith("zh") ? "zh" : "en");
 }
 
 /** The beginning of a field that names one key of the values. */

@@ -1,5 +1,5 @@
 import { HTTPException } from "hono/http-exception";
-import type { Language } from "../../language.ts";
+import { type Language, languageOfWords } from "../../language.ts";
 import { AppError, isAppError } from "../../errors/errors.ts";
 import type { StreamMode } from "../../run-events.ts";
 import { findAssistant } from "../../graphs/load.ts";
@@ -11,7 +11,7 @@ import type { Assistant, JsonObject, Run, Session } from "../../storage/records.
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
 import { createFrames, frameLength, gapFrame } from "../answers/frames.ts";
-import { languageOf, toWireJson } from "../answers/wire.ts";
+import { namedLanguage, toWireJson } from "../answers/wire.ts";
 import { type RunBody, toRunRequest } from "./run-request.ts";
 import { withCallsOf } from "./thread.ts";
 import { sendEvents, sendWhenReady } from "../answers/sse.ts";
@@ -187,7 +187,7 @@ export async function streamRun(
     open: (signal) => services.runs.followBatches(run, from, signal),
     tail: (signal) => services.runs.tail(run, signal),
     measure: (event) => frameLength(event, { modes, namespaces }),
-    frame: createFrames({ ids, after, language: languageOf(context), modes, namespaces }),
+    frame: createFrames({ ids, after, language: () => languageFor(context, run), modes, namespaces }),
     headers: following.headers,
     logger: services.logger,
     ...(following.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
@@ -202,7 +202,7 @@ export function waitForRun(
   waiting: Pick<Following, "headers" | "cancels"> & { hasBegun?: boolean },
 ): Promise<Response> {
   return sendWhenReady(context, {
-    work: async (signal) => finalText(services, await services.runs.wait(run.run_id, signal), languageOf(context)),
+    work: async (signal) => finalText(services, await services.runs.wait(run.run_id, signal), context),
     headers: waiting.headers,
     hasBegun: waiting.hasBegun ?? false,
     logger: services.logger,
@@ -210,12 +210,17 @@ export function waitForRun(
   });
 }
 
-async function finalText({ runs, storage, graphs }: HttpServices, run: Run, language: Language): Promise<string> {
+async function finalText({ runs, storage, graphs }: HttpServices, run: Run, context: HttpContext): Promise<string> {
   if (run.status === "error" || run.status === "timeout") {
     const error = run.error ?? { error: "Error", message: `The run ended with ${run.status}` };
-    return JSON.stringify({ __error__: toWireRunError(error, language) });
+    return JSON.stringify({ __error__: toWireRunError(error, languageFor(context, run)) });
   }
   return toWireJson(runs.lastValues(run) ?? (await readFinalValues({ storage, graphs }, run)) ?? null);
+}
+
+/** In which a run's failure is explained: as the reader names it, else as the run was asked. */
+function languageFor(context: HttpContext, { kwargs }: Run): Language {
+  return namedLanguage(context) ?? languageOfWords(JSON.stringify(kwargs.input ?? ""));
 }
 
 async function readFinalValues(

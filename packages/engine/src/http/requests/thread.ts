@@ -170,11 +170,15 @@ export async function setTtl(
   return toWireTtl(await set({ minutes, strategy: strategy ?? "delete" }));
 }
 
-/** Questions of ours stand in the reader's language; those of graphs and of the model as they were asked. */
+/**
+ * Questions of ours stand in the reader's language, or as they were asked for one who names none; those of graphs and of
+ * the model always as they were asked.
+ */
 export function questionText(
   { kind, actions, operation, failure, question }: Question,
-  language: Language,
+  language: Language | undefined,
 ): string | null {
+  if (language === undefined) return question;
   if (operation !== undefined) return questionFor(operation, language);
   const [action] = actions;
   if (kind === "chain_confirm" && action !== undefined) return chainQuestion(action.name, language);

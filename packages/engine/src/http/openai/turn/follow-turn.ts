@@ -2,7 +2,7 @@ import type { RunEvent } from "../../../run-events.ts";
 import type { JsonObject, Run } from "../../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { frameLength } from "../../answers/frames.ts";
-import { languageOf } from "../../answers/wire.ts";
+import { namedLanguage } from "../../answers/wire.ts";
 import { questionText } from "../../requests/thread.ts";
 import { cancelAfterDisconnect } from "../../requests/runs.ts";
 import { readQuestion } from "../../../sessions/questions/questions.ts";
@@ -32,7 +32,7 @@ export async function* followTurn(
     yield batch.flatMap((event) => reader.read(event).map((item) => ({ item })));
   }
   const end = reader.result();
-  const language = languageOf(context);
+  const language = namedLanguage(context);
   const questions = end.questions.map(
     ({ value }) => questionText(readQuestion(value), language) ?? JSON.stringify(value),
   );

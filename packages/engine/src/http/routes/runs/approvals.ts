@@ -22,7 +22,7 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson, languageOf } from "../../answers/wire.ts";
+import { answerJson, languageOf, namedLanguage } from "../../answers/wire.ts";
 import { questionText } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
 
@@ -37,7 +37,10 @@ const ApprovalShape = z
     kind: z.string(),
     tool: z.string().nullable(),
     args: JsonObject.nullable(),
-    question: z.string().nullable().describe("In the language of Accept-Language: English or Chinese"),
+    question: z
+      .string()
+      .nullable()
+      .describe("In the language of Accept-Language: English or Chinese; without one, in that of the user's words"),
     allowed_decisions: z.array(z.string()),
     may_remember: z.boolean(),
     hash: z
@@ -234,7 +237,7 @@ function toWireGrant({ grant_id, tool, path_pattern, interrupt_id, created_at }:
 }
 
 async function toWireApproval(approval: Approval, context: HttpContext): Promise<z.infer<typeof ApprovalShape>> {
-  const [services, language] = [approvalServices(context), languageOf(context)];
+  const services = approvalServices(context);
   const question = readQuestion(approval.value);
   const [action] = question.actions;
   return {
@@ -243,7 +246,7 @@ async function toWireApproval(approval: Approval, context: HttpContext): Promise
     kind: question.kind,
     tool: action?.name ?? null,
     args: action?.args ?? null,
-    question: questionText(question, language),
+    question: questionText(question, namedLanguage(context)),
     allowed_decisions: [...question.takes],
     may_remember: question.mayRemember,
     hash: question.hash,

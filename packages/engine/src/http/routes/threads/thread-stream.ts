@@ -53,7 +53,7 @@ export function threadStreamRoutes(): HttpApp {
         open: (signal) => services.runs.followSession(session_id, place, signal),
         tail: (signal) => services.runs.followSession(session_id, "now", signal),
         measure: ({ event }) => frameLength(event, { modes }),
-        frame: framesOfRuns({ modes, language: languageOf(context) }, had),
+        frame: framesOfRuns({ modes, language: () => languageOf(context) }, had),
         headers: placeOf(session_id, context),
         logger: services.logger,
       });
@@ -78,7 +78,7 @@ function modesOf(names: string[] | undefined): StreamMode[] | undefined {
 
 /** Writes each run's events with ids that name the run: `<run id>.<number>`. Runs come one after the other. */
 function framesOfRuns(
-  { modes, language }: { modes: StreamMode[] | undefined; language: Language },
+  { modes, language }: { modes: StreamMode[] | undefined; language: () => Language },
   had: LastEvent | undefined,
 ): (item: { run_id: string; event: RunEvent }) => Frame {
   let current: { run_id: string; frame: (event: RunEvent) => Frame } | undefined;

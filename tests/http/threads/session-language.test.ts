@@ -1,0 +1,138 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { projectFolder } from "../../support/source-files.ts";
+import { startTestServer, type TestServer } from "../../support/test-server.ts";
+
+let model: ModelServer;
+let server: TestServer;
+beforeAll(async () => {
+  model = await startModelServer({ script: [] });
+  server = await startTestServer({
+    graphs: join(projectFolder, "langgraph.json"),
+    model: "openai:scripted",
+    openai: { apiKey: "test-key", baseUrl: model.url },
+  });
+});
+afterAll(async () => {
+  await server.remove();
+  await model.close();
+});
+
+const call = (name: string, args: Record<string, unknown>): ModelStep => ({ toolCalls: [{ name, arguments: args }] });
+const english = { "accept-language": "en-US" };
+const chinese = { "accept-language": "zh-CN" };
+
+/** One streamed turn of a new thread: what its events say, and what can be asked of the thread afterwards. */
+async function turn(words: string, steps: ModelStep[], context: object = {}, headers: Record<string, string> = {}) {
+  const { thread_id } = await server.client.threads.create();
+  model.push(...steps);
+  const body = {
+    assistant_id: "agent",
+    input: { messages: [{ role: "user", content: words }] },
+    context,
+    stream_mode: ["updates", "custom"],
+  };
+  const streamed = await server.send("POST", `/threads/${thread_id}/runs/stream`, body, headers);
+  const events = await streamed.text();
+  const read = async (path: string, asked = {}): Promise<string> =>
+    await (await server.send("GET", `/threads/${thread_id}${path}`, undefined, asked)).text();
+  return {
+    events,
+    read,
+    previews: [...events.matchAll(/"result_preview":"((?:[^"\\]|\\.)*)"/gu)].map(
+      ([, text]) => JSON.parse(`"${text}"`) as unknown,
+    ),
+  };
+}
+
+const Questions = z.array(z.looseObject({ question: z.string() }));
+const questionIn = (text: string): string | undefined => Questions.parse(JSON.parse(text))[0]?.question;
+
+describe("a question", () => {
+  const steps = (path: string): ModelStep[] => [
+    call("write_file", { path, content: "x" }),
+    call("delete_file", { path }),
+  ];
+
+  it("is asked in Chinese where the user writes Chinese, wherever it is read", async () => {
+    const { events, read } = await turn("看看工作区", steps("a.txt"));
+    for (const told of [events, await read("/state"), await read("")]) {
+      expect(told).toContain('"question":"要删除文件 a.txt 吗？"');
+      expect(told).toContain('"description":"要删除文件 a.txt 吗？"');
+      expect(told).not.toContain("Delete the file");
+    }
+    expect(questionIn(await read("/approvals"))).toBe("要删除文件 a.txt 吗？");
+    expect(questionIn(await read("/approvals", english))).toBe("Delete the file a.txt?");
+  });
+
+  it("is asked in English where the user writes English, and told in the language that a reader names", async () => {
+    const { events, read } = await turn("Look at the workspace", steps("b.txt"));
+    expect(events).toContain('"question":"Delete the file b.txt?"');
+    expect(questionIn(await read("/approvals"))).toBe("Delete the file b.txt?");
+    expect(questionIn(await read("/approvals", chinese))).toBe("要删除文件 b.txt 吗？");
+  });
+
+  it("about a further tool, about many moves and about a failure is in Chinese, too", async () => {
+    const chain = await turn(
+      "看看工作区",
+      [call("list_files", { path: "." }), call("search_files", { query: "zzz" })],
+      { tool_policy: "guarded" },
+    );
+    expect(chain.events).toContain("本轮已执行过一个工具。回复“确认”即可继续执行 search_files");
+    const many = Array.from({ length: 11 }, (_, at) => `many/${at}.txt`);
+    const toolCalls = many.map((path) => ({
+      name: "move_file",
+      arguments: { source: path, destination: `${path}.old.txt` },
+    }));
+    const made = many.map((path) => ({ name: "write_file", arguments: { path, content: "x" } }));
+    const moved = await turn("看看工作区", [{ toolCalls: made }, { toolCalls }]);
+    expect(moved.events).toContain('"question":"要一次处理 11 项吗？"');
+    const failed = await turn("你好吗", [{ fault: { kind: "status", status: 401 } }], { on_error: "ask" });
+    expect(failed.events).toMatch(/"question":"[^"]*密钥/u);
+  });
+});
+
+describe("what a call has done", () => {
+  it("is told in Chinese by the planner and the circuits, while the model reads English", async () => {
+    const planner = await turn("创建任务：买牛奶", [call("create_task", { title: "买牛奶" }), { text: "好了。" }]);
+    expect(planner.previews).toEqual(["任务「买牛奶」已创建。"]);
+    expect(planner.events).toContain("Task created: [ ] 买牛奶");
+    const circuit = await turn("仿真电路 r.cir", [
+      call("rewrite_file", { path: "r.cir", content: "* t\nV1 a 0 1\nR1 a 0 1k\n.op\n.end\n" }),
+      call("run_simulation", { circuit: "r.cir" }),
+      { text: "好了。" },
+    ]);
+    expect(circuit.previews).toEqual(["已写入 r.cir（5 行）。", "已仿真 r.cir。"]);
+    const tasks = await turn("Create a task: milk", [call("create_task", { title: "milk" }), { text: "Done." }]);
+    expect(tasks.previews).toEqual(['Task created: "milk".']);
+  });
+
+  it("is told in Chinese by the tools for files, also where it failed", async () => {
+    const { previews, events } = await turn("整理一下文件", [
+      call("write_file", { path: "c.txt", content: "一\n二\n" }),
+      call("read_file", { path: "c.txt" }),
+      call("edit_file", { path: "c.txt", edits: [{ old_string: "二", new_string: "三" }] }),
+      call("move_file", { source: "c.txt", destination: "d.txt" }),
+      call("read_file", { path: "nothing.txt" }),
+      { text: "好了。" },
+    ]);
+    expect(previews).toEqual([
+      "已写入 c.txt（8 字节）。",
+      "已读取 c.txt（2 行）。",
+      "已修改 c.txt（1 处）。",
+      "已将 c.txt 移动到 d.txt。",
+      expect.stringMatching(/^\P{ASCII}+$/u),
+    ]);
+    expect(events).toMatch(/"content":"Error \(not_found\): /u);
+  });
+});
+
+it("a run that fails tells its user why in their language, or in the one that the request names", async () => {
+  const fail: ModelStep[] = [{ fault: { kind: "status", status: 401 } }];
+  expect((await turn("你好吗", fail)).events).toContain('"user_message":"未获授权');
+  expect((await turn("你好吗", fail, {}, english)).events).toContain('"user_message":"Access was refused');
+  expect((await turn("How are you?", fail)).events).toContain('"user_message":"Access was refused');
+  expect((await turn("How are you?", fail, {}, chinese)).events).toContain('"user_message":"未获授权');
+});
