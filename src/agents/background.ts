@@ -45,8 +45,7 @@ export type SentAgent =
 /** Sends agents to the background, and finds those that were sent from its session. */
 export interface BackgroundAgents {
   /**
-   * Resolves when their work is on disk. The same call again sends nobody twice. Throws `invalid_parameter` for a name
-   * that no agent has.
+   * Resolves when their work is on disk. Idempotent by call. Throws `invalid_parameter` for an unknown agent.
    */
   send(subagents: readonly Assignment[], timeoutSeconds: number): Promise<SentAgent[]>;
   /** Oldest first, without those that were put away. */

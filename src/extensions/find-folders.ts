@@ -10,7 +10,7 @@ export interface FolderSearch {
   strategy: "all" | "first";
   /** A folder is valid when a name in it is accepted. Only these names are its files. */
   accepts: (name: string) => boolean;
-  /** Told of a folder that is there and cannot be read, or not whole. */
+  /** Called with each folder that exists but cannot be read, or not completely. */
   onProblem: (problem: { folder: string; problem: string }) => void;
 }
 
@@ -66,8 +66,8 @@ export function shownPath(path: string, { workspace, home }: { workspace: string
 }
 
 /**
- * Told all problems of this moment, it hands on those that were not among the last ones: what lasts is told once, and
- * what comes back is told again.
+ * Returns a function that takes all current problems and reports those that were not in its previous call: a lasting
+ * problem is reported once, one that comes back is reported again.
  */
 export function createTellNew<Problem extends object>(
   tell: (problem: Problem) => void,

@@ -10,7 +10,7 @@ export interface ParsedFilesOptions<T> {
   parse: (text: string, file: string) => T;
   /** Made of a file that cannot be used. */
   unusable: (problem: string, file: string) => T;
-  /** Told each time a file was really read. */
+  /** Called each time a file is actually read. */
   onRead?: (file: string, value: T) => void;
 }
 
@@ -39,7 +39,7 @@ export class ParsedFiles<T> {
     return value;
   }
 
-  /** Forgets the files that are no longer there. */
+  /** Drops files that no longer exist. */
   keepOnly(files: Iterable<string>): void {
     const present = new Set(files);
     for (const file of this.#seen.keys()) if (!present.has(file)) this.#seen.delete(file);

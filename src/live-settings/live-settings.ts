@@ -21,9 +21,9 @@ const Changed = z.record(Name, z.string().min(1));
 export type ChangedSettings = Readonly<Record<string, string>>;
 
 /**
- * The configuration with what was changed while the server runs. It is kept in a file, which is looked at whenever
- * somebody asks, so that a change, also one by hand, counts from the next use on; of a file that is broken the last
- * good state goes on to count.
+ * The configuration with the settings that were changed while the server runs. They are kept in a file that is checked
+ * at each use, so that a change, also one by hand, takes effect at the next use. If the file is broken, the last good
+ * state stays in effect.
  */
 export class LiveSettings {
   readonly #started: Config;
@@ -31,7 +31,7 @@ export class LiveSettings {
   readonly #taken: (now: Config, before: Config) => void;
   #last: Live;
 
-  /** `taken` is told whenever something else begins to count. */
+  /** `taken` is called whenever a change takes effect. */
   constructor(started: Config, warn: WarnOfFile, taken: (now: Config, before: Config) => void = () => undefined) {
     this.#started = started;
     this.#taken = taken;
@@ -39,7 +39,7 @@ export class LiveSettings {
     this.#file = new OverrideFile(join(started.dataDir, fileName), (text) => readLive(started, text), warn);
   }
 
-  /** What counts at this moment: the same object until something changes. */
+  /** The configuration in effect: the same object until a setting changes. */
   current(): Config {
     return this.#live().config;
   }
@@ -134,16 +134,16 @@ function movedEngines({ given }: Config, changed: ChangedSettings): SearchEngine
   });
 }
 
-/** Inner addresses are the environment's to name: those that were changed are none. */
+/** Only the environment may name private addresses: an engine whose address was changed is not allowed to be one. */
 function webOf({ allowed }: WebSettings, fresh: WebSettings, moved: readonly SearchEngineName[]): WebSettings {
   const told = (one: SearchSettings): SearchSettings => (moved.includes(one.engine) ? { ...one, isMoved: true } : one);
   return { ...fresh, allowed, search: fresh.search && told(fresh.search), lackKey: fresh.lackKey.map(told) };
 }
 
 /**
- * The variables that can be changed while the server runs, and what of the configuration each is a part of: what
- * nothing holds on to for longer than a run. Who may call, the folders, the toolkits and the inner addresses whose
- * pages may be opened are the environment's alone.
+ * The variables that can be changed while the server runs, and the part of the configuration that each belongs to. Only
+ * values that nothing keeps for longer than a run. Keys of callers, folders, toolkits and the private addresses that may
+ * be opened come from the environment alone.
  */
 export const changeable: Readonly<Record<string, keyof Config>> = {
   MILLRACE_TOOL_RATE: "toolRate",

@@ -40,7 +40,7 @@ const expected = {
 /** In YAML a star alone begins a reference, but patterns are commonly written so. */
 const bareStar = /^([ \t]*(?:-|globs[ \t]*:)[ \t]+)(\*[^\n"'#]*)$/gmu;
 
-/** Puts such patterns in quotation marks; in linear time, so the spaces after one are no part of the expression. */
+/** Quotes such patterns. The expression leaves out trailing spaces, so that it runs in linear time. */
 function quoteStars(yaml: string): string {
   return yaml.replace(bareStar, (_, before: string, pattern: string) => `${before}"${pattern.trimEnd()}"`);
 }

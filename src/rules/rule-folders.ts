@@ -34,7 +34,7 @@ export interface RuleSource {
   load(): LoadedRules;
 }
 
-/** Where the rules come from, and who is told what is wrong with them. */
+/** Where rules are read from, and where broken ones are logged. */
 export interface RuleFoldersOptions {
   /** The folder that tools work in, and the home of the user who runs the program: absolute paths. */
   workspace: string;

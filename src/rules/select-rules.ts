@@ -6,7 +6,7 @@ export interface SelectedRules {
   others: readonly Rule[];
 }
 
-/** Characters of all rules that are told together; what is beyond is only listed. */
+/** Characters of all rules in a prompt; rules beyond that are only listed. */
 const mostCharacters = 128 * 1024;
 /** Rules that are listed without their text. */
 const mostListed = 50;
@@ -29,7 +29,7 @@ export function selectRules(rules: readonly Rule[], files: readonly string[]): S
 
 /**
  * The rules as the model reads them, and a list of the others of the project, which it can read itself; those of the
- * user's home are out of its reach. Empty when there is nothing to tell.
+ * user's home are out of its reach. Empty if there are none.
  */
 export function rulesText({ applied, others }: SelectedRules): string {
   const parts = applied.map(({ scope, path, text }) => `## Rule of the ${scope}: ${path}\n\n${text}`);
@@ -58,7 +58,7 @@ const longestPath = 1000;
 const runs = [/[\w./@+-]+/gu, /[\p{L}\p{N}_./@+-]+/gu];
 const ending = /\.[A-Za-z][A-Za-z0-9]{0,9}(?![A-Za-z0-9])/gu;
 
-/** The files that a text names, as far as their endings tell: what a request is about. In linear time. */
+/** The file names in a request, recognised by their extensions. In linear time. */
 export function filesNamed(text: string): string[] {
   const names = new Set<string>();
   for (const [run] of runs.flatMap((form) => [...text.slice(0, longestText).matchAll(form)])) {

@@ -61,7 +61,7 @@ export function readConversation(messages: BaseMessage[]): Conversation {
 }
 
 function toExchange(name: string, result: string, isError: boolean): Exchange {
-  // The lines of a file bear their numbers, which are no part of it.
+  // A result shows line numbers, which are not part of the file.
   const text = name === "read_file" ? result.replaceAll(/^\d+\t/gmu, "") : result;
   const failed = isError || /^\s*(?:Error\b|\{\s*"success"\s*:\s*false)/u.test(text);
   const isDenied = failed && /\b(?:denied|refused this call|rejected|declined)\b|拒绝/iu.test(text);

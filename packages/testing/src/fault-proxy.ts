@@ -14,10 +14,10 @@ export type LinkFault =
   | { kind: "cut"; after: number }
   /** After so many bytes the connection is reset. */
   | { kind: "reset"; after: number }
-  /** After so many bytes nothing comes any more, and nobody says so. */
+  /** After so many bytes the connection stays open and silent. */
   | { kind: "half-open"; after: number };
 
-/** A TCP proxy on loopback in front of a server, which breaks connections as it is told. */
+/** A TCP proxy on loopback in front of a server that breaks connections on request. */
 export class FaultProxy {
   readonly #server: Server;
   readonly #targetPort: () => number;

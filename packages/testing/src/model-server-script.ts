@@ -60,7 +60,7 @@ export const ChatBody = z.looseObject({
   messages: z.array(WireMessage).min(1),
   stream: z.boolean().optional(),
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-  /** A vendor's own tool, such as a search of the web, is no function. */
+  /** A vendor's own tool, such as web search, has another type than `function`. */
   tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })).nullish(),
 });
 export type ChatBody = z.infer<typeof ChatBody>;
@@ -81,7 +81,7 @@ export interface ModelRequest {
   toolNames: string[];
 }
 
-/** Whether the model may call a tool: some are offered, and it is not told to call none. */
+/** Whether the model may call a tool: some are offered, and `tool_choice` is not `none`. */
 export function mayCall({ toolNames, body }: Pick<ModelRequest, "toolNames" | "body">): boolean {
   return toolNames.length > 0 && body["tool_choice"] !== "none";
 }

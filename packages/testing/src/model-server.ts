@@ -18,7 +18,7 @@ import {
 export type { ModelRequest, ModelStep, ScriptedToolCall, WireMessage } from "./model-server-script.ts";
 export { mayCall, wireText } from "./model-server-script.ts";
 
-/** What the server answers: `script` in order, one step per request, or whatever `handler` says. */
+/** What the server answers: the steps of `script` in order, one per request, or the result of `handler`. */
 export interface ModelServerOptions {
   script?: ModelStep[];
   handler?: (request: ModelRequest) => ModelStep | Promise<ModelStep>;
@@ -34,12 +34,12 @@ export interface ModelServerOptions {
   port?: number;
 }
 
-/** A model server on loopback that says what it is told, in the words of OpenAI (`url`) and of Ollama (`ollamaUrl`). */
+/** A scripted model server on loopback that speaks the protocols of OpenAI (`url`) and Ollama (`ollamaUrl`). */
 export class ModelServer {
   readonly requests: ModelRequest[] = [];
   /** What was to be embedded. */
   readonly embedded: EmbedRequest[] = [];
-  /** What nobody scripted: each is also answered with an error. `assertFinished` reports them. */
+  /** Requests without a scripted step: each is also answered with an error. `assertFinished` reports them. */
   readonly unexpected: string[] = [];
   /** Chat requests so far, also when they are not recorded. */
   requestCount = 0;
@@ -83,7 +83,7 @@ export class ModelServer {
     this.#script.push(...steps);
   }
 
-  /** Throws when steps were never asked for, or when something came that nobody scripted. */
+  /** Throws if steps were not requested, or if requests came without a step. */
   assertFinished(): void {
     const problems = [...this.unexpected];
     if (this.#script.length > 0) problems.push(`${this.#script.length} scripted step(s) were never asked for`);
@@ -281,7 +281,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   return await new ModelServer(options).listen();
 }
 
-/** An address on loopback where nobody listens: a connection is refused. */
+/** An address on loopback that refuses connections. */
 export async function refusingAddress(): Promise<string> {
   const server = await startModelServer();
   const address = server.ollamaUrl;

@@ -55,7 +55,7 @@ export class OllamaServer {
     return this;
   }
 
-  /** Nobody listens there until the next `start`. */
+  /** Refuses connections until the next `start`. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;

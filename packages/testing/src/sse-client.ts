@@ -27,8 +27,8 @@ export interface SseRequest {
 export type SseEnd = { kind: "complete" } | { kind: "broken"; reason: string } | { kind: "refused"; status: number };
 
 /**
- * Reads one stream over a connection of its own until it ends. Never throws: how it ended is the answer. An event that was
- * cut in the middle is not told.
+ * Reads one stream over a connection of its own until it ends. Never throws: the result says how it ended. An incomplete
+ * last event is left out.
  */
 export function readSse(options: SseRequest): Promise<SseEnd> {
   const { promise, resolve } = Promise.withResolvers<SseEnd>();

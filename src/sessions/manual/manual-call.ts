@@ -4,7 +4,7 @@ import type { Operation } from "../../tools/runtime/tool.ts";
 import type { EditParts } from "@millrace/engine/sessions/state/edit-messages";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
-/** A tool that somebody wants to run by hand. */
+/** A tool call that a person makes by hand. */
 export interface ManualCall {
   tool: string;
   args: Record<string, unknown>;
@@ -16,7 +16,7 @@ export interface ManualCall {
   owner?: string | undefined;
 }
 
-/** What came of it: a result, with the messages that tell the model of it, or the question that has to be answered first. */
+/** The outcome: a result with the messages it adds to the history, or the question that has to be answered first. */
 export type ManualAnswer =
   | { kind: "ran"; call_id: string | null; message_ids: string[]; result: ToolResult }
   | {

@@ -16,14 +16,14 @@ function messageIds(messageId: string, { errorType }: ToolResult): string[] {
   return errorType === "denied" ? [] : [`${messageId}-note`, messageId, `${messageId}-result`];
 }
 
-/** What the history is told of: the call, under the id of the message that makes it. */
+/** The call as the history records it, under the id of the message that makes it. */
 export interface Told {
   tool: Tool;
   input: Record<string, unknown>;
   messageId: string;
 }
 
-/** `tell` for a repetition: only where the history was not told the first time, as when the server was killed. */
+/** `tell` for a repeated call: writes only if the first time did not, for example because the server was killed. */
 export async function tellOnce(
   parts: ManualParts,
   session: Session,

@@ -6,7 +6,7 @@ import type { SessionStorage } from "@millrace/engine/sessions/scope/session-sto
 import type { Told } from "./manual-history.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
-/** How the names of a call begin in the ledger; the hash tells a call from another one under the same key. */
+/** The prefix of a call's names in the ledger; the hash distinguishes different calls under the same key. */
 export function prefixOf(messageId: string, hash: string | undefined): string {
   return hash === undefined ? `${messageId}/` : `${messageId}/${hash.slice(0, 16)}/`;
 }

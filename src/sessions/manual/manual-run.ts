@@ -83,7 +83,7 @@ async function runOnce(
 ): Promise<ManualAnswer> {
   const { session_id } = session;
   await requireIdle(parts.storage, session_id);
-  // Throws for a graph that nobody serves, before anything is done.
+  // Throws for a graph that is not served, before anything is done.
   graphOf(session, parts.graphs);
   const prepared = prepareCall(tool, call.args);
   if (prepared.kind === "invalid") return { kind: "ran", call_id: null, message_ids: [], result: prepared.result };

@@ -7,7 +7,7 @@ import { judgeCall, lookAtCall } from "../../loop/tool-call/judge-call.ts";
 import { contextOf, everyTool, requireTool } from "./callable-by-hand.ts";
 import type { ManualCall, ManualParts } from "./manual-call.ts";
 
-/** A call that nobody has made yet. */
+/** A call before it is made. */
 export type PreviewedCall = Pick<ManualCall, "tool" | "args" | "owner">;
 
 /** A call that waits for a person's yes; `operation` is what it would do, as it was found when the question was put. */

@@ -15,7 +15,7 @@ const Exported = z.object({
 });
 const UiState = z.object({ scroll_position: z.number().default(0) }).default({ scroll_position: 0 });
 
-/** Keys of a session's metadata that are told as fields of their own, or belong to this server only. */
+/** Keys of a session's metadata that are exported as fields of their own, or belong to this server only. */
 const ownFields = [
   "name",
   "title",

@@ -25,7 +25,7 @@ const turnsKept = 200;
 /** Of those before, so many are written at once: all in one would hold up the others. */
 const turnsAtOnce = 50;
 
-/** What tells an export from any other file. */
+/** The marker of an export. */
 const Format = z.looseObject({ format: z.literal(exportFormat.name), version: z.number().int().positive() });
 
 /** What an import reads of an export. Only the messages have to be there. */
@@ -50,8 +50,7 @@ interface SessionFile {
 
 /**
  * Makes a new session of an export. Its id is new; messages keep theirs. A call without a result gets one (law 6).
- * Throws `invalid_format` for a file that is none of ours, is of a newer version, or is damaged, and `not_found` for a
- * graph that nobody serves.
+ * Throws `invalid_format` for a foreign, newer or damaged file, and `not_found` for a graph that is not served.
  */
 export async function importSession(
   { storage, graphs }: { storage: SessionStorage; graphs: Graphs },

@@ -10,8 +10,8 @@ import { readValues } from "@millrace/engine/sessions/sessions";
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
 
 /**
- * What a run is told that takes up the reply which a stop left unfinished: what the last run was. Throws
- * `invalid_state` when the session does not end with a partial reply; to give one anew, the words of a stop are enough.
+ * The request of a run that continues a reply which a stop cut off: that of the last run. Throws `invalid_state` if the
+ * session does not end with a partial reply. To regenerate one, the closing message of a stop is enough.
  */
 export async function partialRequest(
   { storage, runs }: Pick<OwnerScope, "storage" | "runs">,

@@ -35,8 +35,8 @@ const Waiting = z.object({
 });
 
 /**
- * What somebody who looks at a session has to know to show it. A new message may be sent whenever nothing waits or
- * works; a stop may be asked for once.
+ * What a client needs to show a session. A new message may be sent while no run waits or works; a stop may be requested
+ * once.
  */
 export const SessionActivity = z.object({
   conversation_state: ConversationState,
@@ -143,7 +143,7 @@ function modelOf(run: Run | undefined): string | undefined {
   return typeof model === "string" ? model : undefined;
 }
 
-/** The state as it was told when the reply began, with all that has come of it since. */
+/** The state from the beginning of the reply, with the text that has come since. */
 function withText(state: ConversationState, text: string | undefined): ConversationState {
   return state.state === "StreamingResponse" && text !== undefined ? { ...state, accumulated_text: text } : state;
 }

@@ -35,8 +35,8 @@ export interface TitleWriterParts {
 }
 
 /**
- * Gives a session a title from its first exchange, when the reply has long been told: no run waits for it, and a
- * failure is only noted. A session that somebody has named, or that has a title, is left alone.
+ * Writes a session's title from its first exchange, after the reply: no run waits for it, and a failure is only logged.
+ * Sessions with a name or a title stay as they are.
  */
 export function startTitleWriter(parts: TitleWriterParts): TitleWriter {
   const stopping = new AbortController();

@@ -8,7 +8,7 @@ export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
 /** Where collectors of circuits look. Paths are relative to the workspace. */
 export interface CircuitPlace {
   workspace: string;
-  /** Whose failures are remembered; absent where nobody has any. */
+  /** The session whose failures are remembered; absent if failures are not recorded. */
   session?: string;
   circuit_file: string | null;
   sim_result: string | null;
@@ -19,9 +19,9 @@ export interface CircuitPlace {
   metrics: Readonly<Record<string, number>> | null;
   /** Milliseconds since 1970. */
   now: number;
-  /** Files that tools have changed in the last 30 seconds, the newest first; absent where nobody notes them. */
+  /** Files that tools have changed in the last 30 seconds, the newest first; absent if changes are not recorded. */
   changed?: readonly string[];
-  /** The user's words; absent where nobody has said any. */
+  /** The user's words; absent outside of a turn. */
   request?: string;
   /** Searches the workspace; absent: nothing is searched for. */
   search?: SearchText;

@@ -75,7 +75,7 @@ function cyclesFrom(first: string, found: ReadonlyMap<string, Dependency>): stri
   return cycles;
 }
 
-/** One file that cannot be read is told of, and leaves the others as they are. */
+/** An unreadable file is reported; the others are still collected. */
 async function readOrWarn(
   workspace: string,
   path: string,

@@ -9,9 +9,9 @@ import type { CircuitPlace } from "./circuit-place.ts";
 
 /** Lines shown before and after one with a fault. */
 const around = 5;
-/** Faults told at once; what comes after them follows from them as a rule. */
+/** Faults that are listed; later ones usually follow from these. */
 const mostFaults = 10;
-/** Earlier failures that are told. */
+/** Earlier failures that are listed. */
 const mostFailures = 3;
 
 /** A fault of a file, at a line from 1. */
@@ -20,7 +20,7 @@ interface Fault {
   message: string;
 }
 
-/** What the lines of files have told, while the files are as they were; and what has failed before. */
+/** Findings by file, valid while the file is unchanged, and earlier failures. */
 const checked = createFaultCache<Fault[]>();
 const failures = createFailureHistory();
 
@@ -67,7 +67,7 @@ function earlierFailures(context: CircuitPlace): string[] {
   return before.map(({ message, at }) => `Failed before, ${Math.floor((now - at) / 60_000)} minutes ago: ${message}`);
 }
 
-/** What can be told from the lines alone: quotation marks, sub-circuits that do not end, odd names of nodes. */
+/** Faults that the lines alone show: quotation marks, sub-circuits without an end, odd names of nodes. */
 export function faultsOf(lines: readonly string[]): Fault[] {
   const faults: Fault[] = [];
   const open: { name: string; line: number }[] = [];
@@ -105,7 +105,7 @@ async function missingFiles(
   return faults.filter((fault) => fault !== null);
 }
 
-/** A file that cannot be read is there: that it cannot is told with the included files. */
+/** An unreadable file counts as existing; the included files report that it cannot be read. */
 async function isInWorkspace(workspace: string, path: string, signal: AbortSignal): Promise<boolean> {
   try {
     return (await readIfThere(workspace, path, signal)) !== null;

@@ -15,8 +15,8 @@ const SimulationResult = z.looseObject({
 });
 
 /**
- * What the last simulation came to: its figures, how it was set up, what failed, and how old it is. What the session
- * knows of the failure is told once, with the diagnostics.
+ * The last simulation: its figures, its setup, its failure, and its age. A failure that the diagnostics already show is
+ * left out here.
  */
 export const simulation: Collector<CircuitPlace> = {
   name: "simulation",

@@ -12,7 +12,7 @@ export interface NetlistFile extends WorkspaceText {
 
 /** Files of circuits as they were read last: one that has not changed since is neither read nor parsed again. */
 export interface NetlistFiles {
-  /** `isChanged`: somebody knows that the file has changed. Throws as `readWorkspaceText` does. */
+  /** `isChanged`: the file is known to have changed. Throws as `readWorkspaceText` does. */
   read(workspace: string, path: string, options: { isChanged: boolean; signal: AbortSignal }): Promise<NetlistFile>;
 }
 

@@ -1,4 +1,4 @@
-/** Something at a line (from 1) that is no fault, and is seldom meant. */
+/** A line (from 1) that is valid, but rarely intended. */
 export interface NetlistWarning {
   line: number;
   message: string;
@@ -10,7 +10,7 @@ const shapes: readonly (readonly [kinds: string, nodes: number])[] = [
   ["QJZ", 3],
   ["EGMSTO", 4],
 ];
-/** What stands for the nodes of a source that follows a formula; the nodes in the formula are not told apart. */
+/** Stands for the nodes of a behavioural source, whose formula is not parsed. */
 const formula = /^(?:poly|value|table|laplace|freq|cur|vol)\b/u;
 const ground = ["0", "gnd"];
 
@@ -20,9 +20,8 @@ interface Scope {
 }
 
 /**
- * Nodes that only one element is connected to, and sub-circuits that nothing uses. At the top of a file nodes are
- * looked at only where no other file is included, which may be connected to them, and unused sub-circuits only where
- * the file is no mere library.
+ * Nodes with only one connection, and unused sub-circuits. At the top level, nodes are checked only if no file is
+ * included, since that may connect them; unused sub-circuits only if the file is more than a library.
  */
 export function netlistWarnings(text: string): NetlistWarning[] {
   const [top, used]: [Scope, Set<string>] = [{ nodes: new Map() }, new Set()];

@@ -1,4 +1,4 @@
-/** What a SPICE file holds, as far as a line tells it. */
+/** The content of a SPICE file, parsed line by line. */
 export interface Netlist {
   title: string;
   /** Comments before the first element. */
@@ -38,7 +38,7 @@ export function readNetlist(text: string): Netlist {
     const [, ...model] = modelFile.exec(line) ?? [];
     const path = double ?? single ?? plain ?? model.find((one) => one !== undefined);
     if (path !== undefined) found.includes.push({ path, section: section ?? null, line: index + 1 });
-    // The first line is the title, whatever it looks like.
+    // The first line is always the title.
     const kind = index > 0 ? /^[a-z]\w/iu.exec(line)?.[0].charAt(0).toUpperCase() : undefined;
     if (kind === undefined) continue;
     hasElements = true;

@@ -18,7 +18,7 @@ import { chosenAtCheckpoint } from "./design-review.ts";
 /** Stands for what the session does not know: it is in the request, or for the model to find. */
 const inRequest = "as the request and the files say";
 
-/** What the task texts tell; `null`: the session does not know it. */
+/** Values for the task texts; `null`: unknown in this session. */
 function knownOf(state: GraphState) {
   const { circuit_file_path: circuit, sim_result_path: result, last_metrics, ...goals } = circuitState(state);
   return {

@@ -11,8 +11,8 @@ import { undoWords } from "./design-words.ts";
 import { requestOf } from "../../../src/nodes/turn/request-words.ts";
 
 /**
- * Takes back what an iteration of a design has changed, the newest first. What cannot be taken back any more is told.
- * Undoing again changes nothing, so the node may begin again after a crash.
+ * Undoes the changes of a design iteration, the newest first, and reports those that cannot be undone any more.
+ * Idempotent, so the node may run again after a crash.
  */
 export const undoDesign: WorkflowNode = async (state, config) => {
   const { operations: store, locks, workspace, toolkitServices } = servicesOf(config);

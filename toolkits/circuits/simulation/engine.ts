@@ -17,7 +17,7 @@ export interface AnalysisResult {
   warnings: string[];
 }
 
-/** Runs analyses of circuits. The threads begin with the first one, and end when nobody has asked for a minute. */
+/** Runs analyses of circuits. The threads start with the first one, and end after a minute without use. */
 export interface Engine {
   /**
    * Throws `timeout`, `too_large` for what takes too much memory or gives too much, `execution_failed` for a circuit that cannot be
@@ -27,7 +27,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** What an engine may be told: seconds of one analysis, threads at once, and the file of its thread. */
+/** Options of an engine: seconds of one analysis, threads at once, and the file of its worker. */
 export interface EngineOptions {
   seconds?: number;
   threads?: number;
@@ -110,7 +110,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
     try {
       clearTimeout(thread.idle);
       thread.worker.ref();
-      // A circuit that cannot be read leaves the one before it in the simulator: the title tells whose result this is.
+      // A circuit that cannot be parsed leaves the previous one in the simulator; the title shows whose result this is.
       const title = `millrace ${randomUUID()}`;
       await unlessAborted(thread.ready, signal);
       const answer = await ask(thread.worker, (runs += 1), deckText(deck, analysis, title), { seconds, signal });
@@ -172,8 +172,8 @@ async function ask(
 }
 
 /**
- * What a simulator's answer comes to: the values under this very title, or the failure that its words tell. `flood`: it
- * gave more than is kept; `fatal`: it has broken down.
+ * The outcome of a simulation: the values under this title, or the failure in the simulator's output. `flood`: the output
+ * was too large; `fatal`: the simulator crashed.
  */
 export function readAnswer(
   { kind, raw, output }: Pick<Answer, "kind" | "raw" | "output">,

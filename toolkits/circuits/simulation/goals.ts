@@ -99,7 +99,7 @@ export function quantity(written: number | string, unit = ""): number | undefine
   return Number(digits) * (isUnit ? 1 : (factors[prefix] ?? 1));
 }
 
-/** A figure by its name, whatever its case and what stands between its words; units at the end of it do not count. */
+/** A figure by its name, ignoring case, separators and a unit at the end. */
 function figureFor(name: string, metrics: Readonly<Record<string, number>>): number | undefined {
   if (Object.hasOwn(metrics, name)) return metrics[name];
   const wanted = plain(name);

@@ -16,7 +16,7 @@ import { unityGain } from "./measures/unity-gain.ts";
 import type { Plot } from "./raw-file.ts";
 import { sourcesOf, withSignals, type Source } from "./deck/sources.ts";
 
-/** What is measured, where the circuit does not tell it by its names. */
+/** The nodes and sources to measure, if their names do not show them. */
 export interface MeasureSetup {
   /** The node of the output; else `out`, `vout`, `output` or `vo`. */
   output?: string | undefined;
@@ -39,7 +39,7 @@ export interface Simulated {
 
 const outputNames = ["out", "vout", "output", "vo"];
 
-/** Runs the analyses one after the other, and measures. Throws what `Engine.run` throws: nothing is told of half a run. */
+/** Runs the analyses one after the other, and measures. Throws what `Engine.run` throws; partial results are dropped. */
 export async function simulate(
   deck: Deck,
   analyses: readonly Analysis[],

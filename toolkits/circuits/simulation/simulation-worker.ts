@@ -39,7 +39,7 @@ const smallest = new Uint8Array(
 
 let running: number | null = null;
 let said = 0;
-/** Values that cannot be computed: the engine asks whether to go on with them, again and again until it is told. */
+/** On values that cannot be computed the engine repeats a question until it gets an answer. */
 let asksBecauseOfValues = false;
 
 function hear(text: unknown): void {
@@ -57,7 +57,7 @@ function answer(kind: "ended" | "fatal" | "flood", raw: Uint8Array<ArrayBuffer> 
   running = null;
 }
 
-// The engine tells its messages there; in this thread nobody else does.
+// The engine writes its messages there; nothing else in this thread does.
 Object.assign(console, { error: hear, info: () => undefined });
 
 const { Memory } = WebAssemblyWithin.parse(Reflect.get(globalThis, "WebAssembly"));

@@ -3,7 +3,7 @@ import type { Analysis } from "./deck/analysis.ts";
 import type { Deck } from "./deck/deck.ts";
 import { placeOf } from "./deck/statements.ts";
 
-/** Characters of what the simulator says that a failure quotes, and warnings that are told. */
+/** Characters of the output that a failure quotes, and the number of warnings that are reported. */
 const [longestQuote, mostWarnings] = [600, 8];
 
 /** What the words of the simulator mean, the most telling first. */
@@ -56,7 +56,7 @@ const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggest
   },
 ];
 
-/** The failure that the simulator's words tell, with the line that they are about. */
+/** The failure in the simulator's output, with the line that it is about. */
 export function failureIn(output: string, analysis: Analysis, deck: Deck): AppError {
   const lines = [...new Set(tellingLines(output))].toSorted((left, right) => weight(left) - weight(right));
   const text = lines.join("\n");
@@ -101,7 +101,7 @@ export function measuredIn(output: string): Record<string, number> {
   return found;
 }
 
-/** Errors are told before warnings, and anything else last. */
+/** Errors come before warnings, and anything else last. */
 function weight(line: string): number {
   return /error|failed|can't|could not|undefined/iu.test(line) ? 0 : /^warning/iu.test(line) ? 1 : 2;
 }

@@ -4,7 +4,7 @@ import { textLines } from "../../../src/tools/workspace/text-lines.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import type { ToolContext } from "../../../src/tools/runtime/tool.ts";
 
-/** Bytes of a file of a circuit; a larger one is no text that anybody wrote. */
+/** Bytes of a circuit file at most; larger ones are not written by people. */
 const largest = 4 * 1024 * 1024;
 
 /** The text of a file of the workspace, by the rules of the file tools. Throws what they throw. */
@@ -22,7 +22,7 @@ export async function readText(context: ToolContext, path: string): Promise<stri
   });
 }
 
-/** The text of a file as `readText` gives it, or `null` where there is no such file. */
+/** The text of a file as `readText` returns it, or `null` if it does not exist. */
 export async function readTextIfThere(context: ToolContext, path: string): Promise<string | null> {
   try {
     return await readText(context, path);

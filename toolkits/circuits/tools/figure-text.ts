@@ -26,7 +26,7 @@ export function valueText(value: number, unit: string): string {
   return `${plain(value / size)} ${prefix}${unit}`;
 }
 
-/** A goal and how it stands, in one line; `figureUnit` is that of the value, whatever the goal was written in. */
+/** A goal and whether it is met, in one line; `figureUnit` is the unit of the value, which may differ from the goal's. */
 export function goalText(
   { metric, target, way, unit }: Pick<Goal, "metric" | "target" | "way" | "unit">,
   state: GoalState,

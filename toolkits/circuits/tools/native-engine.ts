@@ -67,7 +67,7 @@ export function createNativeEngine(
       const either = AbortSignal.any([signal, ending.signal]);
       const work = places.take(either, () => analyse(deck, analysis, either));
       working.add(work);
-      // Whoever asked hears of a failure.
+      // The caller gets the failure.
       const forget = () => working.delete(work);
       work.then(forget, forget);
       return work;
@@ -80,7 +80,7 @@ export function createNativeEngine(
   };
 }
 
-/** Waits for the end, and makes it where time or output are over or a stop comes. Tells whether there was too much output. */
+/** Waits for the end, and kills the process at the limits of time and output or on abort. Returns whether the output was too large. */
 async function watched(
   running: RunningCommand,
   program: string,
@@ -140,7 +140,7 @@ function wordsOf(program: string, seconds: number): string[] {
   ];
 }
 
-/** What the simulator is told to do: the same as the one that comes along. */
+/** The commands for the simulator, the same as for the embedded one. */
 function commands({ type }: Analysis): string {
   return [
     "* run",

@@ -36,7 +36,7 @@ const Input = z.object({
 });
 type Input = z.infer<typeof Input>;
 
-/** The simulator that comes along, where the operator has named no other; it starts with the first simulation, and ends when nobody has asked for a minute. */
+/** The embedded simulator, the default. It starts with the first simulation, and ends after a minute without use. */
 const engine = createEngine();
 
 /** Simulates a circuit, measures it, and keeps the result beside it. */
@@ -136,7 +136,7 @@ function operatingPoint({ analyses }: Simulated): string[] {
   return values.length === 0 ? [] : [`Operating point: ${values.slice(0, mostOperatingValues).join(", ")}${rest}.`];
 }
 
-/** What is told of a simulation that failed; the result of the last one that did not stays as it is. */
+/** The result of a failed simulation; the result of the last successful one is kept. */
 function failed({ circuit }: Input, error: AppError): ToolResult {
   const result = failure(error.code, error.message, error.suggestion);
   // A path that is wrong says nothing about the circuit of the session.

@@ -63,7 +63,7 @@ export async function prepareDeck(path: string, read: ReadDeckFile): Promise<Dec
   return deck;
 }
 
-/** The text that the simulator is given: one statement a line, one analysis, under a title that tells its result. */
+/** The input of the simulator: one statement a line, one analysis, and a title that identifies its result. */
 export function deckText(deck: Deck, analysis: Analysis, title: string): string {
   const isMeasured = (text: string): boolean => new RegExp(`^\\.meas(?:ure)?\\s+${analysis.type}\\b`, "iu").test(text);
   const lines = deck.statements.map(({ text }) => text).filter((text) => !/^\.meas/iu.test(text) || isMeasured(text));

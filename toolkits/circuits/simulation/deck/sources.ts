@@ -61,7 +61,7 @@ function readSource(text: string): Source {
   };
 }
 
-/** The numbers of a shape such as `pulse(0 1 …)`; `undefined` without it, or where one of them is no number. */
+/** The numbers of a shape such as `pulse(0 1 …)`; `undefined` without a shape, or if one is not a number. */
 function argumentsOf(text: string, shape: "pulse" | "sin"): number[] | undefined {
   const [, inner] = new RegExp(`\\b${shape}\\s*\\(?([^()]*)\\)?`, "u").exec(text) ?? [];
   const numbers = inner

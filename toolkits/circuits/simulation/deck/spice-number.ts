@@ -1,4 +1,4 @@
-/** Powers of ten by their SPICE suffix; `m` is milli and `meg` mega, whatever the case. */
+/** Powers of ten by SPICE suffix, case-insensitive: `m` is milli, `meg` is mega. */
 const suffixes: readonly (readonly [string, number])[] = [
   ["meg", 1e6],
   ["mil", 25.4e-6],

@@ -13,8 +13,8 @@ export interface DeckText {
 }
 
 /**
- * Splits a file into statements up to `.end`. The first line of a circuit is its title, whatever it looks like; an
- * included file has none. Comments are dropped, also those that some programs take for commands (`*#`).
+ * Splits a file into statements up to `.end`. The first line of a circuit is always its title; an included file has
+ * none. Comments are dropped, also those that some programs take for commands (`*#`).
  */
 export function readStatements(text: string, file: string, kind: "circuit" | "part"): DeckText {
   const lines = text.replace(/^\uFEFF/u, "").split(/\r\n|\n|\r/u);

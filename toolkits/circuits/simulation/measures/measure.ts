@@ -5,7 +5,7 @@ export interface Measure {
   unit: string;
 }
 
-/** The measure, or nothing where there is no such value. */
+/** The measure as a list; empty without a value. */
 export function measured(name: string, value: number | undefined, unit: string): Measure[] {
   return value === undefined || !Number.isFinite(value) ? [] : [{ name, value, unit }];
 }
