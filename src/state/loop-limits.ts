@@ -15,7 +15,7 @@ export const LoopLimits = z.object({
   continue_on_tool_error: z.boolean().optional(),
   /** How long each tool call may take at most, where that is not left to the tool. */
   tool_timeout_seconds: z.number().positive().optional(),
-  tool_result_max_length: z.number().int().positive().default(50_000),
+  tool_result_max_length: z.number().int().positive().default(64_000),
   /** Tokens of all model calls together; default unlimited. */
   max_tokens: z.number().int().positive().optional(),
   /** Money of all model calls together, in the unit of `price`; it binds only where a price is known. */

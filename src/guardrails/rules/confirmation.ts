@@ -28,6 +28,8 @@ export const batchLimit = 10;
 const explicitDelete = /\b(delete|remove|erase)\b|删除|删掉|移除/iu;
 const explicitOverwrite =
   /\b(overwrite|replace|rewrite|shorten|clear|empty|trim)\b|覆盖|替换|重写|改写|清空|缩短|精简/iu;
+/** A wish for less in a file: to take things out of it is no wish to write over what nobody has read. */
+const explicitShorter = new RegExp(`${explicitOverwrite.source}|${explicitDelete.source}`, "iu");
 /** The same for another name, which may have another extension. */
 const explicitRename = /\b(rename|move|extension)\b|重命名|改名|移动|扩展名|后缀/iu;
 /** A wish that something should not happen is no wish for it. */
@@ -48,7 +50,7 @@ export const confirmation: Guardrail = ({ operation, userRequest }) => {
     case "BatchOperation":
       return operation.count > batchLimit ? ask(operation, userRequest) : allow;
     case "IrreversibleOperation":
-      return names(userRequest, operation.path, operation.overwrites ? explicitOverwrite : explicitRename)
+      return names(userRequest, operation.path, operation.overwrites ? explicitShorter : explicitRename)
         ? allow
         : ask(operation, userRequest);
     case "ModifyCriticalFile":

@@ -41,19 +41,24 @@ function streakOf({ steps }: History): Step[] {
   return new Set(streak.map(({ key }) => key)).size >= sameResultStages.warn ? streak : [];
 }
 
-/** How many calls bring no new value that stands in the request or in an earlier result. */
+/**
+ * How many calls bring no new value that stands in the request or in an earlier result. Those of the first reply alone
+ * never come to a warning: they were made side by side, before any of them had a result, as when many files of one content
+ * are read at once.
+ */
 function guessesIn(streak: Step[], { turn, steps }: History): number {
   if (streak.length === 0) return 0;
   const earlier = steps.slice(0, steps.length - streak.length).map(({ call }) => call.result);
   const given = [turn.userRequest, ...earlier].join("\n").toLowerCase();
   const used = new Set<string>();
-  let guesses = 0;
-  for (const { call } of streak) {
+  const guesses: number[] = [];
+  for (const { call, round } of streak) {
     const fresh = wordsIn(Object.values(call.args)).filter((word) => !used.has(word));
     for (const word of fresh) used.add(word);
-    if (!fresh.some((word) => given.includes(word))) guesses += 1;
+    if (!fresh.some((word) => given.includes(word))) guesses.push(round);
   }
-  return guesses;
+  const later = guesses.filter((round) => round !== streak[0]?.round).length;
+  return later + Math.min(guesses.length - later, sameResultStages.warn - 1);
 }
 
 /** The words of all texts among the values. Numbers are left out: some number stands in nearly every result. */

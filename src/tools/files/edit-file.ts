@@ -4,8 +4,9 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { expectedFailure, success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type Reconciled, type ToolContext } from "../runtime/tool.ts";
 import { replaceFile } from "../workspace/file-access.ts";
-import { changeOperation, changesPath } from "../workspace/file-checks.ts";
+import { changesPath } from "../workspace/file-checks.ts";
 import { reconcileWrite } from "../workspace/reconcile.ts";
+import { editOperation } from "../workspace/seen-files.ts";
 import { wholeText } from "../workspace/text-lines.ts";
 import { locate, parsePath } from "../workspace/workspace-path.ts";
 import { nearestText } from "./nearest-text.ts";
@@ -39,11 +40,10 @@ export const editFile = defineTool({
     "the nearest text.",
   schema: EditInput,
   ...changesPath("follow"),
-  kinds: ["SimpleModify", "ModifyCriticalFile"],
-  operation: changeOperation,
+  kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
+  operation: (input, context) => editOperation(input.path, context, () => textAfter(input, context)),
   run: (input, context) => edit(input, context),
-  textAfter: async ({ path, edits }, context) =>
-    applied(await wholeText(context, await locate(context.workspace, path)), edits).text,
+  textAfter,
   reconcile,
   example: {
     title: "Another limit",
@@ -51,6 +51,10 @@ export const editFile = defineTool({
   },
   guideline: "Read the lines that you change first, and copy old_string from them.",
 });
+
+async function textAfter({ path, edits }: EditInput, context: ToolContext): Promise<string> {
+  return applied(await wholeText(context, await locate(context.workspace, path)), edits).text;
+}
 
 async function edit({ path, edits }: EditInput, context: ToolContext): Promise<ToolResult> {
   const place = await locate(context.workspace, path);

@@ -12,8 +12,10 @@ import { locate, type Place } from "../workspace/workspace-path.ts";
 /** Bytes up to which the lines of a file are counted to its end. */
 const countedSize = 32 * 1024 * 1024;
 
-/** Characters of an answer where the run does not say, and those of the note above it. */
-const [usualLength, noteLength] = [50_000, 400];
+/** Characters of a whole answer where the run does not say, and those of the note above it. */
+const [usualLength, noteLength] = [64_000, 400];
+/** Characters of the file in one answer, without the numbers of its lines. */
+const mostText = 50 * 1024;
 /** Lines of one answer, and characters of a line that stands beside others. */
 const [mostLines, longestLine] = [2000, 2000];
 
@@ -60,6 +62,8 @@ interface Wanted {
 /** What was taken of a file: lines up to `last`, `total` counted in all if `isCounted`, and what is to be said of them. */
 interface Part {
   text: string;
+  /** Characters of the text that are the file's own. */
+  own: number;
   /** Lines of which only the beginning is shown. */
   shortened: number[];
   last: number;
@@ -121,7 +125,17 @@ async function ofDocument(context: ToolContext, place: Place, wanted: Wanted): P
 }
 
 function nothingYet(start: number): Part {
-  return { text: "", shortened: [], last: start - 1, total: 0, isFull: false, isCut: false, isCounted: true, note: "" };
+  return {
+    text: "",
+    own: 0,
+    shortened: [],
+    last: start - 1,
+    total: 0,
+    isFull: false,
+    isCut: false,
+    isCounted: true,
+    note: "",
+  };
 }
 
 function present(path: string, start: number, part: Part, version: string | undefined): ToolResult {
@@ -166,10 +180,13 @@ function take(taken: Part, whole: string, { start, end, characters, isNumbered }
   taken.total += 1;
   if (taken.isFull || taken.total < start || taken.total > end) return;
   const isShortened = isNumbered && end > start && whole.length > longestLine;
-  const line = (isNumbered ? `${taken.total}\t` : "") + (isShortened ? `${whole.slice(0, longestLine)}…\n` : whole);
-  const room = characters - taken.text.length;
+  const number = isNumbered ? `${taken.total}\t` : "";
+  const line = number + (isShortened ? `${whole.slice(0, longestLine)}…\n` : whole);
+  const own = line.length - number.length;
+  const room = Math.min(characters - taken.text.length, mostText - taken.own + number.length);
   if (line.length <= room) {
     taken.text += line;
+    taken.own += own;
     taken.last = taken.total;
     if (isShortened) taken.shortened.push(taken.total);
     return;

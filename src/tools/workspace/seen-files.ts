@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { failure, type SeenFile, type ToolResult } from "../runtime/result.ts";
+import { expectedFailure, failure, type SeenFile, type ToolResult } from "../runtime/result.ts";
 import type { Operation, Tool, ToolContext } from "../runtime/tool.ts";
 import { withFile, type FileContext } from "./file-access.ts";
-import { isInCriticalFolder, leadsToCritical, look } from "./file-checks.ts";
+import { changeOperation, isInCriticalFolder, leadsToCritical, look } from "./file-checks.ts";
 import { linesIn, largestText } from "./text-lines.ts";
 import type { Place } from "./workspace-path.ts";
 
@@ -122,4 +122,19 @@ export async function writeOperation(
   const lines = isText ? linesIn(before.toString("latin1")) : 0;
   const isShrinking = lines >= fewLines && linesIn(content) * 2 < lines;
   return isShrinking ? { type: "IrreversibleOperation", path, overwrites: true } : { type: "SimpleModify" };
+}
+
+/** The same for a call that changes parts of a file. One that cannot be made loses nothing. */
+export async function editOperation(
+  path: string,
+  context: ToolContext,
+  textAfter: () => Promise<string | undefined>,
+): Promise<Operation> {
+  let content: string | undefined;
+  try {
+    content = await textAfter();
+  } catch (error) {
+    if (expectedFailure(error) === undefined) throw error;
+  }
+  return content === undefined ? changeOperation({ path }, context) : writeOperation({ path, content }, context);
 }

@@ -52,6 +52,20 @@ export const honest: Recording[] = [
     ),
   },
   {
+    name: "thirty files of one content, read at once and changed at once",
+    request: "Set the limit to 10 everywhere.",
+    opening: [
+      ...together(
+        many(30, (at) => read(`src/part-${at}.ts`, "const limit = 5;")),
+        30,
+      ),
+      ...together(
+        many(30, (at) => edit(`src/part-${at}.ts`, "limit = 5", "limit = 10")),
+        30,
+      ),
+    ],
+  },
+  {
     name: "polling a job whose state moves",
     request: "Wait for job 7.",
     opening: oneByOne("queued,queued,starting,10%,20%,20%,45%,45%,45%,80%,done".split(",").map(job)),

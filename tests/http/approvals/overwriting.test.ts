@@ -56,72 +56,109 @@ async function state(id: string) {
 const approve = (id: string) =>
   server.client.runs.wait(id, "agent", { command: { resume: { decisions: [{ type: "approve" }] } } });
 
-describe.each(["write_file", "update_file", "write_to_file"])("%s over a file that is there", (tool) => {
-  it("is refused where the conversation has not read it, and made once it has", async () => {
-    await put("a.txt", long);
-    const { results } = await turn("look after the file for me", [
-      call(tool, { path: "a.txt", content: changed }),
-      call("read_file", { path: "a.txt" }),
-      call(tool, { path: "a.txt", content: changed }),
-      { text: "Line 7 says seven now." },
-    ]);
-    expect(results[0]).toMatch(/conflict.*not read in this conversation.*read_file/su);
-    expect(results[2]).not.toContain("Error");
-    expect(await readFile(path("a.txt"), "utf8")).toBe(changed);
-  });
+describe.each(["write_file", "update_file", "write_to_file", "rewrite_file"])(
+  "%s over a file that is there",
+  (tool) => {
+    it("is refused where the conversation has not read it, and made once it has", async () => {
+      await put("a.txt", long);
+      const { results } = await turn("look after the file for me", [
+        call(tool, { path: "a.txt", content: changed }),
+        call("read_file", { path: "a.txt" }),
+        call(tool, { path: "a.txt", content: changed }),
+        { text: "Line 7 says seven now." },
+      ]);
+      expect(results[0]).toMatch(/conflict.*not read in this conversation.*read_file/su);
+      expect(results[2]).not.toContain("Error");
+      expect(await readFile(path("a.txt"), "utf8")).toBe(changed);
+    });
 
-  it("is refused where the file has changed since, or only a part was read", async () => {
-    await put("a.txt", long);
-    const { id, results } = await turn("read the beginning", [
-      call("read_file", { path: "a.txt", offset: 1, limit: 20 }),
-      call(tool, { path: "a.txt", content: changed }),
-      call("read_file", { path: "a.txt", offset: 21 }),
-      { text: "Read." },
-    ]);
-    expect(results[1]).toContain("not read in this conversation");
-    await put("a.txt", `${long}and more\n`);
-    const next = await turn(
-      "now change it",
-      [call(tool, { path: "a.txt", content: changed }), { text: "Changed?" }],
-      id,
-    );
-    expect(next.results.at(-1)).toContain("has changed since");
-    expect(await readFile(path("a.txt"), "utf8")).toBe(`${long}and more\n`);
-  });
+    it("is refused where the file has changed since, or only a part was read", async () => {
+      await put("a.txt", long);
+      const { id, results } = await turn("read the beginning", [
+        call("read_file", { path: "a.txt", offset: 1, limit: 20 }),
+        call(tool, { path: "a.txt", content: changed }),
+        call("read_file", { path: "a.txt", offset: 21 }),
+        { text: "Read." },
+      ]);
+      expect(results[1]).toContain("not read in this conversation");
+      await put("a.txt", `${long}and more\n`);
+      const next = await turn(
+        "now change it",
+        [call(tool, { path: "a.txt", content: changed }), { text: "Changed?" }],
+        id,
+      );
+      expect(next.results.at(-1)).toContain("has changed since");
+      expect(await readFile(path("a.txt"), "utf8")).toBe(`${long}and more\n`);
+    });
 
-  it("asks where more than half of the lines would be lost, and is made after the yes", async () => {
+    it("asks where more than half of the lines would be lost, and is made after the yes", async () => {
+      await put("a.txt", long);
+      const { id, asked } = await turn("make it nicer, will you, that file of mine", [
+        call("read_file", { path: "a.txt" }),
+        call(tool, { path: "a.txt", content: "short\n" }),
+        { text: "It is short now." },
+      ]);
+      expect(asked).toMatchObject([
+        { value: { kind: "confirmation", operation: { type: "IrreversibleOperation", path: "a.txt" } } },
+      ]);
+      expect(await readFile(path("a.txt"), "utf8")).toBe(long);
+      await approve(id);
+      expect(await readFile(path("a.txt"), "utf8")).toBe("short\n");
+    });
+
+    it("is made where the user asks for it in so many words", async () => {
+      await put("a.txt", long);
+      const { asked } = await turn("overwrite a.txt with one line", [
+        call(tool, { path: "a.txt", content: "one line\n" }),
+        { text: "Done." },
+      ]);
+      expect(asked).toEqual([]);
+      expect(await readFile(path("a.txt"), "utf8")).toBe("one line\n");
+    });
+
+    it("knows what the conversation has written itself", async () => {
+      const { results } = await turn("keep a note", [
+        call("write_file", { path: "b.txt", content: "one\n" }),
+        call(tool, { path: "b.txt", content: "two\n" }),
+        { text: "Kept." },
+      ]);
+      expect(results.join("\n")).not.toContain("Error");
+      expect(await readFile(path("b.txt"), "utf8")).toBe("two\n");
+    });
+  },
+);
+
+/** Calls that take all lines from the 11th on out of `a.txt`. */
+const cutting: [string, Record<string, unknown>][] = [
+  ["edit_file", { edits: [{ old_string: long.slice(long.indexOf("line 11\n")), new_string: "" }] }],
+  ["replace_in_file", { diff: `<<<<<<< SEARCH\n${long.slice(long.indexOf("line 11\n"))}=======\n>>>>>>> REPLACE\n` }],
+  ["patch_file", { changes: [{ find: long.slice(long.indexOf("line 11\n")), replace: "" }] }],
+];
+
+describe.each(cutting)("%s that takes more than half of the lines", (tool, change) => {
+  const steps = () => [
+    call("read_file", { path: "a.txt" }),
+    call(tool, { path: "a.txt", ...change }),
+    { text: "It has ten lines now." },
+  ];
+  const rest = long.slice(0, long.indexOf("line 11\n"));
+
+  it("asks, and is made after the yes", async () => {
     await put("a.txt", long);
-    const { id, asked } = await turn("make it nicer, will you, that file of mine", [
-      call("read_file", { path: "a.txt" }),
-      call(tool, { path: "a.txt", content: "short\n" }),
-      { text: "It is short now." },
-    ]);
+    const { id, asked } = await turn("make it nicer, will you, that file of mine", steps());
     expect(asked).toMatchObject([
       { value: { kind: "confirmation", operation: { type: "IrreversibleOperation", path: "a.txt" } } },
     ]);
     expect(await readFile(path("a.txt"), "utf8")).toBe(long);
     await approve(id);
-    expect(await readFile(path("a.txt"), "utf8")).toBe("short\n");
+    expect(await readFile(path("a.txt"), "utf8")).toBe(rest);
   });
 
-  it("is made where the user asks for it in so many words", async () => {
+  it("is made where the user asks for it", async () => {
     await put("a.txt", long);
-    const { asked } = await turn("overwrite a.txt with one line", [
-      call(tool, { path: "a.txt", content: "one line\n" }),
-      { text: "Done." },
-    ]);
+    const { asked } = await turn("remove everything from line 11 on in a.txt", steps());
     expect(asked).toEqual([]);
-    expect(await readFile(path("a.txt"), "utf8")).toBe("one line\n");
-  });
-
-  it("knows what the conversation has written itself", async () => {
-    const { results } = await turn("keep a note", [
-      call("write_file", { path: "b.txt", content: "one\n" }),
-      call(tool, { path: "b.txt", content: "two\n" }),
-      { text: "Kept." },
-    ]);
-    expect(results.join("\n")).not.toContain("Error");
-    expect(await readFile(path("b.txt"), "utf8")).toBe("two\n");
+    expect(await readFile(path("a.txt"), "utf8")).toBe(rest);
   });
 });
 
@@ -140,6 +177,25 @@ describe("moves in a turn that nobody asked for", () => {
     expect(asked[0]).toMatchObject({ value: { operation: { type: "BatchOperation", count: 14 } } });
     // Nothing of the second reply is made before its questions are answered.
     expect(await readdir(path("new"))).toHaveLength(7);
+  });
+
+  it("are counted together with renames and deletions", async () => {
+    for (let index = 1; index <= 14; index += 1) await put(`f${index}.txt`, "x");
+    const mixed: ModelStep = {
+      toolCalls: [
+        ...Array.from({ length: 6 }, (_, index) => ({
+          name: "rename_file",
+          arguments: { path: `f${index + 1}.txt`, new_name: `g${index + 1}.txt` },
+        })),
+        ...Array.from({ length: 6 }, (_, index) => ({
+          name: "move_file",
+          arguments: { source: `f${index + 7}.txt`, destination: `new/f${index + 7}.txt` },
+        })),
+      ],
+    };
+    const { asked } = await turn("look at the workspace for me", [mixed, { text: "Looked." }]);
+    expect(asked).toHaveLength(2);
+    expect(asked[0]).toMatchObject({ value: { operation: { type: "BatchOperation", count: 12 } } });
   });
 
   it("are made where the user asked for them", async () => {

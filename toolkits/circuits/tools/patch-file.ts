@@ -2,12 +2,13 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { replaceFile } from "../../../src/tools/workspace/file-access.ts";
 import { reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
+import { editOperation } from "../../../src/tools/workspace/seen-files.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { applyChanges } from "./apply-changes.ts";
 import { readText } from "./deck-file.ts";
-import { changeOperation, changesPath } from "../../../src/tools/workspace/file-checks.ts";
+import { changesPath } from "../../../src/tools/workspace/file-checks.ts";
 
 const Change = z.object({
   find: z.string().min(1).describe("the text as it stands in the file, whole lines, in exactly one place"),
@@ -25,8 +26,9 @@ export const patchFile = defineTool({
     changes: z.array(Change).min(1).max(100).describe("the changes, each with what is found and what replaces it"),
   }),
   ...changesPath("follow"),
-  kinds: ["SimpleModify", "ModifyCriticalFile"],
-  operation: changeOperation,
+  kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
+  operation: ({ path, changes }, context) =>
+    editOperation(path, context, async () => applyChanges(await readText(context, path), changes, path)),
   run: async ({ path, changes }, context) => {
     const before = await readText(context, path);
     const after = applyChanges(before, changes, path);

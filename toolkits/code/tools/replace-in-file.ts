@@ -7,7 +7,8 @@ import { reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import { type AppliedBlock, applyBlocks, linesHeldBy, readBlocks } from "./search-replace.ts";
 import { wholeText } from "../../../src/tools/workspace/text-lines.ts";
-import { changeOperation, changesPath } from "../../../src/tools/workspace/file-checks.ts";
+import { changesPath } from "../../../src/tools/workspace/file-checks.ts";
+import { editOperation } from "../../../src/tools/workspace/seen-files.ts";
 
 const ReplaceInput = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),
@@ -31,13 +32,10 @@ export const replaceInFile = defineTool({
   schema: ReplaceInput,
   ...changesPath("follow"),
   offered: { twinOf: "edit_file" },
-  kinds: ["SimpleModify", "ModifyCriticalFile"],
-  operation: changeOperation,
+  kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
+  operation: (input, context) => editOperation(input.path, context, () => textAfter(input, context)),
   run: (input, context) => replace(input, context),
-  textAfter: async ({ path, diff }, context) => {
-    const before = await wholeText(context, await locate(context.workspace, path));
-    return applyBlocks(before, readBlocks(diff, linesHeldBy(before))).text;
-  },
+  textAfter,
   reconcile,
   example: {
     title: "Another limit",
@@ -48,6 +46,11 @@ export const replaceInFile = defineTool({
   },
   guideline: "Read the file first. Search for just as many lines as say which place is meant.",
 });
+
+async function textAfter({ path, diff }: z.infer<typeof ReplaceInput>, context: ToolContext): Promise<string> {
+  const before = await wholeText(context, await locate(context.workspace, path));
+  return applyBlocks(before, readBlocks(diff, linesHeldBy(before))).text;
+}
 
 async function replace({ path, diff }: z.infer<typeof ReplaceInput>, context: ToolContext): Promise<ToolResult> {
   const place = await locate(context.workspace, path);
