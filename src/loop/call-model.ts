@@ -9,19 +9,21 @@ import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";
-import { afterReply, type Decision } from "./decide.ts";
+import { afterReply, askedForTool, type Decision, type Standing } from "./decide.ts";
 import { documentationSince, recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow } from "./model-call/callable-tools.ts";
 import { hintlessCalls } from "./reply/hintless.ts";
 import { costOf, workedMs } from "./limits/limits.ts";
 import { hasCall, repairArguments } from "./reply/reply-calls.ts";
 import { cutCalls, toMessage, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
+import { notCalled } from "./reply/final-text.ts";
 import { move } from "./limits/move.ts";
 import { emit, loopCall, note, type LoopCall } from "./request.ts";
 import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
 import { newNotes } from "./view/prompt.ts";
 import { hasHints } from "./view/shown.ts";
+import { toolNotCalledPrompt } from "../prompts/templates/tool-not-called.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
 import { tellVendorSearch } from "./model-call/vendor-search.ts";
 
@@ -61,17 +63,20 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   checkAnswer(message, call, config);
   tellVendorSearch(message, modelOf(state, call), call, config);
   const decision = decideOn(message, state, call, config);
+  const refusal =
+    decision.kind === "end" && decision.uncalled !== undefined ? notCalled(decision.uncalled, call) : null;
   // A reply without anything is no message: some providers refuse it in a history.
   const isEmpty = decision.kind !== "calls" && textOf(message.content).trim() === "";
-  if (decision.kind === "end") {
+  if (decision.kind === "end" && refusal === null) {
     withSources(withEnd(message, decision.reason), call);
     if (!call.silent) logUnfinished(textOf(message.content), config);
   }
-  if (!isEmpty) note(config, [message]);
+  const messages = [...(isEmpty ? [] : [message]), ...(refusal === null ? [] : [refusal])];
+  note(config, messages);
   progress?.answered(taskPathOf(config));
   tellUsage(message, { state, call, round }, config);
   return {
-    ...(isEmpty ? {} : { messages: [message] }),
+    ...(messages.length === 0 ? {} : { messages }),
     worked_ms: workedMs(call.clock, before, Date.now()),
     ...(told.length === 0 ? {} : { notes: [...state.notes, ...told] }),
     ...(state.offered === null && state.alternative !== "without_tools"
@@ -103,6 +108,7 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
       closing: state.closing,
       forced: state.forced_count,
       maxForced: call.silent ? 0 : max_force_continue,
+      uncalled: uncalledTool(state, call),
       owed: () =>
         mayOwe || text.trim() === ""
           ? owed(read(), { ...call, forced: state.forced_count, most: max_force_continue })
@@ -110,6 +116,14 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
       isIncomplete: () => mayOwe && call.completion?.assess(read()).verdict === "incomplete",
     },
   );
+}
+
+/** The tool that the user has chosen, while no call of it has come. */
+function uncalledTool(state: LoopState, call: LoopCall): Standing["uncalled"] {
+  const { forcedTool, prompts, silent } = call;
+  if (forcedTool === undefined || silent || !isForcedNow(state.messages, call)) return null;
+  const wasAsked = state.forced?.kind === askedForTool;
+  return { tool: forcedTool, prompt: toolNotCalledPrompt(forcedTool, prompts), wasAsked };
 }
 
 function afterwards(decision: Decision, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {

@@ -1,8 +1,17 @@
 import { isAIMessage, isToolMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { type ForcedRound, EndReason } from "./state.ts";
 
-/** What follows a reply of the model. */
-export type Decision = { kind: "calls" } | { kind: "force"; round: ForcedRound } | { kind: "end"; reason: EndReason };
+/**
+ * What follows a reply of the model. `uncalled`: the tool that the user has chosen, and that was asked for twice without a
+ * call.
+ */
+export type Decision =
+  | { kind: "calls" }
+  | { kind: "force"; round: ForcedRound }
+  | { kind: "end"; reason: EndReason; uncalled?: string };
+
+/** Names the forced round that asks for the tool which the user has chosen. */
+export const askedForTool = "tool_not_called";
 
 /** Where the turn stands when a reply has come. */
 export interface Standing {
@@ -11,6 +20,8 @@ export interface Standing {
   /** Forced continuations so far, and how many there may be; none where the program reads the reply. */
   forced: number;
   maxForced: number;
+  /** The tool that the user has chosen and that has not been called, how to ask for it, and whether that was done. */
+  uncalled: { tool: string; prompt: string; wasAsked: boolean } | null;
   /** What is still owed; asked only where it matters. */
   owed: () => ForcedRound | null;
   /** Work is known to be left. */
@@ -24,6 +35,11 @@ export interface Standing {
 export function afterReply(reply: { text: string; calls: number }, standing: Standing): Decision {
   if (standing.closing !== null) return { kind: "end", reason: standing.closing };
   if (reply.calls > 0) return { kind: "calls" };
+  if (standing.uncalled !== null) {
+    const { tool, prompt, wasAsked } = standing.uncalled;
+    if (wasAsked) return { kind: "end", reason: "error", uncalled: tool };
+    return { kind: "force", round: { kind: askedForTool, prompt } };
+  }
   if (standing.maxForced === 0) return { kind: "end", reason: "answered" };
   const round = standing.forced < standing.maxForced ? standing.owed() : null;
   if (round !== null) return { kind: "force", round };

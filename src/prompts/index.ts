@@ -10,6 +10,7 @@ import { continuedReply } from "./templates/continue-reply.ts";
 import { documentContext } from "./templates/document-context.ts";
 import { documentReferences } from "./templates/document-references.ts";
 import { emptyReply } from "./templates/empty-reply.ts";
+import { toolNotCalled } from "./templates/tool-not-called.ts";
 import { forcedTool } from "./templates/forced-tool.ts";
 import { freeWork } from "./templates/free-work.ts";
 import { goingOn } from "./templates/go-on.ts";
@@ -53,6 +54,7 @@ export const templates: Readonly<Record<string, Template>> = {
   document_context: documentContext,
   document_references: documentReferences,
   empty_reply: emptyReply,
+  tool_not_called: toolNotCalled,
   forced_tool: forcedTool,
   free_work: freeWork,
   go_on: goingOn,

@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { clarifyPrompt } from "../../src/prompts/templates/clarify.ts";
 import { emptyReplyPrompt } from "../../src/prompts/templates/empty-reply.ts";
 import { incompleteReplyPrompt } from "../../src/prompts/templates/incomplete-reply.ts";
+import { toolNotCalledPrompt } from "../../src/prompts/templates/tool-not-called.ts";
 
 const prompts: [string, string][] = [
   ["incomplete reply", incompleteReplyPrompt()],
   ["empty reply", emptyReplyPrompt()],
+  ["chosen tool not called", toolNotCalledPrompt("list_files")],
 ];
 
 describe("the words of a forced continuation", () => {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "@millrace/engine/message-kinds";
 import { type Language, languageOfWords } from "@millrace/engine/language";
+import { userLanguage, type LoopRequest } from "../request.ts";
 import type { EndReason } from "../state.ts";
 
 const openings: Record<EndReason, Record<Language, string>> = {
@@ -64,6 +65,16 @@ export function spoken(content: string, reason: EndReason): AIMessage {
     content: content.toWellFormed(),
     additional_kwargs: { timestamp: new Date().toISOString(), end_reason: reason },
   });
+}
+
+/** The end of a turn whose chosen tool the model does not call. */
+export function notCalled(tool: string, call: LoopRequest): AIMessage {
+  const isChinese = userLanguage(call) === "zh";
+  const said = isChinese
+    ? `未能调用您指定的工具 ${tool}：模型只用文字回答，再次要求后仍是如此。请换一个能调用工具的模型，或不指定工具后重试。`
+    : `The tool that you chose, ${tool}, was not called: the model answered in words, also when it was asked again. Choose a model that calls tools, ` +
+      "or ask again without choosing one.";
+  return spoken(said, "error");
 }
 
 function finalText(

@@ -3,7 +3,15 @@ import { describe, expect, it } from "vitest";
 import { afterReply, afterTools, type Decision, type Standing } from "../../../src/loop/decide.ts";
 
 const round = { kind: "file_move", prompt: "Go on moving." } as const;
-const plain: Standing = { closing: null, forced: 0, maxForced: 5, owed: () => null, isIncomplete: () => false };
+const plain: Standing = {
+  closing: null,
+  forced: 0,
+  maxForced: 5,
+  uncalled: null,
+  owed: () => null,
+  isIncomplete: () => false,
+};
+const uncalled = { tool: "list_files", prompt: "Call it.", wasAsked: false };
 const end = (reason: string): Decision => ({ kind: "end", reason }) as Decision;
 
 describe("what follows a reply", () => {
@@ -38,6 +46,18 @@ describe("what follows a reply", () => {
       end("guardrail"),
     ],
     ["silence to the end is a loop too", { text: " ", calls: 0 }, { forced: 5 }, end("guardrail")],
+    [
+      "a chosen tool that was not called is asked for once more",
+      { text: "It is empty.", calls: 0 },
+      { uncalled },
+      { kind: "force", round: { kind: "tool_not_called", prompt: "Call it." } },
+    ],
+    [
+      "and then the turn ends with an error",
+      { text: "It is empty.", calls: 0 },
+      { forced: 1, uncalled: { ...uncalled, wasAsked: true } },
+      { kind: "end", reason: "error", uncalled: "list_files" },
+    ],
     [
       "nothing is forced where the program reads the reply",
       { text: "", calls: 0 },
