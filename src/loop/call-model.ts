@@ -9,9 +9,9 @@ import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";
-import { afterReply, askedForTool, type Decision, type Standing } from "./decide.ts";
+import { afterReply, type Decision } from "./decide.ts";
 import { documentationSince, recallDocumentation } from "./view/documentation.ts";
-import { isForcedNow } from "./model-call/callable-tools.ts";
+import { isForcedNow, uncalledTool } from "./model-call/callable-tools.ts";
 import { hintlessCalls } from "./reply/hintless.ts";
 import { costOf, workedMs } from "./limits/limits.ts";
 import { hasCall, repairArguments } from "./reply/reply-calls.ts";
@@ -23,7 +23,6 @@ import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
 import { newNotes } from "./view/prompt.ts";
 import { hasHints } from "./view/shown.ts";
-import { toolNotCalledPrompt } from "../prompts/templates/tool-not-called.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
 import { tellVendorSearch } from "./model-call/vendor-search.ts";
 
@@ -63,15 +62,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   checkAnswer(message, call, config);
   tellVendorSearch(message, modelOf(state, call), call, config);
   const decision = decideOn(message, state, call, config);
-  const refusal =
-    decision.kind === "end" && decision.uncalled !== undefined ? notCalled(decision.uncalled, call) : null;
-  // A reply without anything is no message: some providers refuse it in a history.
-  const isEmpty = decision.kind !== "calls" && textOf(message.content).trim() === "";
-  if (decision.kind === "end" && refusal === null) {
-    withSources(withEnd(message, decision.reason), call);
-    if (!call.silent) logUnfinished(textOf(message.content), config);
-  }
-  const messages = [...(isEmpty ? [] : [message]), ...(refusal === null ? [] : [refusal])];
+  const messages = messagesOf(message, decision, call, config);
   note(config, messages);
   progress?.answered(taskPathOf(config));
   tellUsage(message, { state, call, round }, config);
@@ -87,6 +78,25 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     ...(state.unstreamed === before.unstreamed ? {} : { unstreamed: state.unstreamed }),
     ...afterwards(decision, state, config),
   };
+}
+
+/**
+ * What the reply adds to the conversation: itself with how it ended, and what the program has to say of it. A reply without
+ * anything is no message: some providers refuse it in a history.
+ */
+function messagesOf(
+  message: AIMessage,
+  decision: Decision,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): AIMessage[] {
+  const text = textOf(message.content);
+  const said = decision.kind !== "calls" && text.trim() === "" ? [] : [message];
+  if (decision.kind !== "end") return said;
+  if (decision.uncalled !== undefined) return [...said, notCalled(decision.uncalled, call)];
+  withSources(withEnd(message, decision.reason), call);
+  if (!call.silent) logUnfinished(text, config);
+  return said;
 }
 
 /** What the reply comes to (law 7). The turn is read only where there is something to owe. */
@@ -116,14 +126,6 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
       isIncomplete: () => mayOwe && call.completion?.assess(read()).verdict === "incomplete",
     },
   );
-}
-
-/** The tool that the user has chosen, while no call of it has come. */
-function uncalledTool(state: LoopState, call: LoopCall): Standing["uncalled"] {
-  const { forcedTool, prompts, silent } = call;
-  if (forcedTool === undefined || silent || !isForcedNow(state.messages, call)) return null;
-  const wasAsked = state.forced?.kind === askedForTool;
-  return { tool: forcedTool, prompt: toolNotCalledPrompt(forcedTool, prompts), wasAsked };
 }
 
 function afterwards(decision: Decision, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {

@@ -1,6 +1,8 @@
 import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { toolNotCalledPrompt } from "../../prompts/templates/tool-not-called.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
+import { askedForTool, type Standing } from "../decide.ts";
 import { cutCalls } from "../reply/reply-message.ts";
 import type { LoopRequest } from "../request.ts";
 import type { LoopState } from "../state.ts";
@@ -28,6 +30,14 @@ function hasCalled(tool: Tool, reply: AIMessage): boolean {
   const [call] = reply.tool_calls ?? [];
   if (call === undefined || call.name !== tool.name || cutCalls(reply).has(call.id)) return false;
   return prepareCall(tool, writtenArguments(call.args)).kind === "ready";
+}
+
+/** The tool that the user has chosen, while no call of it has come. */
+export function uncalledTool(state: LoopState, call: LoopRequest): Standing["uncalled"] {
+  const { forcedTool, prompts, silent } = call;
+  if (forcedTool === undefined || silent || !isForcedNow(state.messages, call)) return null;
+  const wasAsked = state.forced?.kind === askedForTool;
+  return { tool: forcedTool, prompt: toolNotCalledPrompt(forcedTool, prompts), wasAsked };
 }
 
 /** The tools that may be called: where the user has chosen one, first it alone and then only the others. */
