@@ -32,15 +32,10 @@ export function withHint(message: BaseMessage, id: string): BaseMessage {
 function hintedCopy(message: BaseMessage, text: string): BaseMessage {
   const content = appended(message.content, text);
   const { id, name, additional_kwargs } = message;
-  const fields = {
-    content,
-    additional_kwargs,
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
-  };
+  const fields = { content, additional_kwargs, id, name };
   if (isToolMessage(message)) {
     const { tool_call_id, status } = message;
-    return new ToolMessage({ ...fields, tool_call_id, ...(status === undefined ? {} : { status }) });
+    return new ToolMessage({ ...fields, tool_call_id, status });
   }
   if (isHumanMessage(message)) return new HumanMessage(fields);
   if (!isAIMessage(message)) return message;

@@ -43,7 +43,7 @@ export function readSse(options: SseRequest): Promise<SseEnd> {
         ...(options.body === undefined ? {} : { "content-type": "application/json" }),
         ...(options.lastEventId === undefined ? {} : { "last-event-id": options.lastEventId }),
       },
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      signal: options.signal,
     },
     (response) => {
       if (response.statusCode !== 200) {

@@ -43,10 +43,10 @@ function copyWith(
 ): BaseMessage {
   const { id, name } = message;
   const { tool_calls, ...given } = changed;
-  const fields = { ...given, ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }) };
+  const fields = { ...given, id, name };
   if (isToolMessage(message)) {
     const { tool_call_id, status } = message;
-    return new ToolMessage({ ...fields, tool_call_id, ...(status === undefined ? {} : { status }) });
+    return new ToolMessage({ ...fields, tool_call_id, status });
   }
   if (isAIMessage(message)) return new AIMessage({ ...fields, tool_calls: tool_calls ?? message.tool_calls ?? [] });
   return isHumanMessage(message) ? new HumanMessage(fields) : message;

@@ -77,14 +77,7 @@ function withoutContent(message: ToolMessage, textFor: (tool: string) => string)
   const known = emptied.get(message);
   if (known?.content === content) return known;
   const { id, name, tool_call_id, status, additional_kwargs } = message;
-  const envelope = new ToolMessage({
-    content,
-    tool_call_id,
-    additional_kwargs,
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
-    ...(status === undefined ? {} : { status }),
-  });
+  const envelope = new ToolMessage({ content, tool_call_id, additional_kwargs, id, name, status });
   emptied.set(message, envelope);
   return envelope;
 }

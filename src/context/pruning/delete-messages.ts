@@ -43,8 +43,8 @@ export function withCalls(message: AIMessage, tool_calls: NonNullable<AIMessage[
     tool_calls,
     additional_kwargs,
     response_metadata,
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
-    ...(usage_metadata === undefined ? {} : { usage_metadata }),
+    id,
+    name,
+    usage_metadata,
   });
 }

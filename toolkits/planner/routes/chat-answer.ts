@@ -90,5 +90,5 @@ function countUsage(usage: ChatUsage, event: RunEvent): void {
 /** The failure of a run as that of the request: its kind has a status. */
 function failureOf({ errorType, message, suggestion }: Extract<ChatItem, { type: "error" }>): AppError {
   const code = errorCodes.find((known) => known === errorType) ?? "server";
-  return new AppError(code, message, suggestion === undefined ? {} : { suggestion });
+  return new AppError(code, message, { suggestion });
 }
