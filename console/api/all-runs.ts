@@ -82,7 +82,8 @@ function useLiveRuns(filter: RunFilter): void {
       timer ??= setTimeout(() => void read(), quiet);
     };
     const end = onChange((event) => {
-      if (event.type !== "run" || closing.signal.aborted) return;
+      // With its first line the feed has begun: what was read before may be older than that.
+      if ((event.type !== "run" && event.type !== "state") || closing.signal.aborted) return;
       if (event.thread_id) threads.add(event.thread_id);
       later();
     });

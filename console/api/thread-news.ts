@@ -12,7 +12,8 @@ export function useThreadNews(threadId: string | undefined): void {
   useEffect(() => {
     if (threadId === undefined) return undefined;
     return onChange(({ type, thread_id }) => {
-      if (type !== "resync" && thread_id !== threadId) return;
+      // With its first line the feed has begun: what was read before may be older than that.
+      if (type !== "resync" && type !== "state" && thread_id !== threadId) return;
       for (const name of ["thread-runs", "thread-questions", "state", "run"]) {
         void queryClient.invalidateQueries({ queryKey: [name, threadId] });
       }

@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
   afterAll(() => stage.close());
   afterEach(() => leave(tab));
 
-  it("is found, drawn, and started from its form", async () => {
+  it("is found, drawn, and started from its form", { timeout: 240_000 }, async () => {
     tab = await stage.open({ path: "/g" });
     await tab.page.locator(".graph-card").first().waitFor();
     const served = await stage.server.client.assistants.search({ limit: 100 });
@@ -42,7 +42,8 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
         await state(tab).getByText("Running").waitFor();
         await panel(tab).getByRole("button", { name: "Stop" }).click();
       }
-      await expect.poll(() => state(tab).textContent(), `${graph} ends`).toMatch(/Done|Failed|Stopped/u);
+      const ended = async () => `${graph}: ${String(await state(tab).textContent())}`;
+      await expect.poll(ended).toMatch(/Done|Failed|Stopped/u);
       await panel(tab).locator(".step").first().waitFor();
     }
   });
@@ -120,7 +121,7 @@ describe.skipIf(chromiumPath === undefined)("a graph with an unusual schema", ()
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "millrace-graphs-"));
     cpSync(join(projectFolder, "tests/console/unusual-graphs.mjs"), join(folder, "unusual.mjs"));
-    const names = ["tree", "hostile", "silent"];
+    const names = ["tree", "hostile", "silent", "asking"];
     const graphs = Object.fromEntries(names.map((name) => [name, `./unusual.mjs:${name}`]));
     writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
     own = await openStage(() => ({ text: "ok" }), { graphs: join(folder, "langgraph.json") });
@@ -147,10 +148,25 @@ describe.skipIf(chromiumPath === undefined)("a graph with an unusual schema", ()
   });
 
   it("that is missing takes JSON", async () => {
-    tab = await own.open({ path: "/g/silent" });
+    tab = await own.open();
+    const body = JSON.stringify({ graph_id: "silent", input_schema: null, context_schema: null });
+    await tab.page.route("**/schemas", (route) => route.fulfill({ contentType: "application/json", body }));
+    await tab.page.goto(`${own.server.url}/console/g/silent`);
     await tab.page.getByRole("textbox", { name: "Input" }).fill('{"n": 4}');
     await submit(tab);
     await expect.poll(() => state(tab).textContent()).toMatch(/Done/u);
     expect(await panel(tab).locator(".channels").textContent()).toContain("8");
+  });
+
+  it("of an answer is a form, too", async () => {
+    tab = await own.open({ path: "/g/asking" });
+    await submit(tab);
+    const card = panel(tab).locator(".approval-card");
+    await card.getByLabel(/^day/u).fill("0");
+    await card.getByRole("button", { name: "Answer" }).click();
+    await card.locator(".error-detail").waitFor();
+    await card.getByLabel(/^day/u).fill("3");
+    await card.getByRole("button", { name: "Answer" }).click();
+    await expect.poll(() => panel(tab).locator(".channels").textContent()).toContain('"day": 3');
   });
 });

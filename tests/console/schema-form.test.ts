@@ -42,6 +42,30 @@ describe("a JSON Schema as a form", () => {
     expect(JSON.stringify(marked)).toContain("U+202E");
   });
 
+  it("keeps the references of a field that was described alone", () => {
+    const child = { $ref: "#/definitions/node" };
+    const definitions = { node: { type: "object", properties: { label: { type: "string" }, child } } };
+    const alone = { $schema: "http://json-schema.org/draft-07/schema#", definitions, ...child };
+    const own = { $schema: "x", type: "object", properties: { again: { $ref: "#" } } };
+    const lost = { $ref: "https://example.com/schema" };
+    const marked = markedSchema({ type: "object", properties: { tree: alone, own, lost } });
+    expect(marked).toEqual({
+      type: "object",
+      properties: {
+        tree: { $ref: "#/definitions/part-1-node" },
+        own: { type: "object", properties: { again: { $ref: "#/definitions/part-2" } } },
+        lost: { $id: "json" },
+      },
+      definitions: {
+        "part-1-node": {
+          type: "object",
+          properties: { label: { type: "string" }, child: { $ref: "#/definitions/part-1-node" } },
+        },
+        "part-2": { type: "object", properties: { again: { $ref: "#/definitions/part-2" } } },
+      },
+    });
+  });
+
   it("of any depth ends", () => {
     let schema: Record<string, unknown> = { type: "string" };
     for (let depth = 0; depth < 1_000; depth += 1) schema = { type: "object", properties: { down: schema } };

@@ -1,4 +1,4 @@
-import { Annotation, END, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { Annotation, END, interrupt, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 
 const Tree = z.object({
@@ -39,4 +39,16 @@ export const silent = new StateGraph(Annotation.Root({ n: Annotation() }))
   .addNode("double", ({ n }) => ({ n: n * 2 }))
   .addEdge(START, "double")
   .addEdge("double", END)
+  .compile();
+
+/** Asks with a schema of the answer. */
+export const asking = new StateGraph(Annotation.Root({ answer: Annotation() }))
+  .addNode("ask", () => ({
+    answer: interrupt({
+      question: "Which day?",
+      response_schema: { type: "object", properties: { day: { type: "integer", minimum: 1 } }, required: ["day"] },
+    }),
+  }))
+  .addEdge(START, "ask")
+  .addEdge("ask", END)
   .compile();

@@ -22,18 +22,24 @@ export function GraphPage({ assistantId }: { assistantId: string }) {
   const { t } = useTranslation(work);
   const assistant = useAssistant(assistantId);
   usePageTitle(assistant.data?.name);
-  if (assistant.isPending) return <Loading lines={8} />;
-  if (assistant.error !== null) {
-    const hint = assistant.error instanceof ApiError ? assistant.error.message : "";
-    return (
-      <Failed
-        error={assistant.error}
-        onRetry={() => void assistant.refetch()}
-        gone={{ title: t("graph.gone"), hint }}
-      />
-    );
-  }
-  return <Graph assistant={assistant.data} />;
+  if (assistant.data !== undefined) return <Graph assistant={assistant.data} />;
+  const hint = assistant.error instanceof ApiError ? assistant.error.message : "";
+  return (
+    <>
+      <header className="page-head">
+        <h1>{t("graph.title")}</h1>
+      </header>
+      {assistant.error === null ? (
+        <Loading lines={8} />
+      ) : (
+        <Failed
+          error={assistant.error}
+          onRetry={() => void assistant.refetch()}
+          gone={{ title: t("graph.gone"), hint }}
+        />
+      )}
+    </>
+  );
 }
 
 function Graph({ assistant }: { assistant: FullAssistant }) {

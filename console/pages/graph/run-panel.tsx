@@ -92,6 +92,7 @@ export function RunPanel({
           {t("graph.inspect")}
         </a>
       </div>
+      {questions.length > 0 && <h2>{t("graph.waits")}</h2>}
       {questions.map((question) => (
         <ApprovalCard
           key={question.id}

@@ -44,7 +44,6 @@ export function Bar({
       aria-level={depth + 1}
       aria-selected={isSelected}
       aria-expanded={children > 0 ? !isClosed : undefined}
-      aria-label={`${t(`run.kind.${span.kind}`)} ${visible(span.name)} ${took}`}
       data-selected={isSelected || undefined}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onSelect(span.id)}
@@ -66,6 +65,7 @@ export function Bar({
           <span className="span-toggle" />
         )}
         <i className="span-mark" data-kind={span.kind} data-status={span.status} />
+        <span className="visually-hidden">{t(`run.kind.${span.kind}`)}</span>
         <span className="span-text">{visible(span.name)}</span>
         <small>{took}</small>
       </span>

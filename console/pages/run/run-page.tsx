@@ -28,17 +28,23 @@ export function RunPage({ threadId, runId }: { threadId: string; runId: string }
   });
   useThreadNews(threadId);
   usePageTitle(t("run.title"));
-  if (run.isPending) return <Loading lines={8} />;
-  if (run.error !== null && run.data === undefined) {
-    return (
-      <Failed
-        error={run.error}
-        onRetry={() => void run.refetch()}
-        gone={{ title: t("run.gone"), hint: t("run.goneHint") }}
-      />
-    );
-  }
-  return run.data === undefined ? null : <Run run={run.data} />;
+  if (run.data !== undefined) return <Run run={run.data} />;
+  return (
+    <>
+      <header className="page-head">
+        <h1>{t("run.title")}</h1>
+      </header>
+      {run.error === null ? (
+        <Loading lines={8} />
+      ) : (
+        <Failed
+          error={run.error}
+          onRetry={() => void run.refetch()}
+          gone={{ title: t("run.gone"), hint: t("run.goneHint") }}
+        />
+      )}
+    </>
+  );
 }
 
 function Run({ run }: { run: StartedRun }) {

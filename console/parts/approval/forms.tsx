@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Decision } from "../../api/approvals.ts";
 import type { Approval } from "../../api/shapes.ts";
 import { isComposing } from "../../app/keys.ts";
 import { CodeBlock } from "../../markdown/code.tsx";
 import { Button } from "../button.tsx";
+import { Loading } from "../states.tsx";
 
 const Arguments = z.record(z.string(), z.unknown());
 
@@ -114,7 +115,9 @@ const Asked = z.looseObject({
   options: z.optional(z.array(Option)),
   suggestions: z.optional(z.array(Option)),
   hints: z.optional(z.array(z.string())),
+  response_schema: z.optional(z.record(z.string(), z.unknown())),
 });
+const SchemaAnswer = lazy(async () => ({ default: (await import("./schema-answer.tsx")).SchemaAnswer }));
 
 /** The answer to a question in words, by one of the options, or by any value a graph takes. */
 export function AnswerForm({
@@ -160,24 +163,35 @@ export function AnswerForm({
           ))}
         </div>
       )}
-      <div className="answer-row">
-        <textarea
-          className="input"
-          rows={1}
-          value={text}
-          aria-label={isForeign ? t("approval.answerJson") : t("approval.answerPlaceholder")}
-          placeholder={isForeign ? t("approval.answerJson") : t("approval.answerPlaceholder")}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => {
-            if (isComposing(event.nativeEvent) || event.key !== "Enter" || event.shiftKey) return;
-            event.preventDefault();
-            send();
-          }}
-        />
-        <Button kind="primary" disabled={isSending || text.trim() === ""} onClick={send}>
-          {t("approval.respond")}
-        </Button>
-      </div>
+      {asked?.response_schema !== undefined && (
+        <Suspense fallback={<Loading lines={2} />}>
+          <SchemaAnswer
+            schema={asked.response_schema}
+            isSending={isSending}
+            onSend={(value) => onSend({ type: "answer", value })}
+          />
+        </Suspense>
+      )}
+      {asked?.response_schema === undefined && (
+        <div className="answer-row">
+          <textarea
+            className="input"
+            rows={1}
+            value={text}
+            aria-label={isForeign ? t("approval.answerJson") : t("approval.answerPlaceholder")}
+            placeholder={isForeign ? t("approval.answerJson") : t("approval.answerPlaceholder")}
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={(event) => {
+              if (isComposing(event.nativeEvent) || event.key !== "Enter" || event.shiftKey) return;
+              event.preventDefault();
+              send();
+            }}
+          />
+          <Button kind="primary" disabled={isSending || text.trim() === ""} onClick={send}>
+            {t("approval.respond")}
+          </Button>
+        </div>
+      )}
     </div>
   );
 }

@@ -118,6 +118,7 @@ export const workEn = {
     stepsHint: "What the run does is shown here, step by step.",
     state: "State",
     noState: "There is no state yet",
+    waits: "It waits for an answer",
     stopsBefore: "It stopped before {{name}}",
     goOn: "Go on",
     inspect: "Inspect the run",

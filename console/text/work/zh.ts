@@ -120,6 +120,7 @@ export const workZh: WorkCatalogue = {
     stepsHint: "运行的每一步会显示在这里。",
     state: "状态",
     noState: "还没有状态",
+    waits: "等待您的回答",
     stopsBefore: "已在 {{name}} 之前停下",
     goOn: "继续",
     inspect: "查看此运行",
