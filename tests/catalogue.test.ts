@@ -177,6 +177,12 @@ describe(".env.example", () => {
     expect(Object.keys(example).toSorted()).toEqual(variables.toSorted());
   });
 
+  it("has them in the order in which they are told", () => {
+    // parseEnv sorts them.
+    const told = [...read(".env.example").matchAll(/^([A-Z][A-Z0-9_]+)=/gmu)].map(([, name]) => name);
+    expect(told.filter((name) => name !== "LANGGRAPH_CONFIG")).toEqual(ofTheServer);
+  });
+
   it("means the defaults, so that copying it changes nothing", () => {
     // That they were given is another matter: GET /settings tells it.
     expect({ ...loadConfig(example), given: {} }).toEqual(loadConfig({}));
