@@ -174,7 +174,9 @@ function lentServices(
 
 /** The program: serves by the environment until it is told to stop. `defaults` stand for variables that nobody has set. */
 export function serve(defaults?: Record<string, string>): Promise<void> {
-  return runProgram(startServer, defaults);
+  return runProgram(startServer, defaults, (config, url) =>
+    config.console ? `Open the console in a browser: ${url}/console/\n` : "",
+  );
 }
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await serve();

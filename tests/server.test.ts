@@ -215,6 +215,17 @@ test.each(["src/server.ts", "bin/millrace.cjs"])(
   },
 );
 
+test("a start says where the console is, and a browser that asks for the root is led there", async () => {
+  const program = startProgram("src/server.ts", { MILLRACE_CONSOLE: "on" });
+  const lines = await output(program.stdout, /console/);
+  const url = /^Open the console in a browser: (http:\/\/127\.0\.0\.1:\d+)\/console\/$/mu.exec(lines)?.[1] ?? "";
+  const answer = await fetch(url, { headers: { accept: "text/html" }, redirect: "manual" });
+  expect([answer.status, answer.headers.get("location")]).toEqual([302, "/console/"]);
+  expect((await fetch(url)).status).toBe(404);
+  program.kill("SIGTERM");
+  expect(await once(program, "exit")).toEqual([0, null]);
+});
+
 test("a start that fails says why in one paragraph and ends with 1", async () => {
   const program = startProgram("src/server.ts", { MILLRACE_WORKSPACE: "/nowhere/at/all" });
   const exit = once(program, "exit");

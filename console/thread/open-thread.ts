@@ -103,7 +103,7 @@ export class OpenThread {
 
   async #ask(): Promise<void> {
     const { signal } = this.#closing;
-    const { ended } = this.#snapshot.thread;
+    let { ended } = this.#snapshot.thread;
     try {
       const [page, activity, approvals, operations] = await Promise.all([
         request(`/threads/${this.id}/messages?limit=${pageSize}`, MessagePage, { signal }),
@@ -113,6 +113,11 @@ export class OpenThread {
       ]);
       const queue = activity.queue_length > 0 ? await this.#queue(signal) : [];
       const before = this.#snapshot.isLoading ? page.before : this.#snapshot.before;
+      // A page that is new learns from what stands there which runs are over.
+      if (this.#snapshot.isLoading && !activity.is_loading && approvals.length === 0) {
+        ended = new Set([...ended, ...page.messages.flatMap(({ llm_metadata }) => llm_metadata?.run_id ?? [])]);
+        this.#set({ thread: { ...this.#snapshot.thread, ended } });
+      }
       this.#flush();
       const thread = withPage(this.#snapshot.thread, {
         messages: page.messages,

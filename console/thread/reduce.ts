@@ -56,6 +56,8 @@ function onMessage(state: ThreadState, event: ThreadEvent): ThreadState {
   if (data.event === "message-start") {
     // What is known as a whole is not told again, and what users said has a way of its own.
     if (state.items.has(data.id) || data.role !== "ai") return state;
+    // A run that is over is told again to a page that is new: what it said and did not keep is not shown.
+    if (event.runId !== undefined && state.ended.has(event.runId)) return state;
     const parent = parentOf(state, event.namespace);
     const item: AssistantItem = {
       kind: "assistant",
@@ -120,8 +122,21 @@ function onLifecycle(state: ThreadState, event: ThreadEvent): ThreadState {
     if (data.event !== "started" || call === undefined) return state;
     return { ...state, agents: new Map(state.agents).set(event.namespace.join("|"), call) };
   }
-  if (data.event === "running" || data.event === "started") return { ...state, isBusy: true, runId: event.runId };
+  if (data.event === "running" || data.event === "started") {
+    return { ...withoutUnfinished(state, event.runId), isBusy: true, runId: event.runId };
+  }
   return ended(state, event, data);
+}
+
+/** A run that begins again after a crash says anew what it was about to say. */
+function withoutUnfinished(state: ThreadState, runId: string | undefined): ThreadState {
+  const unfinished = [...state.items.values()].filter(
+    (item) => item.kind === "assistant" && item.isStreaming && item.runId === runId,
+  );
+  if (unfinished.length === 0) return state;
+  const items = editable(state.items);
+  for (const { id } of unfinished) items.delete(id);
+  return { ...state, items, order: state.order.filter((id) => items.has(id)) };
 }
 
 /** A run is over: what it left open is closed, and cut off where it was stopped. */

@@ -16,6 +16,21 @@ import {
 
 const story = "Once upon a time there was a small mill at a river.";
 const rest = "And it turns to this day.";
+const lines = Array.from({ length: 120 }, (_, index) => `Line ${index + 1}`);
+const marks = `## A heading
+
+**bold**, *italic*, \`code\` and [a link](https://example.com/).
+
+- one
+- two
+
+| a | b |
+|---|---|
+| c | d |
+
+\`\`\`json
+{"number": 1}
+\`\`\``;
 
 let stage: Stage;
 /** Where the model waits in the middle of its story. */
@@ -29,6 +44,13 @@ function answer({ messages }: ModelRequest): ModelStep {
   if (messages.at(-2)?.role === "assistant" && messages.at(-2)?.content === story) return { text: rest };
   if (last.includes("list")) return { text: "I look.", toolCalls: [{ name: "list_files", arguments: { path: "" } }] };
   if (last.includes("think")) return { reasoning: "A mill needs water.", text: "It needs water." };
+  if (last.includes("marks")) return { text: marks };
+  if (last.includes("long story")) {
+    return {
+      chunks: [lines.slice(0, 60).join("\n\n"), "\n\n", lines.slice(60).join("\n\n")],
+      hold: { after: 1, until: pause.promise },
+    };
+  }
   if (last.includes("story")) {
     return { chunks: [story, " ", rest], text: `${story} ${rest}`, hold: { after: 1, until: pause.promise } };
   }
@@ -65,6 +87,57 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await tab.page.reload();
     await sees(tab, "It needs water.");
     expect(await shownTexts(tab)).toEqual(await storedTexts(stage, thread));
+  });
+
+  it("puts each where it belongs, in the colours of the sheet, and Markdown as what it means", async () => {
+    tab = await stage.open();
+    await begin(tab, "show marks");
+    await sees(tab, "A heading");
+    await rests(tab);
+    const answer = tab.page.locator(".assistant-message > .md");
+    const bubble = tab.page.locator(".user-bubble");
+    const [left, right, column] = await Promise.all(
+      [answer, bubble, tab.page.locator(".conversation-item").first()].map((part) => part.boundingBox()),
+    );
+    expect((right?.x ?? 0) - (left?.x ?? 0)).toBeGreaterThan((column?.width ?? 0) / 3);
+    const colourOf = (selector: string): Promise<unknown> =>
+      tab.page.evaluate(`getComputedStyle(document.querySelector("${selector}")).backgroundColor`);
+    expect(await colourOf(".user-bubble")).toBe("rgb(227, 242, 253)");
+    expect(await colourOf(".inline-code")).toBe("rgb(245, 245, 245)");
+    expect(await answer.locator("h2, th, td, li, strong, em, a, pre code").allInnerTexts()).toEqual([
+      "A heading",
+      "bold",
+      "italic",
+      "a link",
+      "one",
+      "two",
+      "a",
+      "b",
+      "c",
+      "d",
+      '{"number": 1}',
+    ]);
+    expect(await answer.locator("pre .tok-number").innerText()).toBe("1");
+  });
+
+  it("follows what comes only where its end is in sight", async () => {
+    tab = await stage.open({ height: 500 });
+    await begin(tab, "tell a long story");
+    await sees(tab, "Line 60");
+    const scroller = tab.page.locator(".conversation");
+    const fromEnd = (): Promise<number> =>
+      scroller.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
+    await expect.poll(fromEnd).toBeLessThan(100);
+    await scroller.hover();
+    await tab.page.mouse.wheel(0, -400);
+    await tab.page.getByRole("button", { name: "Go to the end" }).waitFor();
+    const place = await scroller.evaluate((element) => element.scrollTop);
+    pause.resolve();
+    await rests(tab);
+    expect(await scroller.evaluate((element) => element.scrollTop)).toBe(place);
+    await tab.page.getByRole("button", { name: "Go to the end" }).click();
+    await sees(tab, "Line 120");
+    await expect.poll(fromEnd).toBeLessThan(100);
   });
 
   it("keeps what was said when it is stopped, and goes on from there (STOP-17)", async () => {

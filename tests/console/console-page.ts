@@ -55,10 +55,7 @@ export async function openStage(
     console: true,
     ...changes,
   });
-  await vi.waitFor(async () => expect((await fetch(`${server.url}/console/`)).status).toBe(200), {
-    timeout: 60_000,
-    interval: 100,
-  });
+  await whenServed(server.url);
   const browser = await chromium.launch({ executablePath: chromiumPath ?? "", args: ["--no-sandbox"] });
   const stage: Stage = {
     server,
@@ -75,6 +72,14 @@ export async function openStage(
     },
   };
   return stage;
+}
+
+/** Waits until a server serves the console; the first one that is asked builds it. */
+export async function whenServed(url: string): Promise<void> {
+  await vi.waitFor(async () => expect((await fetch(`${url}/console/`)).status).toBe(200), {
+    timeout: 60_000,
+    interval: 100,
+  });
 }
 
 async function openTab(browser: Browser, url: string, options: TabOptions): Promise<Tab> {

@@ -46,10 +46,15 @@ export class FaultProxy {
     return this;
   }
 
+  /** Breaks every connection there is; new ones are taken. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   /** Ends everything, half-open connections too. */
   async close(): Promise<void> {
     this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.cut();
     await once(this.#server, "close");
   }
 

@@ -17,11 +17,12 @@ interface Running {
 
 /**
  * The program: starts by the environment, where `defaults` stand for variables that nobody has set, says where it
- * listens, and drains on SIGTERM or SIGINT; a second one exits at once.
+ * listens and what `also` adds to that, and drains on SIGTERM or SIGINT; a second one exits at once.
  */
 export async function runProgram(
   start: (config: Config, logger: Logger) => Promise<Running>,
   defaults?: Record<string, string>,
+  also: (config: Config, url: string) => string = () => "",
 ): Promise<void> {
   // The heap may grow by two fifths between two collections instead of doubling: the same speed in half the memory.
   setFlagsFromString("--heap-growing-percent=40");
@@ -45,7 +46,7 @@ export async function runProgram(
     // Before those of users' modules, which may throw.
     process.prependListener("SIGTERM", stop);
     process.prependListener("SIGINT", stop);
-    process.stdout.write(`Millrace listens on ${server.url}\n`);
+    process.stdout.write(`Millrace listens on ${server.url}\n${also(config, server.url)}`);
   } catch (error) {
     fail(error);
   }
