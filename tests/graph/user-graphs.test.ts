@@ -73,6 +73,9 @@ describe.each([
 
     it.each(["broken", "python"])("are not there when they fail to load: %s", async (graph) => {
       await expect(run(graph)).rejects.toThrow("HTTP 404");
+      await expect(client().assistants.get(graph)).rejects.toThrow(
+        /Assistant not found: its graph is not served, since ./u,
+      );
     });
 
     it("may have a state of Annotation", async () => {

@@ -55,8 +55,10 @@ export async function createAssistant({ storage, graphs }: AssistantParts, reque
 /** The assistant of an id, or the own one of a graph. Throws `not_found`. */
 export async function requireAssistant({ storage, graphs }: AssistantParts, idOrGraphId: string): Promise<Assistant> {
   const assistant = await findAssistant(storage, graphs, idOrGraphId);
-  if (assistant === undefined) throw new AppError("not_found", "Assistant not found");
-  return assistant;
+  if (assistant !== undefined) return assistant;
+  const problem = graphs.problems.find(({ graph_id }) => graph_id === idOrGraphId);
+  const why = problem === undefined ? "" : `: its graph is not served, since ${problem.message}`;
+  throw new AppError("not_found", `Assistant not found${why}`);
 }
 
 /** Makes the next version of an assistant. Throws `not_found` for a graph that is not served. */
