@@ -54,7 +54,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
       address: "/",
       label: t("app.chats"),
       icon: <MessageSquare size={20} />,
-      isHere: location === "/" || location.startsWith("/t/"),
+      isHere: location === "/" || (location.startsWith("/t/") && !widePlace.test(location)),
     },
     {
       address: "/inbox",
@@ -63,7 +63,12 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
       isHere: location === "/inbox",
       count: waiting,
     },
-    { address: "/runs", label: t("app.runs"), icon: <Activity size={20} />, isHere: location === "/runs" },
+    {
+      address: "/runs",
+      label: t("app.runs"),
+      icon: <Activity size={20} />,
+      isHere: location === "/runs" || /^\/t\/[^/]+\/run\//u.test(location),
+    },
     {
       address: "/g",
       label: t("app.graphs"),

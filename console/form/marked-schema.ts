@@ -36,7 +36,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function mark(schema: Record<string, unknown>, depth: number, scope: Scope): RJSFSchema {
+function mark(given: Record<string, unknown>, depth: number, scope: Scope): RJSFSchema {
+  const schema = withoutWrapping(given);
   const { title, description, default: preset } = schema;
   const words: RJSFSchema = {
     ...(typeof title === "string" && { title: visible(title) }),
@@ -65,6 +66,13 @@ function mark(schema: Record<string, unknown>, depth: number, scope: Scope): RJS
     own.found[own.prefix] = whole;
   }
   return whole;
+}
+
+/** A list of one schema that must all fit is that schema: so a reference gets its title or default beside it. */
+function withoutWrapping(schema: Record<string, unknown>): Record<string, unknown> {
+  const { allOf, ...rest } = schema;
+  const [only] = Array.isArray(allOf) && allOf.length === 1 ? allOf : [];
+  return isObject(only) ? { ...only, ...rest } : schema;
 }
 
 /** A reference of an inner schema, as it is called in the whole. */
