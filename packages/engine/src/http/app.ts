@@ -28,6 +28,7 @@ import { assistantChangeRoutes } from "./routes/assistants/assistant-changes.ts"
 import { assistantRoutes } from "./routes/assistants/assistants.ts";
 import { cronRoutes } from "./routes/runs/crons.ts";
 import { feedRoutes } from "./routes/runs/feed.ts";
+import { branchRoutes } from "./routes/threads/branches.ts";
 import { forkRoutes, maintenanceRoutes, truncateRoutes } from "./routes/threads/fork.ts";
 import { mcpRoutes } from "./routes/assistants/mcp.ts";
 import { metaRoutes, uiRoutes } from "./routes/assistants/meta.ts";
@@ -54,6 +55,7 @@ const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   threadStateRoutes,
   threadStreamRoutes,
   forkRoutes,
+  branchRoutes,
   approvalRoutes,
   allRunRoutes,
   feedRoutes,
