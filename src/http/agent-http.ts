@@ -17,6 +17,7 @@ import { modelTestRoutes } from "./routes/models/model-test.ts";
 import { modelRoutes } from "./routes/models/models.ts";
 import { namespaceRoutes } from "./routes/threads/namespaces.ts";
 import { ollamaRoutes } from "./routes/models/ollama.ts";
+import { operationChangeRoutes } from "./routes/runs/operation-changes.ts";
 import { operationRoutes } from "./routes/runs/operations.ts";
 import { partialRoutes } from "./routes/threads/partial.ts";
 import { promptRoutes } from "./routes/knowledge/prompts.ts";
@@ -45,6 +46,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   modelRoutes,
   namespaceRoutes,
   ollamaRoutes,
+  operationChangeRoutes,
   operationRoutes,
   partialRoutes,
   promptRoutes,

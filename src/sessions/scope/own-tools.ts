@@ -32,6 +32,12 @@ export function ownOperations(operations: Operations, { sees, mayChange }: Acces
     list: (id, query) => seen(id, () => operations.list(id, query)),
     diff: (id, operationId, limit, signal) => seen(id, () => operations.diff(id, operationId, limit, signal)),
     changes: (id, runId) => seen(id, () => operations.changes(id, runId)),
+    net: (id, selection) => seen(id, () => operations.net(id, selection)),
+    content: (id, operationId, side) => seen(id, () => operations.content(id, operationId, side)),
+    async undoMany(id, selection, options) {
+      await requireAccess(options.dryRun ? sees(id) : mayChange(id), id);
+      return await operations.undoMany(id, selection, options);
+    },
     async undo(id, operationId, signal) {
       await requireAccess(mayChange(id), id);
       return await operations.undo(id, operationId, signal);

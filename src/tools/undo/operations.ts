@@ -2,6 +2,15 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { OperationRecord, Page } from "@millrace/engine/storage/records";
 import type { OperationStore } from "@millrace/engine/storage/storage";
 import { undoChange } from "./undo-change.ts";
+import {
+  contentOf,
+  type NetChange,
+  netChanges,
+  type OperationSelection,
+  planUndo,
+  selected,
+  type UndoPlan,
+} from "./undo-many.ts";
 import type { DiffLine } from "./line-diff.ts";
 import type { Locks } from "../runtime/locks.ts";
 import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";
@@ -31,6 +40,11 @@ export interface FileChanges {
   content: string | null;
 }
 
+/** What was taken back, or would be, newest first; with conflicts nothing was. */
+export interface UndoneMany extends Omit<UndoPlan, "undo"> {
+  operations: OperationCard[];
+}
+
 /** Recorded changes of a workspace, and the way back. */
 export interface Operations {
   list(
@@ -44,6 +58,23 @@ export interface Operations {
    * `invalid_state` for one that cannot be undone, `conflict` when the file has changed since, with nothing touched.
    */
   undo(sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard>;
+  /**
+   * Takes back several, newest first, or none: what stands in the way is told. With `dryRun` nothing is done. What was
+   * taken back before is passed over. Throws `not_found` for an id that is none.
+   */
+  undoMany(
+    sessionId: string,
+    selection: OperationSelection,
+    options: { dryRun: boolean; signal: AbortSignal },
+  ): Promise<UndoneMany>;
+  /** What the operations have come to, by path. */
+  net(sessionId: string, selection: OperationSelection): Promise<NetChange[]>;
+  /** The bytes of a file before or after an operation. Throws `not_found`. */
+  content(
+    sessionId: string,
+    operationId: string,
+    side: "before" | "after",
+  ): Promise<{ path: string; bytes: Uint8Array }>;
   /** What a run has changed, by path. */
   changes(sessionId: string, runId: string): Promise<Record<string, FileChanges>>;
 }
@@ -65,6 +96,21 @@ export function createOperations(parts: {
     if (operation === undefined) throw new AppError("not_found", `Operation ${operationId} not found`);
     return operation;
   };
+  /** Its locks are held. */
+  const undoOne = async (sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard> => {
+    // Another undo may have come first while this one waited.
+    const operation = await require(sessionId, operationId);
+    if (operation.status === "undone") return cardOf(operation);
+    if (!canUndo(operation)) throw notUndoable(operation);
+    if (operation.change.kind === "document") return await undoEdit(operation, parts);
+    // An earlier undo of it may have been cut off by a crash.
+    const context = { workspace: parts.workspace, repeated: true, signal };
+    await undoChange(context, operation.change, (hash) => keptContent(store, operation, hash));
+    await store.settle(operationId, { ...operation, status: "undone" }, new Map());
+    const card = cardOf(await require(sessionId, operationId));
+    parts.onUndone?.(sessionId, card);
+    return card;
+  };
   return {
     async list(sessionId, query) {
       const { operations, total } = await store.list(sessionId, query);
@@ -77,21 +123,30 @@ export function createOperations(parts: {
 
     undo: async (sessionId, operationId, signal) => {
       const keys = lockKeys(await require(sessionId, operationId), parts.workspace);
+      return parts.locks.withLocks(keys, signal, () => undoOne(sessionId, operationId, signal));
+    },
+
+    undoMany: async (sessionId, selection, { dryRun, signal }) => {
+      const wanted = selected(await everyOne(store, sessionId), selection);
+      const keys = [...new Set(wanted.flatMap((one) => lockKeys(one, parts.workspace)))];
       return parts.locks.withLocks(keys, signal, async () => {
-        // Another undo may have come first while this one waited.
-        const operation = await require(sessionId, operationId);
-        if (operation.status === "undone") return cardOf(operation);
-        if (!canUndo(operation)) throw notUndoable(operation);
-        if (operation.change.kind === "document") return await undoEdit(operation, parts);
-        // An earlier undo of it may have been cut off by a crash.
-        const context = { workspace: parts.workspace, repeated: true, signal };
-        await undoChange(context, operation.change, (hash) => keptContent(store, operation, hash));
-        await store.settle(operationId, { ...operation, status: "undone" }, new Map());
-        const card = cardOf(await require(sessionId, operationId));
-        parts.onUndone?.(sessionId, card);
-        return card;
+        // Looked at again: a tool or another undo may have come first while this one waited.
+        const all = await everyOne(store, sessionId);
+        const ids = wanted.map(({ operation_id }) => operation_id);
+        const { undo, ...plan } = await planUndo(all, selected(all, { ids }), { workspace: parts.workspace, signal });
+        if (dryRun || plan.conflicts.length > 0) return { ...plan, operations: undo.map(cardOf) };
+        const operations: OperationCard[] = [];
+        for (const { operation_id } of undo) operations.push(await undoOne(sessionId, operation_id, signal));
+        return { ...plan, operations };
       });
     },
+
+    net: async (sessionId, selection) => {
+      const all = await everyOne(store, sessionId, selection.run_id);
+      return await netChanges(selected(all, selection).toReversed(), store);
+    },
+
+    content: async (sessionId, operationId, side) => contentOf(await require(sessionId, operationId), side, store),
 
     changes: async (sessionId, runId) => {
       // A file may have the name of something that every object has.

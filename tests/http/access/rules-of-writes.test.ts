@@ -39,6 +39,7 @@ const Made = z.record(z.string(), z.unknown());
 const idOf = (made: unknown, name: string): string => z.string().parse(Made.parse(made)[name]);
 const Grants = z.array(z.looseObject({ grant_id: z.string() }));
 const Operations = z.looseObject({ operations: z.array(z.looseObject({ operation_id: z.string() })) });
+const States = z.array(z.looseObject({ checkpoint: z.object({ checkpoint_id: z.string() }) }));
 const Approvals = z.array(z.looseObject({ id: z.string() }));
 const Runs = z.array(z.looseObject({ run_id: z.string(), status: z.string() }));
 
@@ -266,6 +267,20 @@ const writes: Record<string, Write | Write[]> = {
   "POST /threads/{thread_id}/partial/continue": { ...onThread, on: conversation, body: () => ({}) },
   "POST /threads/{thread_id}/partial/regenerate": { ...onThread, on: conversation, body: () => ({}) },
   "POST /threads/{thread_id}/operations/{operation_id}/undo": { ...update, on: operated },
+  "POST /threads/{thread_id}/operations/undo": {
+    ...update,
+    on: operated,
+    body: ({ operation_id }) => ({ operation_ids: [operation_id] }),
+  },
+  "PUT /threads/{thread_id}/head": {
+    ...update,
+    on: async (user) => {
+      const ids = await conversation(user);
+      const states = States.parse(await user.json("GET", `/threads/${ids["thread_id"]}/history?limit=100`));
+      return { ...ids, checkpoint_id: states.at(-1)?.checkpoint.checkpoint_id ?? "" };
+    },
+    body: ({ checkpoint_id }) => ({ checkpoint_id }),
+  },
   "POST /threads/{thread_id}/tools/{name}/run": {
     ...update,
     on: async (user) => ({ ...(await thread(user)), name: "create_file" }),

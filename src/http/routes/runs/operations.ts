@@ -1,11 +1,12 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import type { Language } from "@millrace/engine/language";
 import { requireSession } from "@millrace/engine/sessions/sessions";
 import { operationText } from "../../../tools/undo/operation-diff.ts";
 import type { OperationCard } from "../../../tools/undo/operations.ts";
 import { toolHistory, toolStatistics } from "../../../tools/runtime/tool-history.ts";
 import { describe } from "@millrace/engine/http/describe";
-import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
 import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
@@ -21,7 +22,8 @@ const OperationQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
-const OperationShape = z
+/** An operation as the wire shows it. */
+export const OperationShape = z
   .object({
     operation_id: z.string(),
     type: z.enum(["create", "modify", "delete", "move", "edit"]).describe("edit: the document in the editor, no file"),
@@ -126,7 +128,11 @@ function listRoutes(routes: HttpApp): void {
       const asked = context.req.valid("query");
       const { operations: found, total } = await operations.list(session_id, asked);
       const more = Math.max(0, total - asked.offset - found.length);
-      return answerJson(context, { operations: found.map((card) => toWire(card, context)), total, more });
+      return answerJson(context, {
+        operations: found.map((card) => toWireOperation(card, languageOf(context))),
+        total,
+        more,
+      });
     },
   );
 
@@ -206,11 +212,12 @@ function itemRoutes(routes: HttpApp): void {
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const card = await operations.undo(session_id, operation_id, context.req.raw.signal);
-      return answerJson(context, toWire(card, context));
+      return answerJson(context, toWireOperation(card, languageOf(context)));
     },
   );
 }
 
-function toWire(card: OperationCard, context: HttpContext): z.infer<typeof OperationShape> {
-  return { ...card, summary: operationText(card, languageOf(context)) };
+/** An operation for a reader of this language. */
+export function toWireOperation(card: OperationCard, language: Language): z.infer<typeof OperationShape> {
+  return { ...card, summary: operationText(card, language) };
 }

@@ -1,12 +1,10 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { isAIMessage } from "../../message-kinds.ts";
-import { messagesIn } from "../../sessions/messages/conversation.ts";
 import { readExtras } from "../../sessions/messages/message-fields.ts";
 import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { readNewest } from "../follow/follow.ts";
 import { isOver } from "../status.ts";
-import { noteCost } from "./trace-events.ts";
+import { messagesOf, noteCost } from "./trace-events.ts";
 import { newSpan, type SpanRecord } from "./span.ts";
 
 type Kept = Pick<Storage, "checkpointer" | "ledger">;
@@ -77,10 +75,10 @@ export async function callsOf({ ledger }: Kept, run: Run): Promise<SpanRecord[]>
 
 /** The model calls of a run by their replies in the session's newest state: for a run whose log does not tell of them. */
 export async function repliesOf({ checkpointer }: Kept, run: Run): Promise<SpanRecord[]> {
-  const messages = messagesIn((await readNewest({ checkpointer }, run.session_id))?.values);
+  const messages = messagesOf((await readNewest({ checkpointer }, run.session_id))?.values);
   return messages.flatMap((message) => {
     const { llm_metadata: told, timestamp } = readExtras(message);
-    if (!isAIMessage(message) || told?.["run_id"] !== run.run_id || message.id === undefined) return [];
+    if (told?.["run_id"] !== run.run_id || message.id === undefined) return [];
     const time = Date.parse(timestamp ?? "");
     const about = { id: message.id, parent: run.run_id, kind: "model", name: "model", message_id: message.id } as const;
     const span = newSpan({ ...about, end: Number.isNaN(time) ? null : time, status: "success", source: "state" });

@@ -68,7 +68,7 @@ export function added(
   };
 }
 
-/** The replies in what a node has returned. */
+/** The replies in what a node has returned, or in a state. */
 export function messagesOf(result: unknown): AIMessage[] {
   if (typeof result !== "object" || result === null || !("messages" in result)) return [];
   const { messages } = result;

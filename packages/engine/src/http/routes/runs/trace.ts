@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Span } from "../../../runs/trace/span.ts";
 import { RunStatus, type Run } from "../../../storage/records.ts";
+import { answerBytes } from "../../answers/bytes.ts";
 import { toWireJson, answerJson } from "../../answers/wire.ts";
 import { newsFrame } from "../../answers/news.ts";
 import { sendEvents } from "../../answers/sse.ts";
@@ -95,7 +96,7 @@ async function answerPayload(
   const run = await runOf(context, ids);
   const found = await servicesOf(context).runs.traces.payload(run, span_id, side, context.req.raw.signal);
   if (found === undefined) throw notFound("Nothing is kept of this span");
-  return answerBytes(context, Buffer.from(toWireJson(found.value)));
+  return answerBytes(context, Buffer.from(toWireJson(found.value)), { "content-type": "application/json" });
 }
 
 async function runOf(context: HttpContext, { thread_id, run_id }: z.infer<typeof RunPath>): Promise<Run> {
@@ -119,20 +120,4 @@ function follow(context: HttpContext, run: Run, since: number | undefined): Resp
     headers: { "content-location": `/threads/${run.session_id}/runs/${run.run_id}/trace` },
     logger,
   });
-}
-
-const OneRange = /^bytes=(?<from>\d*)-(?<to>\d*)$/u;
-
-/** Answers with JSON, or with the bytes of it that one `Range` asks for; several at once are answered with all of it. */
-function answerBytes(context: HttpContext, bytes: Buffer): Response {
-  const headers = { "content-type": "application/json", "accept-ranges": "bytes" };
-  const { from, to } = OneRange.exec(context.req.header("range") ?? "")?.groups ?? {};
-  if (from === undefined || to === undefined || (from === "" && to === "")) {
-    return context.body(new Uint8Array(bytes), 200, headers);
-  }
-  const begin = from === "" ? Math.max(0, bytes.length - Number(to)) : Number(from);
-  const end = from === "" || to === "" ? bytes.length - 1 : Math.min(Number(to), bytes.length - 1);
-  if (begin > end) return context.body(null, 416, { "content-range": `bytes */${bytes.length}` });
-  const part = new Uint8Array(bytes.subarray(begin, end + 1));
-  return context.body(part, 206, { ...headers, "content-range": `bytes ${begin}-${end}/${bytes.length}` });
 }
