@@ -17,6 +17,7 @@ import { modelTestRoutes } from "./routes/models/model-test.ts";
 import { modelRoutes } from "./routes/models/models.ts";
 import { namespaceRoutes } from "./routes/threads/namespaces.ts";
 import { ollamaRoutes } from "./routes/models/ollama.ts";
+import { modelRequestRoutes } from "./routes/runs/model-requests.ts";
 import { operationChangeRoutes } from "./routes/runs/operation-changes.ts";
 import { operationRoutes } from "./routes/runs/operations.ts";
 import { partialRoutes } from "./routes/threads/partial.ts";
@@ -46,6 +47,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   modelRoutes,
   namespaceRoutes,
   ollamaRoutes,
+  modelRequestRoutes,
   operationChangeRoutes,
   operationRoutes,
   partialRoutes,

@@ -18,3 +18,11 @@ export const administeredOfToolkits: Record<string, Record<string, object | unde
   shell: { "POST /external-tools/reload": undefined },
   web: { "DELETE /web-search/{engine}/key": undefined, "PUT /web-search/{engine}/key": { key: "x" } },
 };
+
+/** What users of the memory write for themselves alone. */
+export const ownOfMemory = [
+  "DELETE /api/memory",
+  "DELETE /api/memory/{memory_id}",
+  "PATCH /api/memory/{memory_id}",
+  "POST /api/memory",
+];

@@ -63,7 +63,7 @@ const Origin = z.object({
 });
 
 /** What says how a request is sent now. */
-interface ContextSources {
+export interface ContextSources {
   config: Config;
   models: ModelRegistry;
   prompts: Prompts;
@@ -92,7 +92,8 @@ export async function readContext(
   return { thread_id, last_call: told, copied_from: null, ...takeApart(last, limit) };
 }
 
-async function asSent(
+/** A kept request as the model's server has read it. */
+export async function asSent(
   { head, messages: rest, ...asked }: ModelRequest,
   { config, models, prompts }: ContextSources,
 ): Promise<{ request: WireRequest; is_exact: boolean }> {

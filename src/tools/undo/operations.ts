@@ -79,38 +79,28 @@ export interface Operations {
   changes(sessionId: string, runId: string): Promise<Record<string, FileChanges>>;
 }
 
-/**
- * Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it.
- * `onUndone` is told of each undo once it is on disk.
- */
-export function createOperations(parts: {
+/** What changes of one workspace need. */
+interface OperationParts {
   store: OperationStore;
   locks: Locks;
   workspace: string;
   toolkitServices: ToolkitServices;
   onUndone?: (sessionId: string, card: OperationCard) => void;
-}): Operations {
+}
+
+/**
+ * Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it.
+ * `onUndone` is told of each undo once it is on disk.
+ */
+export function createOperations(parts: OperationParts): Operations {
   const { store } = parts;
   const require = async (sessionId: string, operationId: string): Promise<OperationRecord> => {
     const operation = await store.get(sessionId, operationId);
     if (operation === undefined) throw new AppError("not_found", `Operation ${operationId} not found`);
     return operation;
   };
-  /** Its locks are held. */
-  const undoOne = async (sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard> => {
-    // Another undo may have come first while this one waited.
-    const operation = await require(sessionId, operationId);
-    if (operation.status === "undone") return cardOf(operation);
-    if (!canUndo(operation)) throw notUndoable(operation);
-    if (operation.change.kind === "document") return await undoEdit(operation, parts);
-    // An earlier undo of it may have been cut off by a crash.
-    const context = { workspace: parts.workspace, repeated: true, signal };
-    await undoChange(context, operation.change, (hash) => keptContent(store, operation, hash));
-    await store.settle(operationId, { ...operation, status: "undone" }, new Map());
-    const card = cardOf(await require(sessionId, operationId));
-    parts.onUndone?.(sessionId, card);
-    return card;
-  };
+  const undoOne = (sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard> =>
+    undoLocked(() => require(sessionId, operationId), parts, signal);
   return {
     async list(sessionId, query) {
       const { operations, total } = await store.list(sessionId, query);
@@ -159,6 +149,27 @@ export function createOperations(parts: {
   };
 }
 
+/** Takes back the operation that `find` gives; its locks are held. */
+async function undoLocked(
+  find: () => Promise<OperationRecord>,
+  parts: OperationParts,
+  signal: AbortSignal,
+): Promise<OperationCard> {
+  // Another undo may have come first while this one waited.
+  const operation = await find();
+  const { store, workspace } = parts;
+  const { operation_id, session_id, change } = operation;
+  if (operation.status === "undone") return cardOf(operation);
+  if (!canUndo(operation)) throw notUndoable(operation);
+  if (change.kind === "document") return await undoEdit(operation, parts);
+  // An earlier undo of it may have been cut off by a crash.
+  await undoChange({ workspace, repeated: true, signal }, change, (hash) => keptContent(store, operation, hash));
+  await store.settle(operation_id, { ...operation, status: "undone" }, new Map());
+  const card = cardOf(await find());
+  parts.onUndone?.(session_id, card);
+  return card;
+}
+
 function cardOf(operation: OperationRecord): OperationCard {
   const { run_id, message_id, tool, status, change, created_at, updated_at } = operation;
   return {
@@ -200,7 +211,7 @@ async function keptContent(store: OperationStore, operation: OperationRecord, ha
 /** Gives back the text of the editor's document of before: the client puts it there. Only the last change can go first. */
 async function undoEdit(
   operation: OperationRecord,
-  { store, onUndone }: Pick<Parameters<typeof createOperations>[0], "store" | "onUndone">,
+  { store, onUndone }: Pick<OperationParts, "store" | "onUndone">,
 ): Promise<OperationCard> {
   const { change, operation_id, session_id } = operation;
   if (change.kind !== "document") throw notUndoable(operation);

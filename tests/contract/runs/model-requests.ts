@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import type { ModelRequest } from "@millrace/engine/storage/record-stores";
+import { callsKept, type ModelRequest } from "@millrace/engine/storage/record-stores";
 import { sessionRecord, type StorageFixture } from "../records.ts";
 
 const tools = [{ type: "function", function: { name: "read_file", parameters: { type: "object" } } }];
@@ -65,6 +65,43 @@ export function describeModelRequests(fixture: StorageFixture): void {
       expect((await after.last("s1"))?.messages[1]).toMatchObject({ tool_calls: [call] });
       expect(asData(await after.last("s1", "plan"))).toEqual(asData(silent));
       expect(await after.last("s1", "action")).toBeUndefined();
+    });
+
+    it("are kept one by one, the newest of a run and of a session, and the last of each node in any case", async () => {
+      const { sessions, requests } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      const note = (run_id: string, node: string, system: string) =>
+        requests.note(requestOf({ run_id, node, head: { system, parts: [], documentation: [] } }));
+      await note("r1", "plan", "the plan");
+      for (let count = 1; count <= callsKept.ofRun + 3; count += 1) await note("r1", "free_work", `call ${count}`);
+      await note("r2", "free_work", "the next run");
+      const { requests: after } = await fixture.reopen();
+      const calls = await after.calls("s1", "r1");
+      expect(calls.map(({ number }) => number)).toEqual([
+        ...Array.from({ length: callsKept.ofRun }, (_, index) => callsKept.ofRun + 4 - index),
+        1,
+      ]);
+      expect(calls.at(-1)).toMatchObject({ node: "plan", is_silent: false, run_id: "r1" });
+      const newest = await after.call("s1", "r2", 1);
+      expect(newest?.request.head.system).toBe("the next run");
+      expect(newest?.before).toEqual({ run_id: "r1", number: callsKept.ofRun + 4 });
+      expect((await after.call("s1", "r1", callsKept.ofRun + 4))?.before?.number).toBe(callsKept.ofRun + 3);
+      expect((await after.call("s1", "r1", 1))?.before).toBeUndefined();
+      for (const [session, run, number] of [
+        ["s1", "r1", 2],
+        ["s1", "r2", 2],
+        ["s2", "r1", 1],
+      ] as const) {
+        expect(await after.call(session, run, number)).toBeUndefined();
+      }
+      expect((await after.last("s1", "plan"))?.head.system).toBe("the plan");
+      for (let run = 0; run < callsKept.ofSession + 5; run += 1) {
+        await after.note(requestOf({ run_id: `many-${run}`, messages: [] }));
+      }
+      expect(await after.calls("s1", "r2")).toEqual([]);
+      expect(await after.calls("s1", "many-4")).toEqual([]);
+      expect(await after.calls("s1", "many-7")).toHaveLength(1);
+      expect((await after.last("s1", "plan"))?.head.system).toBe("the plan");
     });
 
     it("go with their session, and are not kept without one", async () => {

@@ -112,6 +112,8 @@ const ofTheWorkflow = () => ({
   result_id: `${crypto.randomUUID()}-0`,
   suggestion_id: crypto.randomUUID(),
   span_id: crypto.randomUUID(),
+  // Of a run, which is another one's.
+  number: "987654321",
   // Those of two owners: tests/http/clients/openai-responses.test.ts.
   response_id: `resp_${crypto.randomUUID()}`,
 });

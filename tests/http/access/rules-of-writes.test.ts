@@ -5,7 +5,7 @@ import { describedRoutes } from "../../support/requests/described-routes.ts";
 import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import type { TestServer } from "../../support/test-server.ts";
-import { administeredOfToolkits, ownOfPlanner } from "../../support/toolkit-writes.ts";
+import { administeredOfToolkits, ownOfMemory, ownOfPlanner } from "../../support/toolkit-writes.ts";
 import { toolkits } from "../../../src/toolkits/index.ts";
 
 /** Everybody sees their own. What a request refuses is refused, with a no or with a filter that shows nothing. */
@@ -74,6 +74,13 @@ async function conversation(user: Somebody): Promise<Ids> {
   await add([{ role: "assistant", content: "What next?", additional_kwargs: proposal }]);
   await add([{ role: "assistant", content: "It was", additional_kwargs: { is_partial: true } }]);
   return { thread_id, message_id: "message-of-the-user", suggestion_id: "go-on" };
+}
+
+/** One with a former state. */
+async function forked(user: Somebody): Promise<Ids> {
+  const ids = await conversation(user);
+  const states = States.parse(await user.json("GET", `/threads/${ids["thread_id"]}/history?limit=100`));
+  return { ...ids, checkpoint_id: states.at(-1)?.checkpoint.checkpoint_id ?? "" };
 }
 
 /** One that the workflow has taken part in, so that it can be compressed. */
@@ -167,16 +174,7 @@ async function viewOf({ name, json }: Somebody, { thread_id }: Ids): Promise<str
     json("POST", "/store/items/search", { namespace_prefix: [name] }),
     json("GET", "/namespaces"),
   ];
-  const paths = [
-    "?include=ttl",
-    "/state",
-    "/history?limit=100",
-    "/runs",
-    "/approvals",
-    "/grants",
-    "/operations",
-    "/usage",
-  ];
+  const paths = "?include=ttl /state /history?limit=100 /runs /approvals /grants /operations /usage".split(" ");
   // Of a thread that is gone only the search tells.
   const isThere = JSON.stringify(await parts[0]).includes(thread_id ?? "none");
   const seen = await Promise.all([...parts, ...(isThere ? paths.map((path) => of(path)) : [])]);
@@ -211,12 +209,6 @@ async function response(user: Somebody): Promise<Ids> {
 
 /** Whether this program has the planner, whose routes are below /api. */
 const hasMemory = toolkits.some(({ name }) => name === "memory");
-const ownOfMemory = [
-  "DELETE /api/memory",
-  "DELETE /api/memory/{memory_id}",
-  "PATCH /api/memory/{memory_id}",
-  "POST /api/memory",
-];
 const hasPlanner = toolkits.some(({ name }) => name === "planner");
 
 /** Every route that writes, and what it must ask of the rules before it does. */
@@ -272,15 +264,7 @@ const writes: Record<string, Write | Write[]> = {
     on: operated,
     body: ({ operation_id }) => ({ operation_ids: [operation_id] }),
   },
-  "PUT /threads/{thread_id}/head": {
-    ...update,
-    on: async (user) => {
-      const ids = await conversation(user);
-      const states = States.parse(await user.json("GET", `/threads/${ids["thread_id"]}/history?limit=100`));
-      return { ...ids, checkpoint_id: states.at(-1)?.checkpoint.checkpoint_id ?? "" };
-    },
-    body: ({ checkpoint_id }) => ({ checkpoint_id }),
-  },
+  "PUT /threads/{thread_id}/head": { ...update, on: forked, body: ({ checkpoint_id }) => ({ checkpoint_id }) },
   "POST /threads/{thread_id}/tools/{name}/run": {
     ...update,
     on: async (user) => ({ ...(await thread(user)), name: "create_file" }),

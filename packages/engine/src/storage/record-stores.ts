@@ -243,10 +243,26 @@ export interface ModelRequest {
   tools: readonly object[];
 }
 
-/** What the model was last sent: the last request of each node of a session. */
+/** One request of a run, by its number in the run, from 1. */
+export interface ModelCall extends Pick<ModelRequest, "run_id" | "node" | "is_silent" | "asked_at"> {
+  number: number;
+}
+
+/** What models were sent: the newest requests of each run, and in any case the last one of each node of a session. */
 export interface ModelRequestStore {
-  /** Replaces the last request of the node. Costs what is new in it, and waits for no disk; without a session nothing. */
+  /** Costs what is new in the request, and waits for no disk; without a session nothing. Lets go of old ones. */
   note(request: ModelRequest): Promise<void>;
   /** The last request of a node; without one, the last whose answer was for the reader. Messages are fresh objects. */
   last(sessionId: string, node?: string): Promise<ModelRequest | undefined>;
+  /** The kept requests of a run, newest first. */
+  calls(sessionId: string, runId: string): Promise<ModelCall[]>;
+  /** A request of a run, and which one the same node of the session has made before it, if that is kept. */
+  call(
+    sessionId: string,
+    runId: string,
+    number: number,
+  ): Promise<{ request: ModelRequest; before: { run_id: string; number: number } | undefined } | undefined>;
 }
+
+/** Requests of one run that are kept, and of one session. */
+export const callsKept = { ofRun: 50, ofSession: 200 };

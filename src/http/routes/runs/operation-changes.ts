@@ -26,7 +26,7 @@ const UndoBody = z
     path: FilePath.optional().describe("Those of this file, or of what is in this folder"),
     dry_run: z.boolean().default(false).describe("Only says what would be done, and what stands in the way"),
   })
-  .refine(({ dry_run: _, ...selection }) => Object.values(selection).some((value) => value !== undefined), {
+  .refine(({ dry_run: _dryRun, ...selection }) => Object.values(selection).some((value) => value !== undefined), {
     error: "name operation_ids, run_id, since_message, since_checkpoint or path",
   });
 const ChangesQuery = z.object({
@@ -121,7 +121,11 @@ export function operationChangeRoutes(): HttpApp {
       return done.conflicts.length > 0 && !dry_run ? context.json(answer, 409) : answerJson(context, answer);
     },
   );
+  readingRoutes(routes);
+  return routes;
+}
 
+function readingRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/changes",
     describe({
@@ -159,7 +163,6 @@ export function operationChangeRoutes(): HttpApp {
     query(z.object({ side: z.enum(["before", "after"]).default("before") })),
     async (context) => answerContent(context, context.req.valid("param"), context.req.valid("query").side),
   );
-  return routes;
 }
 
 async function answerContent(

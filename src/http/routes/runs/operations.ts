@@ -107,6 +107,7 @@ const unknownOperation = "No such thread or operation";
 export function operationRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   listRoutes(routes);
+  toolLogRoute(routes);
   itemRoutes(routes);
   return routes;
 }
@@ -157,7 +158,9 @@ function listRoutes(routes: HttpApp): void {
       return answerJson(context, changes);
     },
   );
+}
 
+function toolLogRoute(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/tool-log",
     describe({ tag, summary: "Every call of a tool", answer: ToolLogShape, errors: { 404: "No such thread" } }),

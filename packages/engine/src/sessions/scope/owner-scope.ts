@@ -138,7 +138,11 @@ function partsOfSessions(
 ): Omit<SessionStorage, "assistants" | "tasks" | "sessions"> {
   return {
     checkpointer,
-    requests: { last: async (id, node) => ((await sees(id)) ? requests.last(id, node) : undefined) },
+    requests: {
+      last: async (id, node) => ((await sees(id)) ? requests.last(id, node) : undefined),
+      calls: async (id, runId) => ((await sees(id)) ? requests.calls(id, runId) : []),
+      call: async (id, runId, number) => ((await sees(id)) ? requests.call(id, runId, number) : undefined),
+    },
     ttls: {
       get: async (id) => ((await sees(id)) ? ttls.get(id) : undefined),
       async set(id, ttl) {

@@ -31,6 +31,6 @@ export type SessionRuns = Pick<
 export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused">;
   ledger: Pick<Ledger, "list" | "get">;
-  requests: Pick<ModelRequestStore, "last">;
+  requests: Pick<ModelRequestStore, "last" | "calls" | "call">;
   ttls: Pick<SessionTtlStore, "get" | "set">;
 };

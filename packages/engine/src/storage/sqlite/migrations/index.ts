@@ -23,6 +23,7 @@ import { webhooksByReceiver } from "./021-webhooks-by-receiver.ts";
 import { clockWentBack } from "./022-clock-went-back.ts";
 import { runTimes } from "./023-run-times.ts";
 import { textIndex } from "./024-text-index.ts";
+import { modelCalls } from "./025-model-calls.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   clockWentBack,
   runTimes,
   textIndex,
+  modelCalls,
 ];

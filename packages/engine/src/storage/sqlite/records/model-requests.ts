@@ -7,10 +7,16 @@ import {
 } from "@langchain/core/messages";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
-import type { ModelRequest, ModelRequestStore, RequestHead } from "../../record-stores.ts";
+import {
+  callsKept,
+  type ModelCall,
+  type ModelRequest,
+  type ModelRequestStore,
+  type RequestHead,
+} from "../../record-stores.ts";
 import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
-import { readRow } from "../database/rows.ts";
+import { readRow, readRows } from "../database/rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 
 /** Messages of one group of a row. A message that is not stored elsewhere costs its group the short form, not the row. */
@@ -46,13 +52,31 @@ const Hashes = z.array(z.string());
 const Definition = z.record(z.string(), z.unknown());
 
 const columns = "node, is_silent, asked_at, head, tools, data";
-const upsert = `INSERT INTO model_requests (session, ${columns})
-  VALUES (@session, @node, @is_silent, @asked_at, @head, @tools, @data)
-  ON CONFLICT (session, node) DO UPDATE SET is_silent = excluded.is_silent, asked_at = excluded.asked_at,
-    head = excluded.head, tools = excluded.tools, data = excluded.data`;
-const select = `SELECT ${columns} FROM model_requests
-  WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)`;
-const newest = "ORDER BY asked_at DESC, model_requests.id DESC LIMIT 1";
+const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
+const insert = `INSERT INTO model_requests (session, run_id, number, ${columns})
+  SELECT @session, @run_id, coalesce(max(number), 0) + 1, @node, @is_silent, @asked_at, @head, @tools, @data
+  FROM model_requests WHERE session = @session AND run_id = @run_id`;
+const select = `SELECT ${columns} FROM model_requests WHERE ${ofSession}`;
+const newest = "ORDER BY id DESC LIMIT 1";
+/** Removes one request that is too old, unless it is the last of its node. One more has come, so one is enough. */
+const removeAfter = (condition: string, kept: number): string => `DELETE FROM model_requests WHERE id = (
+    SELECT id FROM model_requests WHERE session = @session ${condition} ORDER BY id DESC LIMIT 1 OFFSET ${kept}
+  ) AND EXISTS (
+    SELECT 1 FROM model_requests AS other
+    WHERE other.session = @session AND other.node = model_requests.node AND other.id > model_requests.id
+  )`;
+const removeOfRun = removeAfter("AND run_id = @run_id", callsKept.ofRun);
+const removeOfSession = removeAfter("", callsKept.ofSession);
+
+const CallRow = z.object({
+  number: z.number(),
+  run_id: z.string(),
+  node: z.string(),
+  is_silent: z.number(),
+  asked_at: z.string(),
+});
+const PlaceRow = z.object({ id: z.number(), node: z.string() });
+const BeforeRow = z.object({ run_id: z.string(), number: z.number() });
 
 /** Lists of tools that are known to be stored; the set is emptied when so many have come. */
 const listsRemembered = 1000;
@@ -110,7 +134,7 @@ function groupsOf(messages: readonly BaseMessage[]): BaseMessage[][] {
 }
 
 /**
- * The last requests in SQLite. A request's messages are those of the session, which are stored already: its row refers
+ * The requests in SQLite. A request's messages are those of the session, which are stored already: its row refers
  * to them, so that it costs the same however long the session is (docs/decisions).
  */
 export function createModelRequestStore(database: Database, commits: GroupCommit, codec: Codec): ModelRequestStore {
@@ -132,10 +156,15 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
     const tools = hashed(JSON.stringify(definitions.map((definition) => definition.hash)));
     const isNew = !storedLists.has(tools.hash);
     if (isNew) for (const text of [...definitions, tools]) texts.keep(text);
-    const row = { session, node, is_silent: is_silent ? 1 : 0, asked_at, data, head: head.hash, tools: tools.hash };
-    database.prepare(upsert).run(row);
+    const row = { node, is_silent: is_silent ? 1 : 0, asked_at, data, head: head.hash, tools: tools.hash };
+    database.prepare(insert).run({ session, run_id, ...row });
+    database.prepare(removeOfRun).run({ session, run_id });
+    database.prepare(removeOfSession).run({ session });
     return isNew ? tools.hash : undefined;
   };
+
+  const read = (session_id: string, sql: string, parameters: Record<string, string | number>) =>
+    readRequest({ database, codec, texts }, sql, { session_id, ...parameters });
 
   return {
     async note(request) {
@@ -146,19 +175,60 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
 
     async last(session_id, node) {
       const which = node === undefined ? "AND is_silent = 0" : "AND node = @node";
-      const found = database.read(() => {
-        const row = database.prepare(`${select} ${which} ${newest}`).get({ session_id, ...(node && { node }) });
-        const request = readRow(RequestRow, "model_requests", row);
-        if (request === undefined) return undefined;
-        return { ...request, head: texts.read(request.head), tools: texts.readList(request.tools) };
-      });
-      if (found === undefined) return undefined;
-      const { groups, ...rest } = StoredRequest.parse(await codec.decode(session_id, found.data));
-      const { node: asker, asked_at, tools } = found;
-      const about = { session_id, node: asker, is_silent: found.is_silent === 1, asked_at };
-      return { ...rest, ...about, head: readHead(found.head), tools, messages: groups.flat() };
+      return await read(session_id, `${select} ${which} ${newest}`, { ...(node && { node }) });
+    },
+
+    calls: async (session_id, run_id) => database.read(() => listCalls(database, session_id, run_id)),
+
+    async call(session_id, run_id, number) {
+      const place = { run_id, number };
+      const request = await read(session_id, `${select} AND run_id = @run_id AND number = @number`, place);
+      if (request === undefined) return undefined;
+      return { request, before: database.read(() => callBefore(database, { session_id, ...place })) };
     },
   };
+}
+
+/** The request that a statement finds first. */
+async function readRequest(
+  { database, codec, texts }: { database: Database; codec: Codec; texts: Texts },
+  sql: string,
+  parameters: Record<string, string | number> & { session_id: string },
+): Promise<ModelRequest | undefined> {
+  const found = database.read(() => {
+    const row = database.prepare(sql).get(parameters);
+    const request = readRow(RequestRow, "model_requests", row);
+    if (request === undefined) return undefined;
+    return { ...request, head: texts.read(request.head), tools: texts.readList(request.tools) };
+  });
+  if (found === undefined) return undefined;
+  const { groups, ...rest } = StoredRequest.parse(await codec.decode(parameters.session_id, found.data));
+  const { node, asked_at, tools, is_silent } = found;
+  const { session_id } = parameters;
+  const about = { session_id, node, is_silent: is_silent === 1, asked_at };
+  return { ...rest, ...about, head: readHead(found.head), tools, messages: groups.flat() };
+}
+
+function listCalls(database: Database, session_id: string, run_id: string): ModelCall[] {
+  const sql = `SELECT number, run_id, node, is_silent, asked_at FROM model_requests
+    WHERE ${ofSession} AND run_id = @run_id ORDER BY number DESC`;
+  const rows = readRows(CallRow, "model_requests", database.prepare(sql).all({ session_id, run_id }));
+  return rows.map(({ is_silent, ...row }) => ({ ...row, is_silent: is_silent === 1 }));
+}
+
+/** Which request the same node has made before this one. */
+function callBefore(
+  database: Database,
+  place: { session_id: string; run_id: string; number: number },
+): z.infer<typeof BeforeRow> | undefined {
+  const { session_id } = place;
+  const found = database
+    .prepare(`SELECT id, node FROM model_requests WHERE ${ofSession} AND run_id = @run_id AND number = @number`)
+    .get(place);
+  const own = readRow(PlaceRow, "model_requests", found);
+  const sql = `SELECT run_id, number FROM model_requests
+    WHERE ${ofSession} AND node = @node AND id < @id AND run_id <> '' ${newest}`;
+  return own && readRow(BeforeRow, "model_requests", database.prepare(sql).get({ session_id, ...own }));
 }
 
 /** A head is shared by sessions, so it refers to no message of one. */

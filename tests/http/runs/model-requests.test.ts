@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ModelCallDetails, ModelCallSummary } from "../../../src/sessions/overview/model-calls.ts";
+import { startSessions, type SessionFixture } from "../../support/session-fixture.ts";
+
+let fixture: SessionFixture;
+beforeAll(async () => {
+  fixture = await startSessions();
+});
+afterAll(() => fixture.close());
+
+const Wire = z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).optional() });
+
+/** A run that asks its model three times, in between the tools. */
+async function toolRun(): Promise<{ path: string; thread_id: string; sent: z.infer<typeof Wire>[]; run_id: string }> {
+  const { thread_id } = await fixture.server.client.threads.create();
+  const first = fixture.model.requests.length;
+  fixture.model.push({ toolCalls: [{ name: "list_files", arguments: { path: "." } }] });
+  fixture.model.push({ toolCalls: [{ name: "read_file", arguments: { path: "none.txt" } }] });
+  fixture.model.push({ text: "Done." });
+  const input = { messages: [{ role: "user", content: "Look around" }] };
+  await fixture.server.client.runs.wait(thread_id, "agent", { input, context: { mode: "free_work" } });
+  const [run] = await fixture.server.client.runs.list(thread_id);
+  const sent = fixture.model.requests.slice(first).map(({ raw }) => Wire.parse(JSON.parse(raw)));
+  return { path: `/threads/${thread_id}/runs/${run?.run_id}/requests`, thread_id, sent, run_id: run?.run_id ?? "" };
+}
+
+const list = async (path: string) => z.array(ModelCallSummary).parse(await fixture.json("GET", path));
+const details = async (path: string) => ModelCallDetails.parse(await fixture.json("GET", path));
+
+describe("the requests of a run", () => {
+  it("are each kept as they were sent, newest first, also after a restart", async () => {
+    const { path, sent } = await toolRun();
+    expect(sent).toHaveLength(3);
+    const calls = await list(path);
+    expect(calls.map(({ number, node }) => `${number} ${node}`)).toEqual(["3 free_work", "2 free_work", "1 free_work"]);
+    for (const [index, request] of sent.entries()) {
+      const answer = await fixture.server.send("GET", `${path}/${index + 1}`);
+      const text = await answer.text();
+      // Of the text itself: nothing is parsed that the comparison is about.
+      expect(text).toContain(`"messages":${JSON.stringify(request.messages)}`);
+      expect(text).toContain(`"tools":${JSON.stringify(request.tools)}`);
+      expect(ModelCallDetails.parse(JSON.parse(text))).toMatchObject({ is_exact: true, model: "openai:scripted" });
+    }
+  });
+
+  it("say what differs from the one before: within a turn only what has come", async () => {
+    const { path, sent } = await toolRun();
+    expect((await details(`${path}/1`)).difference).toBeNull();
+    const { difference } = await details(`${path}/2`);
+    expect(difference).toMatchObject({
+      number: 1,
+      same_messages: sent[0]?.messages.length,
+      former_messages: [],
+      tools_changed: false,
+      other_changes: [],
+    });
+    expect(difference?.messages).toEqual(sent[1]?.messages.slice(sent[0]?.messages.length));
+    expect(difference?.same_bytes).toBeGreaterThan(JSON.stringify(sent[0]?.messages).length - 3);
+    expect(difference?.same_bytes).toBeLessThan(difference?.bytes ?? 0);
+  });
+
+  it("say it of the run before, too, with what was offered and chosen", async () => {
+    const { thread_id, run_id } = await toolRun();
+    fixture.model.push({ text: "Again." });
+    const input = { messages: [{ role: "user", content: "And now?" }] };
+    const context = { mode: "free_work", temperature: 0.9, tools: ["read_file"] };
+    await fixture.server.client.runs.wait(thread_id, "agent", { input, context });
+    const [run] = await fixture.server.client.runs.list(thread_id);
+    const { difference } = await details(`/threads/${thread_id}/runs/${run?.run_id}/requests/1`);
+    expect(difference).toMatchObject({ run_id, number: 3, tools_changed: true });
+    expect(difference?.other_changes).toContain("temperature");
+  });
+
+  it("400 and 404: numbers that are none, and of other runs and threads", async () => {
+    const { path, thread_id, run_id } = await toolRun();
+    const status = async (wanted: string): Promise<number> => (await fixture.server.send("GET", wanted)).status;
+    expect(await status(`${path}/0`)).toBe(400);
+    expect(await status(`${path}/x`)).toBe(400);
+    expect(await status(`${path}/4`)).toBe(404);
+    expect(await status(path.replace(run_id, crypto.randomUUID()))).toBe(404);
+    const other = await fixture.server.client.threads.create();
+    expect(await status(path.replace(thread_id, other.thread_id))).toBe(404);
+    expect(await status(`${path.replace(thread_id, other.thread_id)}/1`)).toBe(404);
+  });
+});
