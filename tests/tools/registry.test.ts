@@ -76,6 +76,7 @@ describe("registry", () => {
   it("gives file tools 30 seconds, what has limits of its own as much as those need, and the others 60", () => {
     const own: Record<string, number> = {
       edit_current_editor_document: 5,
+      read_editor_document: 5,
       run_simulation: 90,
       web_search: 30,
       web_fetch: 30,

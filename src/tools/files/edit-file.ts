@@ -1,33 +1,20 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { AppError } from "@millrace/engine/errors/errors";
 import { expectedFailure, success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type Reconciled, type ToolContext } from "../runtime/tool.ts";
 import { replaceFile } from "../workspace/file-access.ts";
 import { changesPath } from "../workspace/file-checks.ts";
+import { requireSaved } from "../workspace/editor-text.ts";
+import { editFormat, type EditedFile, isFormatted } from "../workspace/file-formats.ts";
 import { reconcileWrite } from "../workspace/reconcile.ts";
 import { editOperation } from "../workspace/seen-files.ts";
 import { wholeText } from "../workspace/text-lines.ts";
-import { locate, parsePath } from "../workspace/workspace-path.ts";
-import { nearestText } from "./nearest-text.ts";
-
-const Edit = z.object({
-  old_string: z
-    .string()
-    .min(1)
-    .describe("the text to replace, exact to the blank, without line numbers; unique in the file"),
-  new_string: z.string().describe("the text in its place; empty to delete"),
-  replace_all: z.boolean().optional().describe("replace every occurrence; default false"),
-});
-type Edit = z.infer<typeof Edit>;
+import { locate, parsePath, type Place } from "../workspace/workspace-path.ts";
+import { type Edit, Edits, applyEdits } from "./apply-edits.ts";
 
 const EditInput = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),
-  edits: z
-    .array(Edit)
-    .min(1)
-    .max(100)
-    .describe("one or more replacements, each made in what the one before it has left"),
+  edits: Edits,
 });
 type EditInput = z.infer<typeof EditInput>;
 
@@ -37,7 +24,7 @@ export const editFile = defineTool({
   description:
     "Changes parts of a text file by search and replace, several at once: all of them, or nothing. Each old_string has to stand " +
     "in the file exactly once (take in the lines around it), unless replace_all is set. When one is not found, the answer shows " +
-    "the nearest text.",
+    "the nearest text. In a Word document (.docx) lines are paragraphs and rows of tables, which may come and go; its look stays.",
   schema: EditInput,
   ...changesPath("follow"),
   kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
@@ -52,71 +39,38 @@ export const editFile = defineTool({
   guideline: "Read the lines that you change first, and copy old_string from them.",
 });
 
-async function textAfter({ path, edits }: EditInput, context: ToolContext): Promise<string> {
-  return applied(await wholeText(context, await locate(context.workspace, path)), edits).text;
+async function textAfter({ path, edits }: EditInput, context: ToolContext): Promise<string | undefined> {
+  if (isFormatted(path, context.toolkitServices)) return undefined;
+  return applyEdits(await wholeText(context, await locate(context.workspace, path)), edits).text;
 }
 
 async function edit({ path, edits }: EditInput, context: ToolContext): Promise<ToolResult> {
+  await requireSaved(context, path);
   const place = await locate(context.workspace, path);
-  const before = await wholeText(context, place);
-  const { text, count } = applied(before, edits);
-  if (text === before)
-    return success(`The edits leave ${place.path} as it is.`, {
+  const { content, count, ...told } =
+    (await editFormat(context, place, edits)) ?? (await editText(context, place, edits));
+  if (content === undefined)
+    return success(`The edits leave ${place.path} as it is${told.told}.`, {
       data: { path: place.path, replaced: 0 },
-      message_zh: `${place.path} 没有变化。`,
+      message_zh: `${place.path} 没有变化${told.told_zh}。`,
     });
-  await replaceFile(context, place, text);
-  return edited(place.path, count);
+  await replaceFile(context, place, content);
+  return edited(place.path, count, told);
 }
 
-function edited(path: string, count: number): ToolResult {
-  return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"}).`, {
+async function editText(context: ToolContext, place: Place, edits: readonly Edit[]): Promise<EditedFile> {
+  const before = await wholeText(context, place);
+  const { text, count } = applyEdits(before, edits);
+  return { content: text === before ? undefined : text, count, ...nothingTold };
+}
+
+const nothingTold = { told: "", told_zh: "" };
+
+function edited(path: string, count: number, { told, told_zh } = nothingTold): ToolResult {
+  return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"})${told}.`, {
     data: { path, replaced: count },
-    message_zh: `已修改 ${path}（${count} 处）。`,
+    message_zh: `已修改 ${path}（${count} 处）${told_zh}。`,
   });
-}
-
-/** The text after all edits, and how many places they have changed. Throws `invalid_parameter` that names the edit. */
-function applied(before: string, edits: readonly Edit[]): { text: string; count: number } {
-  // Models write \n; a file that ends its lines otherwise keeps its ends.
-  const isWindows = before.includes("\r\n") && !/(?<!\r)\n/u.test(before);
-  const inFile = (part: string): string => (isWindows ? part.replaceAll(/\r?\n/gu, "\r\n") : part);
-  let text = before;
-  let count = 0;
-  for (const [index, { old_string, new_string, replace_all }] of edits.entries()) {
-    const [old, put] = [inFile(old_string), inFile(new_string)];
-    const places = text.split(old).length - 1;
-    if (places === 0) throw notFound(text, old, index + 1);
-    if (places > 1 && replace_all !== true) throw notUnique(text, old, places, index + 1);
-    text = text.replaceAll(old, () => put);
-    count += places;
-  }
-  return { text, count };
-}
-
-function notFound(text: string, old: string, number: number): AppError {
-  const near = nearestText(text.split(/\r?\n/u), old.split(/\r?\n/u));
-  return new AppError(
-    "invalid_parameter",
-    `Edit ${number}: its old_string is not in the file, and nothing was changed.${near === undefined ? "" : `\n${near}`}`,
-    { suggestion: "Read the lines and copy old_string from them, with their blanks and without their numbers." },
-  );
-}
-
-/** Lines of further places that an answer names. */
-const mostNamed = 5;
-
-function notUnique(text: string, old: string, places: number, number: number): AppError {
-  const lines: number[] = [];
-  for (let at = text.indexOf(old); at !== -1 && lines.length < mostNamed; at = text.indexOf(old, at + old.length)) {
-    lines.push(text.slice(0, at).split("\n").length);
-  }
-  const more = places > lines.length ? ` and ${places - lines.length} more` : "";
-  return new AppError(
-    "invalid_parameter",
-    `Edit ${number}: its old_string stands in the file ${places} times (line ${lines.join(", ")}${more}), and nothing was changed.`,
-    { suggestion: "Take in lines around the place that is meant, or set replace_all to change them all." },
-  );
 }
 
 /** The change has happened when the content of before, kept for undo, gives exactly the present one. */
@@ -145,7 +99,7 @@ async function takenBack(
   }));
   if (swapped.some(({ old_string }) => old_string === "")) return undefined;
   try {
-    const { text, count } = applied(await wholeText(context, await locate(context.workspace, path)), swapped);
+    const { text, count } = applyEdits(await wholeText(context, await locate(context.workspace, path)), swapped);
     return { hash: createHash("sha256").update(text).digest("hex"), count };
   } catch (error) {
     if (expectedFailure(error) === undefined) throw error;

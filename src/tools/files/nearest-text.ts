@@ -2,6 +2,8 @@
 const mostLines = 20_000;
 /** Lines of a block that are compared, and that are shown of the place. */
 const [mostCompared, mostShown] = [60, 12];
+/** Characters from which a line is long, how far apart its parts are that are compared, and of a file in all. */
+const [longLine, stepLength, mostSearched] = [400, 40, 1_000_000];
 /** Share of its letter pairs that a line must have in common to be called similar. */
 const similarEnough = 0.6;
 
@@ -11,13 +13,45 @@ const similarEnough = 0.6;
  */
 export function nearestText(texts: readonly string[], search: readonly string[]): string | undefined {
   const at = placeLike(texts.slice(0, mostLines), search.slice(0, mostCompared));
-  if (at === undefined) return undefined;
+  // Of a long line its beginning would say nothing.
+  if (at === undefined || (texts[at] ?? "").length > longLine) return nearestPart(texts, at, search);
   const rows = texts
     .slice(at, at + Math.min(search.length, mostShown))
     .map((line, index) => `${at + 1 + index}: ${line.slice(0, 200)}`);
   return ["The nearest text in the file is:", ...rows, difference(texts, search, at)]
     .filter((row) => row !== "")
     .join("\n");
+}
+
+/** The part of a long line, of the one at `line` or of any, that is most like the first line with words. */
+function nearestPart(
+  texts: readonly string[],
+  line: number | undefined,
+  search: readonly string[],
+): string | undefined {
+  const words = search.find((one) => /[\p{L}\p{N}]/u.test(one))?.slice(0, longLine) ?? "";
+  const wanted = pairsOf(words);
+  if (wanted.size === 0) return undefined;
+  const length = words.length + stepLength;
+  let room = mostSearched;
+  let best: { number: number; start: number; score: number } | undefined;
+  for (const [index, text] of texts.entries()) {
+    if (text.length <= longLine || (line !== undefined && line !== index)) continue;
+    for (let start = 0; start < text.length && room > 0; start += stepLength) {
+      room -= stepLength;
+      const pairs = pairsOf(text.slice(start, start + length), length);
+      let common = 0;
+      for (const pair of wanted) if (pairs.has(pair)) common += 1;
+      const score = common / wanted.size;
+      if (score >= similarEnough && (best === undefined || score > best.score)) {
+        best = { number: index + 1, start, score };
+      }
+    }
+  }
+  if (best === undefined) return undefined;
+  const { number, start } = best;
+  const shown = (texts[number - 1] ?? "").slice(Math.max(0, start - stepLength), start + length + stepLength);
+  return `The nearest text in the file is a part of line ${number}:\n${shown.toWellFormed()}`;
 }
 
 /** Where most lines are the same but for blanks; failing that, the line that is most like the first one with words. */
@@ -59,8 +93,8 @@ function lineLike(texts: readonly string[], search: readonly string[]): number |
   return best === undefined ? undefined : Math.max(0, best.at - offset);
 }
 
-function pairsOf(line: string): Set<string> {
-  const letters = line.slice(0, 200).toLowerCase();
+function pairsOf(line: string, length = 200): Set<string> {
+  const letters = line.slice(0, length).toLowerCase();
   return new Set(
     Array.from({ length: Math.max(0, letters.length - 1) }, (_, index) => letters.slice(index, index + 2)),
   );

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
+import { unsavedText } from "../workspace/editor-text.ts";
 import { encodingOf, textLines } from "../workspace/text-lines.ts";
 import { withFile } from "../workspace/file-access.ts";
 import { contentVersion } from "../workspace/seen-files.ts";
@@ -25,8 +26,12 @@ const Offered = z.object({
   limit: z.number().int().min(1).max(mostLines).optional().describe(`how many lines; default ${mostLines}`),
 });
 
-/** `start_line` and `end_line` are what prompts and clients of former releases call the range. */
+/**
+ * `start_line` and `end_line` are what prompts and clients of former releases call the range. The answer names `character`
+ * where a line is longer than an answer.
+ */
 const ReadFileInput = Offered.extend({
+  character: z.number().int().min(1).optional(),
   start_line: z.number().int().min(1).optional(),
   end_line: z.number().int().min(1).optional(),
 });
@@ -57,6 +62,8 @@ interface Wanted {
   end: number;
   characters: number;
   isNumbered: boolean;
+  /** Characters of the first line that are left out. */
+  skipped: number;
 }
 
 /** What was taken of a file: lines up to `last`, `total` counted in all if `isCounted`, and what is to be said of them. */
@@ -70,33 +77,59 @@ interface Part {
   total: number;
   isFull: boolean;
   isCut: boolean;
+  /** Characters of the last line that have been shown, where it is cut. */
+  shown: number;
   isCounted: boolean;
   note: string;
 }
 
 async function read(input: z.infer<typeof ReadFileInput>, context: ToolContext): Promise<ToolResult> {
-  const start = input.offset ?? input.start_line ?? 1;
-  const end = Math.min(
-    input.limit === undefined ? (input.end_line ?? Infinity) : start + input.limit - 1,
-    start + mostLines - 1,
-  );
+  const inEditor = await unsavedText(context, input.path);
+  if (inEditor !== undefined) return readText(input.path, inEditor, input, context.resultLength);
+  const wanted = wantedOf(input, context.resultLength);
+  const place = await locate(context.workspace, input.path);
+  const part =
+    (await ofDocument(context, place, { ...wanted, isNumbered: false })) ?? (await ofText(context, place, wanted));
+  requireLine(place.path, wanted, part);
+  const isPart = part.isCut || wanted.skipped > 0;
+  const version = isPart ? undefined : await contentVersion(context, place);
+  return present(place.path, wanted, part, version);
+}
+
+/** Lines of a text that is in no file: of the document in the user's editor. */
+export function readText(
+  name: string,
+  text: string,
+  input: Omit<z.infer<typeof ReadFileInput>, "path">,
+  resultLength: number | undefined,
+): ToolResult {
+  const wanted = wantedOf(input, resultLength);
+  const part = nothingYet(wanted.start);
+  part.note = "the text in the user's editor, not that of the file";
+  for (const line of text.match(/[^\n]*\n|[^\n]+$/gu) ?? []) take(part, line, wanted);
+  requireLine(name, wanted, part);
+  return present(name, wanted, part, undefined);
+}
+
+function wantedOf(
+  { offset, limit, start_line, end_line, character = 1 }: Omit<z.infer<typeof ReadFileInput>, "path">,
+  resultLength = usualLength,
+): Wanted {
+  const start = offset ?? start_line ?? 1;
+  const end = Math.min(limit === undefined ? (end_line ?? Infinity) : start + limit - 1, start + mostLines - 1);
   if (end < start) {
     throw new AppError("invalid_parameter", `end_line (${end}) is before start_line (${start}).`, {
       suggestion: "Give an end_line that is not smaller.",
     });
   }
-  const place = await locate(context.workspace, input.path);
-  const wanted = { start, end, characters: (context.resultLength ?? usualLength) - noteLength };
-  const part =
-    (await ofDocument(context, place, { ...wanted, isNumbered: false })) ??
-    (await ofText(context, place, { ...wanted, isNumbered: true }));
-  if (start > 1 && part.last < start) {
-    throw new AppError("invalid_parameter", `"${place.path}" has no line ${start}, its last one is ${part.total}.`, {
-      suggestion: "Give a smaller offset.",
-    });
-  }
-  const version = part.isCut ? undefined : await contentVersion(context, place);
-  return present(place.path, start, part, version);
+  return { start, end, characters: resultLength - noteLength, isNumbered: true, skipped: character - 1 };
+}
+
+function requireLine(path: string, { start }: Wanted, { last, total }: Part): void {
+  if (start === 1 || last >= start) return;
+  throw new AppError("invalid_parameter", `"${path}" has no line ${start}, its last one is ${total}.`, {
+    suggestion: "Give a smaller offset.",
+  });
 }
 
 async function ofText(context: ToolContext, place: Place, wanted: Wanted): Promise<Part> {
@@ -133,19 +166,21 @@ function nothingYet(start: number): Part {
     total: 0,
     isFull: false,
     isCut: false,
+    shown: 0,
     isCounted: true,
     note: "",
   };
 }
 
-function present(path: string, start: number, part: Part, version: string | undefined): ToolResult {
-  const { last, total, isCounted, isCut } = part;
+function present(path: string, { start, skipped }: Wanted, part: Part, version: string | undefined): ToolResult {
+  const { last, total, isCounted, isCut, shown } = part;
   const data = { path, start_line: start, end_line: last, total_lines: isCounted ? total : null };
   const isToEnd = isCounted && last === total;
   // What was shown whole may be written over: the conversation knows what it replaces.
   const seen =
     version === undefined ? {} : { seen: { path, version, from: start, to: last, total: isCounted ? total : null } };
-  const notes = [...shortenedNote(part.shortened), ...(part.note === "" ? [] : [part.note])];
+  const begin = skipped === 0 ? [] : [`from character ${skipped + 1} of line ${start}`];
+  const notes = [...begin, ...shortenedNote(part.shortened), ...(part.note === "" ? [] : [part.note])];
   if (isToEnd && start === 1 && !isCut) {
     const text = part.text || "(empty file)";
     const content = notes.length === 0 ? text : `[${path}: ${notes.join("; ")}]\n${text}`;
@@ -160,7 +195,9 @@ function present(path: string, start: number, part: Part, version: string | unde
   }
   const range = `lines ${start}-${last} of ${isCounted ? total : "a large file"}`;
   const rest = isToEnd ? [] : [`go on with offset ${last + 1}`];
-  const cut = isCut ? [`line ${last} is longer than shown`] : [];
+  const cut = isCut
+    ? [`line ${last} is longer than shown: offset ${last} with character ${shown + 1} goes on in it`]
+    : [];
   const content = `[${[`${path}: ${range}`, ...rest, ...cut, ...notes].join("; ")}]\n${part.text}`;
   const message_zh = `已读取 ${path} 第 ${start}–${last} 行。`;
   return { ...success(`Read ${path}, ${range}.`, { content, data, message_zh }), ...seen };
@@ -176,12 +213,13 @@ function shortenedNote(lines: readonly number[]): string[] {
 }
 
 /** Counts a line and takes it when it is in the range and there is room. */
-function take(taken: Part, whole: string, { start, end, characters, isNumbered }: Wanted): void {
+function take(taken: Part, whole: string, { start, end, characters, isNumbered, skipped }: Wanted): void {
   taken.total += 1;
   if (taken.isFull || taken.total < start || taken.total > end) return;
-  const isShortened = isNumbered && end > start && whole.length > longestLine;
+  const isShortened = isNumbered && end > start && whole.length > longestLine && skipped === 0;
+  const from = taken.total === start ? skipped : 0;
   const number = isNumbered ? `${taken.total}\t` : "";
-  const line = number + (isShortened ? `${whole.slice(0, longestLine)}…\n` : whole);
+  const line = number + (isShortened ? `${whole.slice(0, longestLine)}…\n` : whole.slice(from));
   const own = line.length - number.length;
   const room = Math.min(characters - taken.text.length, mostText - taken.own + number.length);
   if (line.length <= room) {
@@ -196,4 +234,5 @@ function take(taken: Part, whole: string, { start, end, characters, isNumbered }
   taken.text = `${line.slice(0, room)}\n`;
   taken.last = taken.total;
   taken.isCut = true;
+  taken.shown = from + room - number.length;
 }

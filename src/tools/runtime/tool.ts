@@ -94,11 +94,11 @@ export interface SessionHistory {
   result(callId: string): Promise<ToolResult | undefined>;
 }
 
-/** What a call changes: what lies at a path of the workspace, where something lies, or the document in the editor. */
+/** What a call changes: what lies at a path of the workspace, where something lies, or the document in the editor by its result. */
 export type Touched =
   | { kind: "write"; path: string; lastLink: "follow" | "keep" }
   | { kind: "move"; from: string; to: string }
-  | { kind: "document"; content: string };
+  | { kind: "document" };
 
 /** Whether an earlier start of a call had its effect. */
 export type Reconciled = { kind: "done"; result: ToolResult } | { kind: "not_done" } | { kind: "unknown" };

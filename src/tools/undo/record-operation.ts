@@ -60,7 +60,7 @@ export async function recordOperation(
     context.signal.throwIfAborted();
     result = await tool.run(input, context);
   } finally {
-    const note = await settle(begun, result?.success === true, context, store, touched);
+    const note = await settle(begun, result?.success === true, context, store, result?.document?.content);
     if (result !== undefined && note !== undefined) result = { ...result, operation: note };
   }
   return result;
@@ -120,7 +120,7 @@ async function settle(
   succeeded: boolean,
   context: ToolContext,
   store: OperationStore,
-  touched?: Touched,
+  inEditor?: string,
 ): Promise<OperationNote | undefined> {
   // A stop must not keep the end from being seen.
   const looking = { ...context, signal: new AbortController().signal };
@@ -134,7 +134,7 @@ async function settle(
   }
   const found =
     begun.change.kind === "document"
-      ? documentAfter(begun.change, succeeded ? touched : undefined)
+      ? documentAfter(begun.change, succeeded ? inEditor : undefined)
       : await lookAfter(looking, begun.change.path);
   if (found === undefined) {
     await store.settle(begun.operation_id, { status, change: begun.change, ...unknown, is_kept: false }, nothing);
@@ -151,9 +151,9 @@ async function settle(
 /** What a call has left in the editor: what it gave it, or what was there. */
 function documentAfter(
   { before }: FileChange & { kind: "document" },
-  touched: Touched | undefined,
+  content: string | undefined,
 ): Pick<Snapshot, "state" | "contents"> {
-  return touched?.kind === "document" ? textState(touched.content) : { state: before, contents: new Map() };
+  return content === undefined ? { state: before, contents: new Map() } : textState(content);
 }
 
 /** A text that is no file, as the state of one. */

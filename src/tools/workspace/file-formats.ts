@@ -1,5 +1,6 @@
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { FileState } from "@millrace/engine/storage/records";
+import type { Edit } from "../files/apply-edits.ts";
 import { ServiceKey, type ToolkitServices } from "../runtime/toolkit-services.ts";
 import { type FileContext, withFile } from "./file-access.ts";
 import type { Place } from "./workspace-path.ts";
@@ -31,6 +32,16 @@ export interface FileFormat {
   read?: (file: Uint8Array, signal: AbortSignal) => Promise<FormatText>;
   /** Makes a file from a text; throws where any text would be a broken file. */
   write?: (text: string, signal: AbortSignal) => Promise<FileContent>;
+  /** Changes parts of the text and leaves all else of the file as it is. Throws what `applyEdits` throws. */
+  edit?: (file: Uint8Array, edits: readonly Edit[], signal: AbortSignal) => Promise<EditedFile>;
+}
+
+/** What edits make of a file: `undefined` where they change nothing. `told` is added to the answer of the tool, in its language. */
+export interface EditedFile {
+  content: string | Uint8Array | undefined;
+  count: number;
+  told: string;
+  told_zh: string;
 }
 
 /** The formats that the server's toolkits bring. */
@@ -58,6 +69,34 @@ export async function formatText(
     return { title: format.title, ...(await format.read(file, context.signal)) };
   } catch (error) {
     throw isAppError(error) ? withName(place.path, "cannot be read", error) : error;
+  }
+}
+
+/**
+ * A file of a format with parts of its text changed; `undefined` where it is edited as text. Throws `invalid_format` for a
+ * format that cannot be edited, and what `edit` throws with the file's name.
+ */
+export async function editFormat(
+  context: FileContext & { toolkitServices: ToolkitServices },
+  place: Place,
+  edits: readonly Edit[],
+): Promise<EditedFile | undefined> {
+  const format = formatOf(place.real, context.toolkitServices);
+  if (format?.edit === undefined) {
+    if (format?.write === undefined || place.kind !== "file") return undefined;
+    throw new AppError(
+      "invalid_format",
+      `"${place.path}" cannot be edited: only text and Word documents (.docx) can.`,
+      {
+        suggestion: "Write the change to a new file, or ask the user to make it in the program of the document.",
+      },
+    );
+  }
+  const file = await formatBytes(context, place);
+  try {
+    return await format.edit(file, edits, context.signal);
+  } catch (error) {
+    throw isAppError(error) ? withName(place.path, "was not changed", error) : error;
   }
 }
 

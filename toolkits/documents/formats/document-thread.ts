@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import { askThread } from "@millrace/engine/concurrency/ask-thread";
 import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { Edits } from "../../../src/tools/files/apply-edits.ts";
 import { readFormats } from "./document-format.ts";
 
 /** In what a text is written that becomes a Word document. */
@@ -14,6 +15,7 @@ const Bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 export const DocumentJob = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("read"), format: z.enum(readFormats), file: Bytes }),
   z.object({ kind: z.literal("write"), content: z.string(), syntax: Syntax }),
+  z.object({ kind: z.literal("edit"), file: Bytes, edits: Edits }),
 ]);
 export type DocumentJob = z.infer<typeof DocumentJob>;
 
@@ -21,6 +23,7 @@ export type DocumentJob = z.infer<typeof DocumentJob>;
 export const DocumentAnswer = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("text"), text: z.string(), left_out: z.array(z.string()) }),
   z.object({ kind: z.literal("file"), file: Bytes, pictures: z.number() }),
+  z.object({ kind: z.literal("edited"), file: Bytes.optional(), count: z.number(), kept: z.number() }),
   z.object({
     kind: z.literal("failed"),
     code: z.enum(errorCodes),
@@ -43,7 +46,7 @@ const [patience, mostMemory] = [20_000, 512];
 const places = createPlaces(2);
 
 /**
- * Reads or writes a document in a thread of its own: one that takes for ever, or all memory, takes neither from the process.
+ * Reads, writes or edits a document in a thread of its own: one that takes for ever, or all memory, takes neither from the process.
  * Throws what the document is to blame for (`invalid_format`, `too_large`), `timeout`, and the signal's reason.
  */
 export async function inThread(

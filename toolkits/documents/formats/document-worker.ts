@@ -4,7 +4,7 @@ import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { type DocumentAnswer, DocumentJob } from "./document-thread.ts";
 import type { DocumentText } from "./document-format.ts";
 
-/** The thread in which one document is read or written. It ends with it. */
+/** The thread in which one document is read, written or edited. It ends with it. */
 
 /** Bytes of a single piece of memory that a document may make this thread take. */
 const largestPiece = 64 * 1024 * 1024;
@@ -44,10 +44,16 @@ async function textOf(job: DocumentJob & { kind: "read" }): Promise<DocumentText
   }
 }
 
+const verbs = { read: "read", write: "made", edit: "edited" };
+
 async function answer(): Promise<DocumentAnswer> {
   const job = DocumentJob.parse(workerData);
   try {
     if (job.kind === "read") return { kind: "text", ...(await textOf(job)) };
+    if (job.kind === "edit") {
+      const { editWord } = await import("../edit/edit-word.ts");
+      return { kind: "edited", ...editWord(job.file, job.edits) };
+    }
     const { wordFile } = await import("../write/word-file.ts");
     return { kind: "file", ...(await wordFile(job.content, job.syntax)) };
   } catch (error) {
@@ -58,7 +64,7 @@ async function answer(): Promise<DocumentAnswer> {
     if (isAppError(error)) {
       return { kind: "failed", code: error.code, message: error.message, suggestion: error.suggestion ?? null };
     }
-    const message = `It cannot be ${job.kind === "read" ? "read" : "made"}: ${errorMessage(error).slice(0, 300)}`;
+    const message = `It cannot be ${verbs[job.kind]}: ${errorMessage(error).slice(0, 300)}`;
     return { kind: "failed", code: "invalid_format", message, suggestion: null };
   }
 }

@@ -1,5 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import type { FileContent, FileFormat, FormatText } from "../../../src/tools/workspace/file-formats.ts";
+import type { Edit } from "../../../src/tools/files/apply-edits.ts";
+import type { EditedFile, FileContent, FileFormat, FormatText } from "../../../src/tools/workspace/file-formats.ts";
 import { wordDocument } from "../write/write-document.ts";
 import {
   formatOf,
@@ -15,13 +16,14 @@ import { inThread } from "./document-thread.ts";
 
 /** Documents that tools for files read and write. */
 export const documentFormats: readonly FileFormat[] = [
-  { title: nameOf("docx"), isOf: isWordDocument, read: readAs("docx"), write: wordContent },
+  { title: nameOf("docx"), isOf: isWordDocument, read: readAs("docx"), write: wordContent, edit: editedWord },
   ...readFormats.map((format): FileFormat => ({
     title: nameOf(format),
     isOf: (path) => formatOf(path) === format,
     read: readAs(format),
     // Rich Text is text that a model can write.
     ...(format === "rtf" ? {} : { write: notMadeFromText }),
+    ...(format === "docx" ? { edit: editedWord } : {}),
   })),
   { title: "a document of an older program", isOf: isOldFormat, read: oldFormat, write: notMadeFromText },
   // Read as text they are found to be none.
@@ -50,6 +52,19 @@ async function wordContent(text: string, signal: AbortSignal): Promise<FileConte
   const source = syntax === "html" ? "HTML" : "Markdown";
   const without = left_out.length === 0 ? "" : `, without ${left_out.join(", ")}`;
   return { content: file, told: `, a Word document made from ${source}${without}` };
+}
+
+async function editedWord(file: Uint8Array, edits: readonly Edit[], signal: AbortSignal): Promise<EditedFile> {
+  const other = otherThan("docx", file.subarray(0, 4096));
+  if (other !== undefined) throw notWhatItSays("docx", other);
+  const answer = await inThread({ kind: "edit", file, edits: [...edits] }, signal);
+  if (answer.kind !== "edited")
+    throw new AppError("invalid_state", "A document was edited, and something else came back.");
+  const { file: content, count, kept } = answer;
+  const whole = kept === 1 ? "1 paragraph is" : `${kept} paragraphs are`;
+  const told = kept === 0 ? "" : `; ${whole} empty now and stay, since a picture, a comment or the like is in there`;
+  const told_zh = kept === 0 ? "" : `；${kept} 个段落的文字已删除，但段落保留，因为其中有图片、批注等内容`;
+  return { content, count, told, told_zh };
 }
 
 async function notMadeFromText(): Promise<FileContent> {

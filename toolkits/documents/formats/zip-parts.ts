@@ -66,6 +66,46 @@ export function packParts(parts: ReadonlyMap<string, Uint8Array>, { isPacked = f
   return Buffer.concat([...files, listed, end]);
 }
 
+/**
+ * The same ZIP file with one part replaced: all bytes of the others stay, compressed as they are. Throws what `readParts`
+ * throws, and `invalid_format` where the part is missing or there twice.
+ */
+export function replacePart(file: Uint8Array, name: string, content: Uint8Array): Buffer {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const entries = entriesOf(bytes);
+  const [entry, another] = entries.filter((one) => one.name === name);
+  if (entry === undefined || another !== undefined) throw broken();
+  const end = endOf(bytes);
+  const [listLength, listAt] = [bytes.readUInt32LE(end + 12), bytes.readUInt32LE(end + 16)];
+  const { begin } = placeOf(bytes, entry);
+  // A part may be followed by its lengths and its checksum once more; they go with it.
+  const next = Math.min(...entries.map(({ offset }) => offset).filter((offset) => offset > entry.offset), listAt);
+  const packed = deflateRawSync(content);
+  const head = Buffer.from(bytes.subarray(entry.offset, begin));
+  const list = Buffer.from(bytes.subarray(listAt, listAt + listLength));
+  describePart(head, 6, { content, packed });
+  const moved = entry.offset + head.length + packed.length - next;
+  let at = 0;
+  for (const { name: one, offset } of entries) {
+    if (one === name) describePart(list, at + 8, { content, packed });
+    if (offset > entry.offset) list.writeUInt32LE(offset + moved, at + 42);
+    at += entryLength + list.readUInt16LE(at + 28) + list.readUInt16LE(at + 30) + list.readUInt16LE(at + 32);
+  }
+  const tail = Buffer.from(bytes.subarray(end));
+  tail.writeUInt32LE(listAt + moved, 16);
+  return Buffer.concat([bytes.subarray(0, entry.offset), head, packed, bytes.subarray(next, listAt), list, tail]);
+}
+
+/** Writes how a part is packed into its head, whose flags stand at `at`. Its name and its time stay. */
+function describePart(head: Buffer, at: number, { content, packed }: { content: Uint8Array; packed: Buffer }): void {
+  // The lengths stand in the head, not behind the part.
+  head.writeUInt16LE(head.readUInt16LE(at) & ~0x0008, at);
+  head.writeUInt16LE(8, at + 2);
+  head.writeUInt32LE(crc32(content), at + 8);
+  head.writeUInt32LE(packed.length, at + 12);
+  head.writeUInt32LE(content.length, at + 16);
+}
+
 interface Entry {
   name: string;
   isEncrypted: boolean;
@@ -101,16 +141,23 @@ function endOf(bytes: Buffer): number {
   throw broken();
 }
 
-function unpacked(bytes: Buffer, { isEncrypted, method, packedLength, offset }: Entry, room: number): Buffer {
+/** Where the bytes of a part lie. */
+function placeOf(bytes: Buffer, { packedLength, offset }: Entry): { begin: number; end: number } {
+  if (offset + fileLength > bytes.length || bytes.readUInt32LE(offset) !== fileMark) throw broken();
+  const begin = offset + fileLength + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
+  if (begin + packedLength > bytes.length) throw broken();
+  return { begin, end: begin + packedLength };
+}
+
+function unpacked(bytes: Buffer, entry: Entry, room: number): Buffer {
+  const { isEncrypted, method } = entry;
   if (isEncrypted) {
     throw new AppError("invalid_format", "It is protected with a password.", {
       suggestion: "Ask the user for a copy without a password.",
     });
   }
-  if (offset + fileLength > bytes.length || bytes.readUInt32LE(offset) !== fileMark) throw broken();
-  const begin = offset + fileLength + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
-  if (begin + packedLength > bytes.length) throw broken();
-  const packed = bytes.subarray(begin, begin + packedLength);
+  const { begin, end } = placeOf(bytes, entry);
+  const packed = bytes.subarray(begin, end);
   if (method === 0) {
     if (packed.length > room) throw tooLarge();
     return packed;

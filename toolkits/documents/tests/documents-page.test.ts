@@ -18,22 +18,23 @@ afterAll(() => server.remove());
 
 it("the session of docs/toolkits/documents.md does what it says, step by step", async () => {
   const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gmu)].map(([, block = ""]) => block);
-  expect(blocks).toHaveLength(6);
+  expect(blocks).toHaveLength(7);
   const offer = (): Buffer => readFileSync(join(server.config.workspace, "offer.docx"));
   const original = readFileSync(join(samples, "offer.docx"));
   const said: string[] = [];
   for (const block of blocks) {
-    if (said.length === 5) expect(offer().equals(original)).toBe(false);
+    if (said.length === 6) expect(offer().equals(original)).toBe(false);
     const lines = block.replaceAll("http://127.0.0.1:2024", server.url);
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", lines]);
     said.push(stdout);
   }
-  const [created, read, scanned, made, updated, undone] = said;
+  const [created, read, scanned, made, edited, updated, undone] = said;
   expect(created).toContain("0192d1c4-7d5e-7000-8000-0000000000d0");
   expect(read).toContain("| Oak buckets | 24 | 1 920 € |");
   expect(read).toContain(String.raw`$\\frac{3}{4}$`);
   expect(scanned).toMatch(/There is no text in its page.*OCR/u);
   expect(made).toContain("a Word document made from HTML.");
+  expect(edited).toContain("Changed reply.docx (1 place).");
   expect(updated).toContain("a Word document made from Markdown.");
   expect(undone).toContain('{"kind":"removed","text":"| Oak buckets | 24 | 1 920 € |"');
   expect(undone).toContain('{"kind":"added","text":"# Nothing any more"');

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -181,6 +181,68 @@ describe("edit_current_editor_document (DOC-05)", () => {
     const [asked] = Waiting.parse(await get(`/threads/${thread}/approvals`));
     expect(asked?.value.operation).toMatchObject({ preview: expect.stringContaining("-Dear all,") });
     await turn(thread, approve);
+    model.assertFinished();
+  });
+
+  it("is read in ranges, also within one long line, and edited by search and replace, never from the file", async () => {
+    const thread = await newThread();
+    const long = `${"水车转动。".repeat(4200)}结束。`;
+    const content = `# Letter\n\n${long}\n\nYours\n`;
+    const call = (name: string, args: Record<string, unknown>) => ({ toolCalls: [{ name, arguments: args }] });
+    const edits = [
+      { old_string: "动。结束。", new_string: "动。开始。" },
+      { old_string: "Yours", new_string: "Yours, Ann" },
+    ];
+    const changed = content.replace("结束。", "开始。").replace("Yours", "Yours, Ann");
+    const shown = { ...document, content };
+    model.push(
+      call("read_editor_document", { offset: 3, limit: 1 }),
+      call("read_editor_document", { offset: 3, limit: 1, character: 20_990 }),
+      call("read_file", { path: "letter.md", offset: 5 }),
+      call("edit_file", { path: "letter.md", edits: [{ old_string: "on disk", new_string: "x" }] }),
+      call("edit_current_editor_document", { edits: [{ old_string: "水车转动。结束了", new_string: "x" }] }),
+      call("edit_current_editor_document", { edits }),
+      { text: "Done." },
+    );
+    await turn(thread, say("Sign it."), shown);
+    const [asked] = Waiting.parse(await get(`/threads/${thread}/approvals`));
+    expect(asked?.value.operation).toMatchObject({ type: "EditDocument", lines_added: 2, lines_removed: 2 });
+    const [told] = await turn(thread, approve, shown);
+    expect(told?.content).toBe(changed);
+    const [line, end, file, refused, notFound] = model.requests
+      .slice(1)
+      .map(({ messages }) => String(messages.at(-1)?.content));
+    expect(line).toContain("[letter.md: lines 3-3 of 5; go on with offset 4");
+    expect(line).toContain("3\t水车转动。水车转动。");
+    expect(end).toContain("from character 20990 of line 3");
+    expect(end).toContain("结束。");
+    expect(file).toContain("the text in the user's editor, not that of the file");
+    expect(file).toContain("5\tYours");
+    expect(refused).toContain('"letter.md" is open in the user\'s editor, whose text is not that of the file');
+    expect(notFound).toContain("The nearest text in the file is a part of line 3:");
+    expect(notFound).toContain("水车转动。结束。");
+    const { operations } = z.object({ operations: z.array(Card) }).parse(await get(`/threads/${thread}/operations`));
+    const edited = operations.find(({ type, status }) => type === "edit" && status === "success");
+    expect(await (await post(`/threads/${thread}/operations/${edited?.operation_id}/undo`)).json()).toMatchObject({
+      content,
+    });
+    expect(await readFile(join(server.config.workspace, "letter.md"), "utf8")).toBe("on disk\n");
+    model.assertFinished();
+  });
+
+  it("is not what counts once the file on disk has the same text", async () => {
+    model.push(
+      {
+        toolCalls: [
+          { name: "edit_file", arguments: { path: "same.md", edits: [{ old_string: "one", new_string: "two" }] } },
+        ],
+      },
+      { text: "Done." },
+    );
+    await writeFile(join(server.config.workspace, "same.md"), "one\n");
+    await turn(await newThread(), say("Change it."), { path: "./same.md", content: "one\n" });
+    expect(await readFile(join(server.config.workspace, "same.md"), "utf8")).toBe("two\n");
+    await rm(join(server.config.workspace, "same.md"));
     model.assertFinished();
   });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { AppError } from "@millrace/engine/errors/errors";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import { applyEdits, Edits } from "../../../src/tools/files/apply-edits.ts";
 import { diffLines, nearChanges, type DiffLine } from "../../../src/tools/undo/line-diff.ts";
 import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type EditorBuffer, type ToolContext } from "../../../src/tools/runtime/tool.ts";
@@ -11,17 +12,28 @@ const [toldLines, previewLines] = [400, 20];
 /** Lines around a difference that are shown with it. */
 const contextLines = 3;
 
-const EditInput = z.object({
-  content: z.string().max(longestText).describe("the new text of the whole document, not only the changed part"),
-  instruction: z.string().max(2000).optional().describe("what the change is for, in a few words, for the user"),
-});
+const EditInput = z
+  .object({
+    edits: Edits.optional(),
+    content: z
+      .string()
+      .max(longestText)
+      .optional()
+      .describe("in place of edits: the new text of the whole document, not only the changed part"),
+    instruction: z.string().max(2000).optional().describe("what the change is for, in a few words, for the user"),
+  })
+  .refine(({ edits, content }) => (edits === undefined) !== (content === undefined), {
+    error: "expected either edits or content",
+  });
+type EditInput = z.infer<typeof EditInput>;
 
 /** Changes the document that is open in the client's editor, not a file: the client is told the new text. */
 export const editCurrentEditorDocument = defineTool({
   name: "edit_current_editor_document",
   description:
-    "Changes the document that is open in the user's editor: give its whole new text. The file on disk stays as it is until " +
-    "the user saves. The user is asked first. Use edit_file for files that are not open.",
+    "Changes the document that is open in the user's editor by search and replace (`edits`, as in edit_file), or gives it a new " +
+    "text (`content`). The file on disk stays as it is until the user saves. The user is asked first. Use edit_file for files that " +
+    "are not open.",
   schema: EditInput,
   // A second time it tells the same text.
   effect: "idempotent",
@@ -29,34 +41,58 @@ export const editCurrentEditorDocument = defineTool({
   resources: (_, { sessionId }) => [`editor:${sessionId}`],
   kinds: ["Query", "EditDocument"],
   offered: { needs: "open_document" },
-  async operation({ content }, { conversation: { document } }) {
+  async operation(input, { conversation: { document } }) {
     if (document === undefined || !document.isEditable) return { type: "Query" };
     const before = await document.text();
-    if (before === content) return { type: "Query" };
-    const { lines, added, removed } = difference(before, content);
+    const after = wouldBe(before, input);
+    if (before === after) return { type: "Query" };
+    const { lines, added, removed } = difference(before, after);
     const shown = lines.slice(0, previewLines).map(({ kind, text }) => `${signs[kind]}${text}`);
     const more = lines.length - shown.length;
     const preview = [...shown, ...(more > 0 ? [`[${more} further lines]`] : [])].join("\n");
     return { type: "EditDocument", path: document.path, lines_added: added, lines_removed: removed, preview };
   },
   run: (input, context) => edit(input, context),
-  touches: ({ content }) => ({ kind: "document", content }),
-  example: { title: "A new ending", body: '{"content": "# Letter\\n\\nDear all,\\n\\nSee you soon.\\n"}' },
-  guideline: "Keep what the user did not ask to change as it is, to the letter.",
+  touches: () => ({ kind: "document" }),
+  example: { title: "A new ending", body: '{"edits": [{"old_string": "See you.", "new_string": "See you soon."}]}' },
+  guideline: "Read what is not shown with read_editor_document first, and change no more than the user asked for.",
 });
 
 const signs: Record<DiffLine["kind"], string> = { same: " ", removed: "-", added: "+" };
 
-async function edit({ content, instruction }: z.infer<typeof EditInput>, context: ToolContext): Promise<ToolResult> {
+/** The text after the change. Throws what `applyEdits` throws, and `too_large`. */
+function afterChange(before: string, { edits, content }: EditInput): string {
+  const after = edits === undefined ? (content ?? before) : applyEdits(before, edits).text;
+  if (after.length <= longestText) return after;
+  throw new AppError("too_large", `The document would have ${after.length} characters; ${longestText} are taken.`);
+}
+
+/** What a call would make of the text, for the question; what it would refuse changes nothing. */
+function wouldBe(before: string, input: EditInput): string {
+  try {
+    return afterChange(before, input);
+  } catch (error) {
+    if (isAppError(error)) return before;
+    throw error;
+  }
+}
+
+async function edit(input: EditInput, context: ToolContext): Promise<ToolResult> {
   const document = requireDocument(context.conversation.document);
+  if (!document.isEditable) {
+    throw new AppError("permission", `"${document.path}" cannot be changed in the editor: it is read-only there.`, {
+      suggestion: "Tell the user, who may allow it.",
+    });
+  }
   const before = await document.text();
+  const content = afterChange(before, input);
   const { path } = document;
   const name = path === "" ? "the open document" : path;
   if (before === content) return success(`Nothing changed: ${name} has this text already.`, { data: { path } });
   const { lines, added, removed, first } = difference(before, content);
   const told = {
     path,
-    instruction: instruction ?? null,
+    instruction: input.instruction ?? null,
     content,
     lines_added: added,
     lines_removed: removed,
@@ -68,18 +104,14 @@ async function edit({ content, instruction }: z.infer<typeof EditInput>, context
   return { ...success(message, { data: { path, lines_added: added, lines_removed: removed } }), document: told };
 }
 
-function requireDocument(document: EditorBuffer | undefined): EditorBuffer {
+/** The document in the editor. Throws `invalid_state` where there is none. */
+export function requireDocument(document: EditorBuffer | undefined): EditorBuffer {
   if (document === undefined) {
     throw new AppError(
       "invalid_state",
       "No document is open in the user's editor, or its text did not come with the request.",
       { suggestion: "Use read_file and edit_file for files, or ask the user to open the document." },
     );
-  }
-  if (!document.isEditable) {
-    throw new AppError("permission", `"${document.path}" cannot be changed in the editor: it is read-only there.`, {
-      suggestion: "Tell the user, who may allow it.",
-    });
   }
   return document;
 }
