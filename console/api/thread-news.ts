@@ -7,17 +7,30 @@ import { onChange } from "./feed.ts";
 import { Run } from "./shapes.ts";
 import { queryClient } from "./threads.ts";
 
+/** Milliseconds after which a change is read once more: its news may be there before what it tells of can be read. */
+const settled = 1_000;
+
 /** Reads again what is known of a thread's runs, questions and state whenever one of its runs changes. */
 export function useThreadNews(threadId: string | undefined): void {
   useEffect(() => {
     if (threadId === undefined) return undefined;
-    return onChange(({ type, thread_id }) => {
-      // With its first line the feed has begun: what was read before may be older than that.
-      if (type !== "resync" && type !== "state" && thread_id !== threadId) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = (): void => {
       for (const name of ["thread-runs", "thread-questions", "state", "run"]) {
         void queryClient.invalidateQueries({ queryKey: [name, threadId] });
       }
+    };
+    const end = onChange(({ type, thread_id }) => {
+      // With its first line the feed has begun: what was read before may be older than that.
+      if (type !== "resync" && type !== "state" && thread_id !== threadId) return;
+      read();
+      clearTimeout(timer);
+      timer = setTimeout(read, settled);
     });
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
   }, [threadId]);
 }
 
