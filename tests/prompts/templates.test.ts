@@ -39,7 +39,6 @@ describe("every built-in template", () => {
         "loop_note",
         "blocked_call",
         "background_summary",
-        "search_results",
         "tool_cleared",
         "summary_marker",
         "plan",
