@@ -22,8 +22,8 @@ export { mayCall, wireText } from "./model-server-script.ts";
 export interface ModelServerOptions {
   script?: ModelStep[];
   handler?: (request: ModelRequest) => ModelStep | Promise<ModelStep>;
-  /** The vector of a text for `/v1/embeddings` and `/api/embed`; a number is the status of a failure. A promise holds the answer back. */
-  embed?: (text: string) => number[] | number | Promise<number[] | number>;
+  /** The vector of a text for `/v1/embeddings` and `/api/embed`; a number is the status of a failure. A promise holds the answer back; the signal says that nobody waits for it. */
+  embed?: (text: string, signal: AbortSignal) => number[] | number | Promise<number[] | number>;
   /** Names that `/api/tags` and `/v1/models` list. Requests for other models are answered too. */
   models?: string[];
   /** Whether requests are kept for inspection; a benchmark turns it off. Default true. */
@@ -117,7 +117,9 @@ export class ModelServer {
     if (embed !== undefined && isEmbedding(path)) {
       const asked = { path, headers: request.headers, body: EmbedBody.parse(parseJson(await readBody(request))) };
       this.embedded.push(asked);
-      const { status, body } = await embedAnswer(asked, embed);
+      const gone = new AbortController();
+      response.once("close", () => gone.abort());
+      const { status, body } = await embedAnswer(asked, (text) => embed(text, gone.signal));
       sendError(response, status, body);
       return;
     }

@@ -9,7 +9,7 @@ import { wordVector } from "./word-vectors.ts";
 
 let model: ModelServer;
 let server: TestServer;
-let vectorOf: (text: string) => number[] | number | Promise<number[]>;
+let vectorOf: (text: string, signal: AbortSignal) => number[] | number | Promise<number[]>;
 
 const usual = { embeddingModel: "openai:vectors" };
 async function start(changes: Parameters<typeof startTestServer>[0] = usual): Promise<void> {
@@ -28,7 +28,7 @@ async function start(changes: Parameters<typeof startTestServer>[0] = usual): Pr
 
 beforeEach(async () => {
   vectorOf = wordVector;
-  model = await startModelServer({ script: [], embed: (text) => vectorOf(text) });
+  model = await startModelServer({ script: [], embed: (text, signal) => vectorOf(text, signal) });
 });
 afterEach(async () => {
   await server.remove();
@@ -183,8 +183,9 @@ describe("semantic_search", () => {
     await start();
     const thread = await server.client.threads.create();
     const [asked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<number[]>()];
-    vectorOf = (text) => {
+    vectorOf = (text, signal) => {
       if (!text.startsWith("src/login")) return wordVector(text);
+      signal.addEventListener("abort", () => over.resolve([]));
       asked.resolve();
       return over.promise;
     };
@@ -195,7 +196,8 @@ describe("semantic_search", () => {
     await asked.promise;
     await server.client.runs.cancel(thread.thread_id, run.run_id, true);
     expect((await server.client.runs.get(thread.thread_id, run.run_id)).status).toBe("interrupted");
-    over.resolve([]);
+    // The request to the vendor has ended, too.
+    await over.promise;
     vectorOf = wordVector;
     expect((await search({ query: "cats" })).embedded).toEqual(["src/login.ts"]);
   });
