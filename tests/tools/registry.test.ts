@@ -81,6 +81,7 @@ describe("registry", () => {
       web_search: 30,
       web_fetch: 30,
       web_crawl: 120,
+      semantic_search: 120,
     };
     const usual = (name: string) => (/file|folder|content|code|plot/.test(name) ? 30 : 60);
     for (const { name, timeoutSeconds } of Object.values(builtInTools()))
