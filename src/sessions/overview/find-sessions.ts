@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
 import type { SessionQuery } from "@millrace/engine/storage/storage";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
 import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import { toInfo, type SessionInfo } from "./info.ts";
-import { wordsOf } from "@millrace/engine/sessions/messages/message-fields";
+import { roleOf, wordsOf } from "@millrace/engine/sessions/messages/message-fields";
 import { readValues } from "@millrace/engine/sessions/sessions";
 import { isHidden } from "@millrace/engine/sessions/messages/stored-message";
 
@@ -16,13 +17,34 @@ const lookedAt = 500;
 export interface FindSessions extends Omit<SessionQuery, "owner" | "limit" | "offset"> {
   text?: string | undefined;
   limit: number;
+  /** Only those that are archived, or only those that are not. */
+  archived?: boolean | undefined;
+  /** Only those that are pinned, or only those that are not. */
+  pinned?: boolean | undefined;
   /** Where an earlier answer said that the list goes on; default the beginning. */
   cursor: number;
 }
 
+/** Where a text was found in a message, with the words around it. */
+export const Hit = z.object({
+  message_id: z.string().nullable(),
+  role: z.enum(["user", "assistant", "system", "tool"]),
+  before: z.string(),
+  match: z.string(),
+  after: z.string(),
+});
+type Hit = z.infer<typeof Hit>;
+
+/** A session of a list, and where the text was found in it; empty where it is in its name or description alone. */
+export type FoundSession = SessionInfo & { hits: Hit[] };
+
+/** Hits that are shown of one session, and characters around each. */
+const mostHits = 3;
+const around = 40;
+
 /** One page of a list; `next` is where it goes on, `null` at its end. A page may be short of `limit` and go on. */
 export interface FoundSessions {
-  sessions: SessionInfo[];
+  sessions: FoundSession[];
   next: number | null;
 }
 
@@ -32,15 +54,16 @@ export interface FoundSessions {
  */
 export async function findSessions(
   storage: SessionStorage,
-  { text, limit, cursor, ...query }: FindSessions,
+  { text, limit, cursor, archived, pinned, ...query }: FindSessions,
   signal: AbortSignal,
 ): Promise<FoundSessions> {
   const wanted = text === undefined || text.trim() === "" ? undefined : folded(text.trim());
-  const sessions: SessionInfo[] = [];
+  const sessions: FoundSession[] = [];
   let at = cursor;
   while (at < cursor + lookedAt) {
     signal.throwIfAborted();
-    const size = wanted === undefined ? Math.min(batchSize, limit - sessions.length) : batchSize;
+    const isPlain = wanted === undefined && archived === undefined && pinned === undefined;
+    const size = isPlain ? Math.min(batchSize, limit - sessions.length) : batchSize;
     const page = await storage.sessions.search({
       sort_by: "updated_at",
       ...query,
@@ -51,7 +74,8 @@ export async function findSessions(
       const values = await readValues(storage, session.session_id);
       at += 1;
       const info = toInfo(session, values);
-      if (wanted === undefined || mentions(info, values, wanted)) sessions.push(info);
+      const found = foundIn(info, values, { wanted, archived, pinned });
+      if (found !== undefined) sessions.push(found);
       if (sessions.length === limit) return { sessions, next: at < page.total ? at : null };
       // A long session is read in one piece.
       await nextTurn();
@@ -61,9 +85,57 @@ export async function findSessions(
   return { sessions, next: at };
 }
 
-function mentions(info: SessionInfo, values: unknown, wanted: string): boolean {
-  if (folded(info.name).includes(wanted) || folded(info.description ?? "").includes(wanted)) return true;
-  return messagesIn(values).some((message) => !isHidden(message) && folded(wordsOf(message)).includes(wanted));
+/** The session with what was found in it; `undefined` for one that is not wanted. */
+function foundIn(
+  info: SessionInfo,
+  values: unknown,
+  { wanted, archived, pinned }: Pick<FindSessions, "archived" | "pinned"> & { wanted: string | undefined },
+): FoundSession | undefined {
+  if ((archived ?? info.archived) !== info.archived || (pinned ?? info.pinned) !== info.pinned) return undefined;
+  if (wanted === undefined) return { ...info, hits: [] };
+  const hits = hitsIn(values, wanted);
+  return hits.length > 0 || isNamed(info, wanted) ? { ...info, hits } : undefined;
+}
+
+function isNamed({ name, description }: SessionInfo, wanted: string): boolean {
+  return folded(name).includes(wanted) || folded(description ?? "").includes(wanted);
+}
+
+/** The newest messages that hold the text. */
+function hitsIn(values: unknown, wanted: string): Hit[] {
+  const hits: Hit[] = [];
+  for (const message of messagesIn(values).toReversed()) {
+    if (hits.length === mostHits) break;
+    if (isHidden(message)) continue;
+    const hit = hitOf(wordsOf(message), wanted);
+    if (hit !== undefined) hits.push({ message_id: message.id ?? null, role: roleOf(message), ...hit });
+  }
+  return hits;
+}
+
+/** The first place of a text in some words. Folding may change lengths, so that a place is counted in whole characters. */
+function hitOf(words: string, wanted: string): Pick<Hit, "before" | "match" | "after"> | undefined {
+  const whole = folded(words);
+  const at = whole.indexOf(wanted);
+  if (at === -1) return undefined;
+  if (whole.length === words.length) return cutOut(words, at, at + wanted.length);
+  const ends: number[] = [];
+  const characters = Array.from(words);
+  let length = 0;
+  for (const character of characters) ends.push((length += folded(character).length));
+  const from = ends.findIndex((end) => end > at);
+  const to = ends.findIndex((end) => end >= at + wanted.length);
+  const place = (count: number): number => characters.slice(0, count).join("").length;
+  return cutOut(words, place(Math.max(0, from)), to === -1 ? words.length : place(to + 1));
+}
+
+function cutOut(words: string, from: number, to: number): Pick<Hit, "before" | "match" | "after"> {
+  const plain = (text: string): string => text.toWellFormed().replaceAll(/\s+/gu, " ");
+  return {
+    before: plain(words.slice(Math.max(0, from - around), from)),
+    match: words.slice(from, to),
+    after: plain(words.slice(to, to + around)),
+  };
 }
 
 /** A text as it is compared: without differences of case and of how a character is written. */

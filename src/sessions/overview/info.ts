@@ -30,6 +30,10 @@ export const SessionInfo = z.object({
   preview: z.string().describe("The first 50 characters of the first thing the user said"),
   has_partial_response: z.boolean(),
   forked_from: z.object({ thread_id: z.string(), message_id: z.string() }).nullable(),
+  graph_id: z.string().nullable(),
+  assistant_id: z.string().nullable(),
+  pinned: z.boolean(),
+  archived: z.boolean(),
 });
 export type SessionInfo = z.infer<typeof SessionInfo>;
 
@@ -56,6 +60,13 @@ const Told = z.object({
   work_mode: WorkMode.nullable().default(null).catch(null),
   conversation_summary: ConversationSummary.nullable().default(null).catch(null),
 });
+/** What a session says of itself; a wrong value counts as none. */
+const Known = z.object({
+  graph_id: z.string().nullable().default(null).catch(null),
+  assistant_id: z.string().nullable().default(null).catch(null),
+  pinned: z.boolean().default(false).catch(false),
+  archived: z.boolean().default(false).catch(false),
+});
 const ForkedFrom = SessionInfo.shape.forked_from.default(null).catch(null);
 
 /** What a list shows of a session, from its row and the values of its newest state. */
@@ -78,6 +89,7 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
     preview: previewOf(messages),
     has_partial_response: last !== undefined && readExtras(last).is_partial,
     forked_from: ForkedFrom.parse(session.metadata["forked_from"]),
+    ...Known.parse(session.metadata),
   };
 }
 

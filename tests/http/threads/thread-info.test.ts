@@ -32,6 +32,10 @@ describe("GET /threads/:id/info", () => {
       preview: "",
       has_partial_response: false,
       forked_from: null,
+      graph_id: null,
+      assistant_id: null,
+      pinned: false,
+      archived: false,
       context_usage: { tokens: 0, limit: 128_000, ratio: 0, compress_button_state: "normal" },
       active_suggestion_message_id: null,
       conversation_rounds: 0,
@@ -153,6 +157,51 @@ describe("the list of threads", () => {
     expect(rest.threads.map(({ thread_id }) => thread_id)).toEqual([byWords]);
     expect(rest.next).toBeNull();
     expect(await list({ query: `${mark} and more` })).toEqual({ threads: [], next: null });
+  });
+
+  it("shows the words around what was found, the newest first, also where a character is written in another way", async () => {
+    const mark = `quail${crypto.randomUUID().slice(0, 6)}`;
+    const id = await fixture.talk(
+      `${"long ago ".repeat(20)}the ${mark} sang ${"and sang ".repeat(20)}`,
+      `ﬁve ${mark}s`,
+    );
+    const messages = await fixture.messages(id);
+    const found = await fixture.json("POST", "/threads/info/search", { query: mark.toUpperCase() });
+    const Found = z.object({ threads: z.array(z.looseObject({ hits: z.array(z.record(z.string(), z.string())) })) });
+    const [thread] = Found.parse(found).threads;
+    expect(thread?.hits).toHaveLength(3);
+    expect(thread?.hits[1]).toEqual({
+      message_id: messages[2]?.id,
+      role: "user",
+      before: "ﬁve ",
+      match: mark,
+      after: "s",
+    });
+    expect(thread?.hits[2]).toMatchObject({ match: mark, after: expect.stringContaining(" sang and sang ") });
+    expect(thread?.hits[2]?.["before"]?.length).toBe(40);
+    const named = Found.parse(await fixture.json("POST", "/threads/info/search", { query: "ﬁve" })).threads;
+    expect(named.some(({ hits }) => hits.some(({ match }) => match === "ﬁve"))).toBe(true);
+  });
+
+  it("tells pinned and archived threads and those of a graph apart", async () => {
+    const metadata = { set: crypto.randomUUID() };
+    const make = async (graph: { graphId?: string } = {}): Promise<string> =>
+      (await fixture.server.client.threads.create({ metadata, ...graph })).thread_id;
+    const [plain, pinned, archived] = [await make(), await make(), await make({ graphId: "agent" })];
+    const patch = (id: string, body: object) => fixture.json("PATCH", `/threads/${id}/info`, body);
+    expect(await patch(pinned, { pinned: true })).toMatchObject({ pinned: true, archived: false, graph_id: null });
+    expect(await patch(archived, { archived: true })).toMatchObject({ archived: true, graph_id: "agent" });
+    const ids = async (query: object): Promise<string[]> =>
+      (await list({ metadata, ...query })).threads.map(({ thread_id }) => thread_id).toSorted();
+    expect(await ids({})).toEqual([plain, pinned, archived].toSorted());
+    expect(await ids({ archived: false })).toEqual([plain, pinned].toSorted());
+    expect(await ids({ archived: true })).toEqual([archived]);
+    expect(await ids({ pinned: true })).toEqual([pinned]);
+    expect(await ids({ graph_id: "agent" })).toEqual([archived]);
+    await patch(archived, { archived: null });
+    expect(await ids({ archived: true })).toEqual([]);
+    const wrong = await fixture.server.send("PATCH", `/threads/${plain}/info`, { pinned: "yes" });
+    expect(wrong.status).toBe(400);
   });
 
   it("without a text shows all pages of what the filters leave", async () => {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { findSessions } from "../../../sessions/overview/find-sessions.ts";
+import { findSessions, Hit } from "../../../sessions/overview/find-sessions.ts";
 import { usualModel } from "../../../sessions/overview/usual-model.ts";
 import { readDetails, SessionDetails, SessionInfo } from "../../../sessions/overview/info.ts";
 import { noSession } from "@millrace/engine/sessions/scope/guard";
@@ -17,6 +17,8 @@ const ThreadPath = z.object({ thread_id: Id });
 const InfoPatch = z.object({
   name: SessionName.nullish().describe("null: the title again that the thread has by itself"),
   description: z.string().max(2000).nullish(),
+  pinned: z.boolean().nullish().describe("null: no longer"),
+  archived: z.boolean().nullish(),
 });
 const InfoSearch = z.object({
   query: z.string().max(500).nullish().describe("Looked for in names, descriptions and messages, in any case"),
@@ -24,13 +26,18 @@ const InfoSearch = z.object({
   cursor: z.number().int().min(0).nullish().describe("`next` of the answer before"),
   metadata: JsonObject.nullish(),
   status: SessionStatus.nullish(),
+  graph_id: z.string().max(500).nullish(),
+  pinned: z.boolean().nullish().describe("Only those that are, or only those that are not"),
+  archived: z.boolean().nullish().describe("Only those that are, or only those that are not"),
   sort_by: z.enum(["created_at", "updated_at"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),
 });
-const InfoShape = SessionInfo.meta({ ref: "ThreadInfo" });
 const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
+const FoundShape = SessionInfo.extend({
+  hits: z.array(Hit).describe("Where `query` stands in its messages, the newest first; at most three"),
+}).meta({ ref: "FoundThread" });
 const PageShape = z.object({
-  threads: z.array(InfoShape),
+  threads: z.array(FoundShape),
   next: z.number().int().nullable().describe("Where the list goes on; null at its end. A page may be short and go on"),
 });
 const unknownThread = { 404: "No such thread" };
@@ -54,14 +61,21 @@ export function threadInfoRoutes(): HttpApp {
 
   routes.patch(
     "/threads/:thread_id/info",
-    describe({ tag: "Threads", summary: "Rename it or describe it", answer: DetailsShape, errors: unknownThread }),
+    describe({
+      tag: "Threads",
+      summary: "Rename, describe, pin or archive it",
+      answer: DetailsShape,
+      errors: unknownThread,
+    }),
     path(ThreadPath),
     jsonBody(InfoPatch),
     async (context) => {
       const services = productServicesOf(context);
       const { thread_id: id } = context.req.valid("param");
-      const { name, description } = context.req.valid("json");
+      const { name, description, pinned, archived } = context.req.valid("json");
       const metadata = {
+        ...(pinned !== undefined && { pinned }),
+        ...(archived !== undefined && { archived }),
         ...(name !== undefined && { name }),
         ...(description !== undefined && { description }),
       };
@@ -80,14 +94,17 @@ function listRoute(routes: HttpApp): void {
     jsonBody(InfoSearch),
     async (context) => {
       const { storage } = productServicesOf(context);
-      const { query, limit, cursor, metadata, status, sort_by, sort_order } = context.req.valid("json");
+      const { query, limit, cursor, metadata, graph_id, pinned, archived, status, sort_by, sort_order } =
+        context.req.valid("json");
       const found = await findSessions(
         storage,
         {
           limit: limit ?? 20,
           cursor: cursor ?? 0,
           ...(query && { text: query }),
-          ...(metadata && { metadata }),
+          metadata: { ...metadata, ...(graph_id && { graph_id }) },
+          pinned: pinned ?? undefined,
+          archived: archived ?? undefined,
           ...(status && { status }),
           ...(sort_by && { sort_by }),
           ...(sort_order && { sort_order }),
