@@ -94,7 +94,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
     runs: agentRuns({ storage, logger, services: () => services, callBack, forget: (id) => toolkitParts.forget(id) }),
-    onOver: (run, values) => titles.consider(run, values),
+    onOver: titles.consider,
     secrets: () => models.keys(),
     http: (opened) => {
       runs = opened;

@@ -25,7 +25,7 @@ import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import { Activity, type LiveActivity } from "./activity.ts";
 import { backgroundOf, type BackgroundRuns } from "./background.ts";
 import type { Told } from "./conversation.ts";
-import { hasLoop, keepTurn, type KeptTurn } from "./keep-turn.ts";
+import { keepTurn, type KeptTurn, nodesWithLoop } from "./keep-turn.ts";
 import { logEvent } from "./log-event.ts";
 import { replaceWithCalls } from "./open-calls.ts";
 import { createRunCallbacks, type RunCallbacks } from "./run-callbacks.ts";
@@ -78,7 +78,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
   walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined {
     this.#callbacks?.walks(resumes);
     const { stream_mode: modes } = this.#active.run.kwargs;
-    this.#callsLoop = hasLoop(graph);
+    this.#callsLoop = nodesWithLoop(graph).size > 0;
     // Of another graph only its messages are followed: what has come of the reply is shown to who looks at the session.
     if (!this.#callsLoop && !modes.includes("messages") && !modes.includes("messages-tuple")) return undefined;
     this.#progress ??= createProgress();
@@ -118,7 +118,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
   }
 
   replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined {
-    if (!hasLoop(graph)) return undefined;
+    if (!this.#callsLoop) return undefined;
     const { run } = this.#active;
     const services = this.#parts.services(run.session_id);
     return replaceWithCalls({ run, graph, services, saver, resume });

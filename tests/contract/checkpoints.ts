@@ -84,6 +84,31 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       expect(unstored.left).toEqual(sampleEvents());
     });
 
+    it("drops every write after it was closed, when those that had begun are over", async () => {
+      await newRun();
+      const gate = Promise.withResolvers<void>();
+      const unstored = createUnstored(1);
+      const slow: UnstoredEvents = {
+        carry: async (write) => {
+          await gate.promise;
+          return await unstored.carry(write);
+        },
+      };
+      const saver = fixture.storage.checkpointerWith(slow);
+      const at = (id: string) => ({ configurable: { ...place.configurable, checkpoint_id: id } });
+      const begun = [put(saver, first), saver.putWrites(at(first), [["answer", 42]], "task")];
+      let isClosed = false;
+      const closing = saver.close().then(() => (isClosed = true));
+      expect(await put(saver, second)).toMatchObject({ configurable: { checkpoint_id: second } });
+      await saver.putWrites(at(first), [["late", 1]], "late");
+      expect(isClosed).toBe(false);
+      gate.resolve();
+      await Promise.all([...begun, closing]);
+      expect(await newest()).toBe(first);
+      const kept = await fixture.storage.checkpointer.getTuple(place);
+      expect(kept?.pendingWrites).toEqual([["task", "answer", 42]]);
+    });
+
     it("keeps the events for the next write when a checkpoint cannot be written", async () => {
       await newRun();
       const unstored = createUnstored(1);

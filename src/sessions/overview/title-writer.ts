@@ -20,7 +20,7 @@ const titleLength = 60;
 /** What gives sessions titles by a model. */
 export interface TitleWriter {
   /** Looks at a session whose run is over, with its last values where they are known, and returns at once. */
-  consider(run: Run, values?: Record<string, unknown>): void;
+  consider: (run: Run, values?: Record<string, unknown>) => void;
   /** Ends what is under way; resolves when nothing is written any more. */
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hasLargeObject, mostKeys, nestedDeeperThan } from "@millrace/engine/http/validate";
+import { excessOf, mostKeys } from "@millrace/engine/http/validate";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -12,20 +12,20 @@ test("depth counts the brackets that are not inside strings", () => {
     fc.property(fc.jsonValue({ maxDepth: 5 }), fc.string(), (value, noise) => {
       const wrapped = { [`[{"\\${noise}`]: value, text: noise };
       const depth = depthOf(wrapped);
-      expect(nestedDeeperThan(JSON.stringify(wrapped), depth)).toBe(false);
-      expect(nestedDeeperThan(JSON.stringify(wrapped), depth - 1)).toBe(true);
+      expect(excessOf(JSON.stringify(wrapped), depth)).toBeUndefined();
+      expect(excessOf(JSON.stringify(wrapped), depth - 1)).toBe("depth");
     }),
     { numRuns: 300 },
   );
 });
 
 test("200,000 levels are noticed without a deep stack", () => {
-  expect(nestedDeeperThan("[".repeat(200_000), 64)).toBe(true);
+  expect(excessOf("[".repeat(200_000), 64)).toBe("depth");
 });
 
 test("only the keys of one object are counted together, and nothing that stands in a text", () => {
   const object = (keys: number): object => Object.fromEntries(Array.from({ length: keys }, (_, key) => [key, ":"]));
   const small = Array.from({ length: mostKeys + 1 }, () => ({ text: ':{"a":1}' }));
-  expect(hasLargeObject(JSON.stringify({ small, large: object(mostKeys) }))).toBe(false);
-  expect(hasLargeObject(JSON.stringify([{ a: [] }, object(mostKeys + 1)]))).toBe(true);
+  expect(excessOf(JSON.stringify({ small, large: object(mostKeys) }))).toBeUndefined();
+  expect(excessOf(JSON.stringify([{ a: [] }, object(mostKeys + 1)]))).toBe("keys");
 });

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type LangGraphRunnableConfig, END, START, StateGraph } from "@langchain/langgraph";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
@@ -65,7 +64,7 @@ function withCopies(storage: Storage, told: RunEvent[], points: Point[]): Storag
       const put = follow(saver.put.bind(saver));
       const putWrites = follow(saver.putWrites.bind(saver));
       return new Proxy(saver, {
-        get: (target: BaseCheckpointSaver, key) => {
+        get: (target, key) => {
           if (key === "put") return put;
           if (key === "putWrites") return putWrites;
           const value: unknown = Reflect.get(target, key);

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { crashCopy } from "./crash-copy.ts";
 
@@ -22,7 +21,7 @@ export function withCopies(storage: Storage, folder: string, copied: (path: stri
         putWrites: follow(saver.putWrites.bind(saver)),
       };
       return new Proxy(saver, {
-        get: (target: BaseCheckpointSaver, key) => {
+        get: (target, key) => {
           if (key in followed) return followed[key];
           const value: unknown = Reflect.get(target, key);
           return typeof value === "function" ? value.bind(target) : value;

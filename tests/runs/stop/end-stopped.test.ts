@@ -1,10 +1,8 @@
 import type { RunStarter } from "@millrace/engine/runs/options";
 import { agentRuns } from "../../../src/agent-runs/extension.ts";
-import { MemorySaver } from "@langchain/langgraph";
-import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
-import { ActiveRun, createFence } from "@millrace/engine/runs/active-run";
+import { ActiveRun } from "@millrace/engine/runs/active-run";
 import { systemAssistant } from "@millrace/engine/graphs/assistants";
 import { workflow } from "../../../src/graph/workflow.ts";
 import { draftRun } from "@millrace/engine/runs/admission/draft";
@@ -31,38 +29,6 @@ describe("work that a stop ends", () => {
     await expect(endsInTime(Promise.reject(new Error("broken")), AbortSignal.abort(), 60_000)).rejects.toThrow(
       "broken",
     );
-  });
-});
-
-describe("a fence", () => {
-  const config = { configurable: { thread_id: "session", checkpoint_ns: "" } };
-  const metadata = { source: "loop" as const, step: 0, parents: {} };
-
-  it("lets writes through until it closes, waits for those that have begun, and drops the rest", async () => {
-    const gate = createGate();
-    class SlowSaver extends MemorySaver {
-      override async put(...args: Parameters<MemorySaver["put"]>): ReturnType<MemorySaver["put"]> {
-        await gate.pass();
-        return super.put(...args);
-      }
-    }
-    const saver = new SlowSaver();
-    const fence = createFence(saver);
-    const begun = { ...emptyCheckpoint(), id: "00000000-0000-6000-8000-000000000001" };
-    const writing = fence.saver.put(config, begun, metadata, {});
-    let isClosed = false;
-    const closing = fence.close().then(() => (isClosed = true));
-    const late = { ...emptyCheckpoint(), id: "00000000-0000-6000-8000-000000000002" };
-    expect(await fence.saver.put(config, late, metadata, {})).toEqual({
-      configurable: { ...config.configurable, checkpoint_id: late.id },
-    });
-    await fence.saver.putWrites({ configurable: { ...config.configurable, checkpoint_id: begun.id } }, [["a", 1]], "t");
-    expect(isClosed).toBe(false);
-    gate.open();
-    await Promise.all([writing, closing]);
-    const kept = await fence.saver.getTuple(config);
-    expect(kept?.checkpoint.id).toBe(begun.id);
-    expect(kept?.pendingWrites).toEqual([]);
   });
 });
 

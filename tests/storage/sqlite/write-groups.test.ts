@@ -14,13 +14,17 @@ function openGroups(): { groups: WriteGroups; transactions: string[][]; note: (n
 
 test("a checkpoint takes the writes before it into its transaction, in their order", async () => {
   const { groups, transactions, note } = openGroups();
-  await Promise.all([groups.soon(note("first")), groups.soon(note("second")), groups.now(note("checkpoint"))]);
+  await Promise.all([
+    groups.write(note("first"), "soon"),
+    groups.write(note("second"), "soon"),
+    groups.write(note("checkpoint"), "now"),
+  ]);
   expect(transactions).toEqual([["first", "second", "checkpoint"]]);
 });
 
 test("writes that no checkpoint follows are written in the next turn of the event loop", async () => {
   const { groups, transactions, note } = openGroups();
-  const written = groups.soon(note("alone"));
+  const written = groups.write(note("alone"), "soon");
   await Promise.resolve();
   expect(transactions).toEqual([]);
   await nextTurn();
@@ -30,7 +34,11 @@ test("writes that no checkpoint follows are written in the next turn of the even
 
 test("what comes after a checkpoint is a group of its own, and each is written once", async () => {
   const { groups, transactions, note } = openGroups();
-  await Promise.all([groups.now(note("one")), groups.soon(note("two")), groups.now(note("three"))]);
+  await Promise.all([
+    groups.write(note("one"), "now"),
+    groups.write(note("two"), "soon"),
+    groups.write(note("three"), "now"),
+  ]);
   await nextTurn();
   expect(transactions).toEqual([["one"], ["two", "three"]]);
 });
@@ -40,6 +48,10 @@ test("a failure is that of all in its group, and of no other", async () => {
   const broken = (): void => {
     throw new Error("broken");
   };
-  const ends = await Promise.allSettled([groups.soon(note("beside")), groups.now(broken), groups.now(note("later"))]);
+  const ends = await Promise.allSettled([
+    groups.write(note("beside"), "soon"),
+    groups.write(broken, "now"),
+    groups.write(note("later"), "now"),
+  ]);
   expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
 });

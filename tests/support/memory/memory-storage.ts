@@ -109,18 +109,30 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
       runs: async () => ({ rows: [], next: null }),
       histogram: async () => [],
     },
-    checkpointerWith: (unstored) =>
-      new Proxy(saver, {
+    checkpointerWith: (unstored) => {
+      const begun = new Set<Promise<unknown>>();
+      let isClosed = false;
+      const close = async (): Promise<void> => {
+        isClosed = true;
+        await Promise.allSettled(begun);
+      };
+      const proxy = new Proxy(saver, {
         get(target, key) {
+          if (key === "close") return close;
           const value: unknown = Reflect.get(target, key);
           if (typeof value !== "function") return value;
           if (key !== "put" && key !== "putWrites") return value.bind(target);
           return async (...args: unknown[]): Promise<unknown> => {
-            await unstored.carry(append);
-            return value.apply(target, args);
+            if (isClosed) return { configurable: { checkpoint_id: "dropped" } };
+            const written = unstored.carry(append).then(() => value.apply(target, args) as Promise<unknown>);
+            begun.add(written);
+            return await written.finally(() => begun.delete(written));
           };
         },
-      }),
+      });
+      // The proxy has `close` as well.
+      return proxy as typeof proxy & { close(): Promise<void> };
+    },
     ledger: createMemoryLedger(),
     tasks: createMemoryTasks(),
     approvals: approvals.store,

@@ -57,7 +57,7 @@ export class Graphs {
 
   /** Whether a graph calls the agent's loop. */
   hasLoop(graph: ServedGraph): boolean {
-    return this.loopNodes(graph).size > 0;
+    return this.#extension !== undefined && this.#extension.loopNodes(graph).size > 0;
   }
 
   /** A state as a reader is shown it; see `GraphExtension`. */
@@ -108,16 +108,6 @@ export class Graphs {
     return source === undefined ? undefined : versionFor(source.path, "@langchain/langgraph");
   }
 
-  /** The graph for a run; a factory is asked anew with the run's `config` and `context`. */
-  forRun(run: RunOfGraph): ServedGraph | Promise<ServedGraph> {
-    return this.#make(run, "threads.create_run");
-  }
-
-  /** The graph to read or change the state a run has left; a factory is asked with the configuration of that run. */
-  ofRun(run: RunOfGraph, access: "threads.read" | "threads.update"): ServedGraph | Promise<ServedGraph> {
-    return this.#make(run, access);
-  }
-
   /** The graph to read or change a session's state; a factory is asked with what the session keeps as configuration. */
   ofSession(
     id: string,
@@ -136,7 +126,8 @@ export class Graphs {
     return build({ ...config, configurable, context }, "assistants.read");
   }
 
-  #make(run: RunOfGraph, access: AccessContext): ServedGraph | Promise<ServedGraph> {
+  /** The graph to run, or to read or change the state a run has left; a factory is asked with the run's `config` and `context`. */
+  ofRun(run: RunOfGraph, access: AccessContext): ServedGraph | Promise<ServedGraph> {
     const { graph, build } = this.#find(run.graph_id);
     if (build === undefined) return graph;
     const { config, context } = run.kwargs;

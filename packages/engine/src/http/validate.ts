@@ -81,10 +81,11 @@ export const mostKeys = 100_000;
 export async function readJson(context: HttpContext): Promise<unknown> {
   const text = await readText(context, context.get("bodyLimit"));
   if (text === "") return {};
-  if (nestedDeeperThan(text, maximumDepth)) {
+  const excess = excessOf(text);
+  if (excess === "depth") {
     throw new HTTPException(400, { message: `JSON in request body is nested deeper than ${maximumDepth} levels` });
   }
-  if (hasLargeObject(text)) {
+  if (excess === "keys") {
     throw new HTTPException(400, { message: `An object in the request body has more than ${mostKeys} keys` });
   }
   try {
@@ -133,25 +134,12 @@ function tooLarge(limit: number): HTTPException {
   return new HTTPException(413, { message });
 }
 
-/** Whether the brackets of a JSON text nest deeper than `limit`; looks at the text, so depth costs no stack. */
-export function nestedDeeperThan(text: string, limit: number): boolean {
-  return hasMark(text, (_, depth) => depth > limit);
-}
-
-/** Whether an object of a JSON text, which is nested no deeper than is allowed, has more keys than are taken; short texts are not looked at. */
-export function hasLargeObject(text: string): boolean {
-  // A key is at least two quotes, a colon, a value and a comma.
-  if (text.length < mostKeys * 5) return false;
-  const keys = new Uint32Array(maximumDepth + 2);
-  return hasMark(text, (isColon, depth) => {
-    const count = isColon ? (keys[depth] ?? 0) + 1 : 0;
-    keys[depth] = count;
-    return count > mostKeys;
-  });
-}
-
-/** Whether an opening bracket or a colon of a JSON text, outside of its strings, is the one; `depth` counts the brackets around. */
-function hasMark(text: string, isIt: (isColon: boolean, depth: number) => boolean): boolean {
+/**
+ * What of a JSON text is too much: brackets nested deeper than `deepest`, or an object of more than `mostKeys` keys. It
+ * looks at the text, so depth costs no stack.
+ */
+export function excessOf(text: string, deepest = maximumDepth): "depth" | "keys" | undefined {
+  const keys = new Uint32Array(deepest + 1);
   let depth = 0;
   let inString = false;
   for (let index = 0; index < text.length; index++) {
@@ -161,11 +149,16 @@ function hasMark(text: string, isIt: (isColon: boolean, depth: number) => boolea
       else if (code === 34 /* " */) inString = false;
     } else if (code === 34) inString = true;
     else if (code === 91 /* [ */ || code === 123 /* { */) {
-      if (isIt(false, ++depth)) return true;
+      if (++depth > deepest) return "depth";
+      keys[depth] = 0;
     } else if (code === 93 /* ] */ || code === 125 /* } */) depth--;
-    else if (code === 58 /* : */ && isIt(true, depth)) return true;
+    else if (code === 58 /* : */) {
+      const count = (keys[depth] ?? 0) + 1;
+      keys[depth] = count;
+      if (count > mostKeys) return "keys";
+    }
   }
-  return false;
+  return undefined;
 }
 
 /** A client's key and a hash of what it sent. */

@@ -1,5 +1,5 @@
 import type { JsonObject, Run } from "../storage/records.ts";
-import type { EventStore } from "../storage/storage.ts";
+import type { EventStore, RunCheckpointer } from "../storage/storage.ts";
 import type { RunCompanion } from "./companion.ts";
 import { RunLog } from "./events/log.ts";
 import { withUserOf } from "./admission/user-of-run.ts";
@@ -7,7 +7,6 @@ import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";
 import { withTimeout } from "../concurrency/abort.ts";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
 /** A run this process has in hand, from its admission (or the start of the server) until it is over. */
 export class ActiveRun {
@@ -15,8 +14,8 @@ export class ActiveRun {
   run: Run;
   readonly log: RunLog;
   readonly stop = new Stop();
-  /** Ends the writes of the attempt that walks. */
-  fence: Fence | undefined;
+  /** By which the attempt that walks writes; closed before a stop writes. */
+  saver: RunCheckpointer | undefined;
   /** What an agent adds to it; absent where nobody does. */
   companion: RunCompanion | undefined;
   /** The row it ended with; rejects when the server lets go of a run that is not over. */
@@ -195,46 +194,4 @@ function errorOf(reason: StopReason): AppError {
     case "error":
       return new AppError("storage_io", "The run's events could not be stored.");
   }
-}
-
-/**
- * One attempt's way to the checkpoints. LangGraph lets go of its caller at an abort while steps that have not noticed
- * still run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
- */
-export interface Fence {
-  saver: BaseCheckpointSaver;
-  /** Drops every later write, and resolves when those that have begun are over, well or not. */
-  close(): Promise<void>;
-}
-
-/** A fence before `saver`, open. */
-export function createFence(saver: BaseCheckpointSaver): Fence {
-  const begun = new Set<Promise<unknown>>();
-  let isClosed = false;
-  const follow = <Result>(write: Promise<Result>): Promise<Result> => {
-    const followed = write.finally(() => begun.delete(followed));
-    begun.add(followed);
-    return followed;
-  };
-  const put: BaseCheckpointSaver["put"] = async (config, checkpoint, metadata, versions) => {
-    if (!isClosed) return await follow(saver.put(config, checkpoint, metadata, versions));
-    return { configurable: { ...config.configurable, checkpoint_id: checkpoint.id } };
-  };
-  const putWrites: BaseCheckpointSaver["putWrites"] = async (config, writes, taskId, ...path) => {
-    if (!isClosed) await follow(saver.putWrites(config, writes, taskId, ...path));
-  };
-  return {
-    saver: new Proxy(saver, {
-      get(target, key) {
-        if (key === "put") return put;
-        if (key === "putWrites") return putWrites;
-        const value: unknown = Reflect.get(target, key);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    }),
-    async close() {
-      isClosed = true;
-      await Promise.allSettled(begun);
-    },
-  };
 }

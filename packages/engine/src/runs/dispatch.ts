@@ -81,7 +81,7 @@ export class Dispatch {
       // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
       if (active === undefined || active.ended || performance.stopping.aborted) return true;
       active.begin(run);
-      this.feeds.begun(sessionId, run.run_id);
+      this.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, performance);
       this.#forget(active);
     } catch (error) {
@@ -96,7 +96,7 @@ export class Dispatch {
   async endWaiting(active: ActiveRun): Promise<void> {
     if (active.walking || active.ended) return;
     this.#delays.clear(active.run.run_id);
-    this.feeds.begun(active.run.session_id, active.run.run_id, false);
+    this.feeds.tell(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
     await runAttempt(active, this.#options.performance);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);

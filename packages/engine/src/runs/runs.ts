@@ -172,7 +172,7 @@ export class Runs {
 
   /** Tells whoever follows a session what has happened to it outside of its runs. */
   tell(sessionId: string, news: SessionNews): void {
-    this.#dispatch.feeds.tell(sessionId, news);
+    this.#dispatch.feeds.tell(sessionId, { news });
   }
 
   /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */

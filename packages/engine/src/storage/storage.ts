@@ -255,6 +255,15 @@ export interface NamespaceStore {
 }
 
 /**
+ * The checkpointer of one attempt of a run. LangGraph lets go of its caller at an abort while steps that have not noticed
+ * still run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
+ */
+export interface RunCheckpointer extends BaseCheckpointSaver {
+  /** Drops every later write, and resolves when those that have begun are over, well or not. */
+  close(): Promise<void>;
+}
+
+/**
  * Everything that outlives the process. Only `server.ts` chooses an implementation; each passes
  * `tests/contract/storage.ts`. Failures are `AppError`s with a `storage_*` code.
  */
@@ -279,7 +288,7 @@ export interface Storage {
    * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that
    * were told before it, so that no checkpoint is on disk without them. Throws what `append` throws.
    */
-  checkpointerWith(events: UnstoredEvents): BaseCheckpointSaver;
+  checkpointerWith(events: UnstoredEvents): RunCheckpointer;
   overview: OverviewStore;
   /** Tells the listener of every change of sessions, runs, approvals and operations from now on. There is one listener. */
   watch(listener: ChangeListener): void;

@@ -81,20 +81,17 @@ export function createFrames(options: FrameOptions): (event: RunEvent) => Frame 
   const soFar = new Map<string, AIMessageChunk>();
   const after = options.after ?? -1;
   const { language = () => "en" } = options;
-  // Each reader is told in a language of its own.
-  const frameOf = (event: RunEvent): string =>
-    event.event === "error"
-      ? frameText(event, JSON.stringify(toWireRunError(event.data, language())))
-      : sharedFrame(event);
   return (event) => {
     if (!isWanted(event, options)) return "";
     const partial = event.event === "messages/partial" ? addUp(soFar, event.data) : undefined;
     if (event.event === "messages/complete") forget(soFar, event.data);
     if (event.id <= after) return "";
-    const frame = partial === undefined ? frameOf(event) : frameText(event, `[${toWireJson(partial)}]`);
     const end = options.ids ? `id: ${options.idPrefix ?? ""}${event.id}\n\n` : "\n";
-    const isShared = event.event !== "error" && partial === undefined;
-    return isShared && frame.length >= encodedFrom ? encode(event, frame, end) : frame + end;
+    if (partial !== undefined) return frameText(event, `[${toWireJson(partial)}]`) + end;
+    // Each reader is told in a language of its own.
+    if (event.event === "error") return frameText(event, JSON.stringify(toWireRunError(event.data, language()))) + end;
+    const frame = sharedFrame(event);
+    return frame.length >= encodedFrom ? encode(event, frame, end) : frame + end;
   };
 }
 
@@ -129,8 +126,9 @@ function modeOf(event: Exclude<RunEvent, { event: "checkpoint" }>): StreamMode |
 function isWanted(event: RunEvent, { modes, namespaces }: Pick<FrameOptions, "modes" | "namespaces">): boolean {
   if (event.event === "checkpoint") return false;
   if (namespaces !== undefined && "namespace" in event && !namespaces.includes(event.namespace.join("|"))) return false;
+  if (modes === undefined) return true;
   const mode = modeOf(event);
-  return mode === undefined || modes === undefined || modes.includes(mode);
+  return mode === undefined || modes.includes(mode);
 }
 
 function addUp(soFar: Map<string, AIMessageChunk>, chunk: unknown): unknown {
@@ -148,7 +146,8 @@ function forget(soFar: Map<string, AIMessageChunk>, messages: readonly unknown[]
 function sharedFrame(event: RunEvent): string {
   let frame = rendered.get(event);
   if (frame === undefined) {
-    frame = frameText(event, dataText(event));
+    const data = toWireJson(event.data);
+    frame = frameText(event, event.event === "messages" ? `[${data},${metadataText(event.metadata)}]` : data);
     rendered.set(event, frame, frame.length);
   }
   return frame;
@@ -166,12 +165,6 @@ function frameText(event: RunEvent, data: string): string {
   const name =
     "namespace" in event && event.namespace.length > 0 ? `${event.event}|${event.namespace.join("|")}` : event.event;
   return `event: ${name}\ndata: ${data}\n`;
-}
-
-function dataText(event: RunEvent): string {
-  return event.event === "messages"
-    ? `[${toWireJson(event.data)},${metadataText(event.metadata)}]`
-    : toWireJson(event.data);
 }
 
 function metadataText(metadata: Record<string, unknown>): string {

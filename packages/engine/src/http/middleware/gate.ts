@@ -75,11 +75,15 @@ export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
   };
 }
 
-/** Refuses with 415 a body that is neither JSON nor text. */
+/** Refuses with 415 a body that is neither JSON nor text, which Studio sends: a form can be posted by any page without asking. */
 export function contentTypes(): MiddlewareHandler<HttpEnvironment> {
   return async (context, next) => {
-    checkContentType(context);
-    return next();
+    if (context.req.method === "GET" || context.req.method === "HEAD") return next();
+    const type = context.req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+    const isTaken = type === "" || type === "application/json" || type === "text/plain" || type.endsWith("+json");
+    if (isTaken) return next();
+    const message = `Content type "${printable(type)}" is not supported. Send application/json.`;
+    throw new HTTPException(415, { message });
   };
 }
 
@@ -145,13 +149,4 @@ function preflight(context: HttpContext, cors: Cors): Response {
     context.header("Access-Control-Allow-Private-Network", "true");
   }
   return context.body(null, 204);
-}
-
-/** JSON, text (which Studio sends) or nothing said; a form can be posted by any page without asking. */
-function checkContentType(context: HttpContext): void {
-  if (context.req.method === "GET" || context.req.method === "HEAD") return;
-  const type = context.req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === "" || type === "application/json" || type === "text/plain" || type.endsWith("+json")) return;
-  const message = `Content type "${printable(type)}" is not supported. Send application/json.`;
-  throw new HTTPException(415, { message });
 }

@@ -68,6 +68,12 @@ export function configurableHeaders(headers: Record<string, string>): Record<str
   );
 }
 
+/** What `checkpoint_during` of older clients says. */
+const olderDurability = new Map<RunBody["checkpoint_during"], RunRequest["durability"]>([
+  [true, "async"],
+  [false, "exit"],
+]);
+
 /** The run a body asks for, for its session; `headers` are those of the request. */
 export function toRunRequest(
   body: RunBody,
@@ -77,6 +83,8 @@ export function toRunRequest(
 ): RunRequest {
   const modes = body.stream_mode ?? "values";
   const checkpoint = checkpointOf(body);
+  // What names the graph of the session's last run stays out: this one may be another's.
+  const { graph_id: _graphId, assistant_id: _assistantId, ...metadata } = session.metadata;
   return {
     assistant: body.assistant_id,
     input: body.input ?? undefined,
@@ -86,39 +94,30 @@ export function toRunRequest(
       configurable: { ...configurableHeaders(headers), ...keptConfigurable(session), ...body.config?.configurable },
     },
     context: body.context ?? {},
-    metadata: { ...ownMetadata(session), ...body.metadata },
+    metadata: { ...metadata, ...body.metadata },
     stream_mode: Array.isArray(modes) ? modes : [modes],
     stream_subgraphs: body.stream_subgraphs ?? false,
     stream_resumable: body.stream_resumable ?? false,
     multitask_strategy: body.multitask_strategy ?? "reject",
-    durability: body.durability ?? olderDurability(body),
+    durability: body.durability ?? olderDurability.get(body.checkpoint_during) ?? "sync",
     temporary,
     ...(body.interrupt_before && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
     ...(body.webhook && { webhook: body.webhook }),
     ...(body.feedback_keys && { feedback_keys: body.feedback_keys }),
-    ...tracerOf(body),
+    ...(body.langsmith_tracer && tracerOf(body.langsmith_tracer)),
     ...(body.strict_resume && { strict_resume: true }),
     ...(checkpoint && { checkpoint }),
     ...(body.after_seconds && { after_seconds: body.after_seconds }),
   };
 }
 
-/** The session's metadata, without what names the graph of its last run: this one may be another's. */
-function ownMetadata(session: Session): JsonObject {
-  const { graph_id: _graphId, assistant_id: _assistantId, ...own } = session.metadata;
-  return own;
-}
-
-function tracerOf({ langsmith_tracer }: RunBody): Pick<RunRequest, "langsmith_tracer"> {
-  const { project_name, example_id } = langsmith_tracer ?? {};
+function tracerOf({
+  project_name,
+  example_id,
+}: NonNullable<RunBody["langsmith_tracer"]>): Pick<RunRequest, "langsmith_tracer"> {
   if (!project_name && !example_id) return {};
   return { langsmith_tracer: { ...(project_name && { project_name }), ...(example_id && { example_id }) } };
-}
-
-function olderDurability({ checkpoint_during: during }: RunBody): RunRequest["durability"] {
-  if (during === undefined || during === null) return "sync";
-  return during ? "async" : "exit";
 }
 
 function checkpointOf(body: RunBody): JsonObject | undefined {

@@ -83,42 +83,40 @@ export async function admitRun(
   services: HttpServices,
   session: Session,
   body: RunBody,
-  arrival: Arrival,
+  { headers, temporary = false, ...arrival }: Arrival,
 ): Promise<Run> {
+  const { storage, runs, config } = services;
+  let run: Run;
   try {
-    return await admit(services, session, body, arrival);
+    if (body.command?.resume !== undefined) {
+      // Questions that have waited too long are expired first, so that a late answer is refused.
+      await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
+    }
+    if (body.webhook) checkWebhook(body.webhook, config.webhooks);
+    const { body: checked, found } = await checkedBody(services, body);
+    const request = toRunRequest(checked, session, headers, temporary);
+    run = await runs.start(session, { ...request, ...arrival, found }).catch((error: unknown) => {
+      throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
+    });
   } catch (error) {
     await services.newSessions.discard(session);
     throw error;
   }
+  if (body.config && !temporary) await keepConfig(services, session, body.config);
+  return run;
 }
 
-async function admit(
-  services: HttpServices,
+/** Makes what a run configured the session's configuration. */
+async function keepConfig(
+  { storage, logger }: HttpServices,
   session: Session,
-  body: RunBody,
-  { headers, temporary = false, ...arrival }: Arrival,
-): Promise<Run> {
-  if (body.command?.resume !== undefined) {
-    // What has waited too long is a no already, whoever answers it now.
-    const { storage, runs, config } = services;
-    await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
-  }
-  if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
-  const { body: checked, found } = await checkedBody(services, body);
-  const request = { ...toRunRequest(checked, session, headers, temporary), ...arrival, found };
-  const run = await services.runs.start(session, request).catch((error: unknown) => {
-    throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
+  given: NonNullable<RunBody["config"]>,
+): Promise<void> {
+  const configurable = { ...keptConfigurable(session), ...lastingKeys(given.configurable) };
+  // The run has begun: a client that was told of a failure now would send it again.
+  await storage.sessions.update(session.session_id, { config: { ...given, configurable } }).catch((error: unknown) => {
+    logger.warn({ err: error, session_id: session.session_id }, "session_config_not_kept");
   });
-  if (body.config && !temporary) {
-    const configurable = { ...keptConfigurable(session), ...lastingKeys(body.config.configurable) };
-    const config = { ...body.config, configurable };
-    // The run has begun: whoever were told of a failure now would send it again.
-    await services.storage.sessions.update(session.session_id, { config }).catch((error: unknown) => {
-      services.logger.warn({ err: error, session_id: session.session_id }, "session_config_not_kept");
-    });
-  }
-  return run;
 }
 
 /** Throws what would refuse the run at any time; what depends on the moment, such as a full queue, is asked when it is admitted. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
 import type { RunOutcome } from "../../storage/storage.ts";
-import type { ActiveRun, Fence } from "../active-run.ts";
+import type { ActiveRun } from "../active-run.ts";
 import { freshTime } from "../events/log.ts";
 import { readNewest } from "../follow/follow.ts";
 import type { RunnerDeps } from "../options.ts";
@@ -131,7 +131,7 @@ export async function endsInTime<Result>(
 /** Keeps what a stopped run has done; returns with the session's values after it. */
 export async function keepStopped(
   active: ActiveRun,
-  { saver }: Fence,
+  saver: BaseCheckpointSaver,
   deps: RunnerDeps,
 ): Promise<Record<string, unknown> | undefined> {
   const { run, stop } = active;
@@ -162,9 +162,9 @@ export async function keepStopped(
 }
 
 /** Ends what a stopped run still writes, and keeps its turn unless it is rolled back. Throws what the store throws. */
-async function keepTurnOf(active: ActiveRun, saver: Fence["saver"], { graphs }: RunnerDeps): Promise<KeptTurn> {
+async function keepTurnOf(active: ActiveRun, saver: BaseCheckpointSaver, { graphs }: RunnerDeps): Promise<KeptTurn> {
   const graph = await graphs.ofRun(active.told, "threads.update");
-  await active.fence?.close();
+  await active.saver?.close();
   // What is kept goes into a checkpoint: never before what was told.
   await active.log.flush();
   // Only a run that has begun owns the session; one that waits for its turn leaves it be.

@@ -3,7 +3,7 @@ import { ownerOfItems } from "../../config/api-keys.ts";
 import { AppError, errorMessage } from "../../errors/errors.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
 import type { Run } from "../../storage/records.ts";
-import { type ActiveRun, createFence } from "../active-run.ts";
+import type { ActiveRun } from "../active-run.ts";
 import {
   crashLoop,
   type Ending,
@@ -41,7 +41,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   }
   active.ended = true;
   const ending = result.ending.kind === "stopped" ? stoppedEnding(stop) : result.ending;
-  const keeping = ending.kind === "stopped" ? createFence(deps.storage.checkpointer) : undefined;
+  const keeping = ending.kind === "stopped" ? deps.storage.checkpointerWith(active.log) : undefined;
   const values = keeping === undefined ? result.values : await keepStopped(active, keeping, deps);
   // A graph that has come to its end without a question waits for nothing.
   const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, deps);
@@ -133,8 +133,8 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   const { run, told, log, stop, companion } = active;
   const looping = crashLoop(run, deps.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
-  active.fence = createFence(storage.checkpointerWith(log));
-  const { saver } = active.fence;
+  const saver = storage.checkpointerWith(log);
+  active.saver = saver;
   const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
   companion?.begins(resumes);
   try {
@@ -143,7 +143,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
     // Once more: the run before may have been rolled back, and its checkpoints with it.
     if (!resume) await requireOrigin(run, storage.checkpointer);
-    const graph = await graphs.forRun(told);
+    const graph = await graphs.ofRun(told, "threads.create_run");
     const hasLoop = graphs.hasLoop(graph);
     if (!resume && hasLoop) await keepFormer(run, saver, deps);
     const isStrict = run.kwargs.strict_resume === true && !resume;

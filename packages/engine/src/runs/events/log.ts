@@ -47,6 +47,8 @@ export class RunLog implements UnstoredEvents {
   #events: RunEvent[] = [];
   /** Id of the first event in memory. */
   #base: number;
+  /** Id of the next event. */
+  #next: number;
   /** Ids below are on disk. */
   #stored: number;
   /** Ids below are ours to give. */
@@ -69,6 +71,7 @@ export class RunLog implements UnstoredEvents {
     this.#onStoreFailure = onStoreFailure;
     // A first attempt owns the block that came with the admission; a later one starts above all that were ever reserved.
     this.#base = run.attempt === 0 ? 0 : run.event_mark;
+    this.#next = this.#base;
     this.#stored = this.#base;
     this.#mark = run.event_mark;
   }
@@ -76,10 +79,6 @@ export class RunLog implements UnstoredEvents {
   /** Readers that wait now; for tests and for the removal of temporary sessions. */
   get waitingReaders(): number {
     return this.#waiting.size;
-  }
-
-  get #next(): number {
-    return this.#base + this.#events.length;
   }
 
   /** The id that the next event will have. */
@@ -113,7 +112,7 @@ export class RunLog implements UnstoredEvents {
 
   /** Appends one event and wakes the readers that wait. Callers await `room()` first. */
   emit(body: EventBody): void {
-    this.#events.push({ id: this.#next, at: this.#hasTold ? eventTime() : freshTime(), ...body });
+    this.#events.push({ id: this.#next++, at: this.#hasTold ? eventTime() : freshTime(), ...body });
     this.#hasTold = true;
     this.#wake();
     if (this.#next - this.#stored >= groupSize) this.#write();
@@ -156,18 +155,15 @@ export class RunLog implements UnstoredEvents {
       const events = this.#events.slice(this.#stored - this.#base);
       const result = await write({ ...this.#run, attempt: this.attempt, events });
       this.#stored += events.length;
-      this.#trim();
+      const surplus = this.#stored - this.#base - windowSize;
+      if (surplus >= windowSize) {
+        this.#events.splice(0, surplus);
+        this.#base += surplus;
+      }
       return result;
     });
     this.#lastWrite = written.catch(() => undefined);
     return written;
-  }
-
-  #trim(): void {
-    const surplus = this.#stored - this.#base - windowSize;
-    if (surplus < windowSize) return;
-    this.#events.splice(0, surplus);
-    this.#base += surplus;
   }
 
   /** No more events will come: readers end when they have read what there is. */

@@ -164,17 +164,11 @@ export class SessionFeeds {
     return [...this.#feeds.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** A run of the session begins, or is about to end without having begun. */
-  begun(sessionId: string, runId: string, hasBegun = true): void {
-    this.#add(sessionId, { run_id: runId, hasBegun });
-  }
-
-  /** Something has happened to the session that no run tells: a reader hears of it after the run that it is at. */
-  tell(sessionId: string, news: SessionNews): void {
-    this.#add(sessionId, { news });
-  }
-
-  #add(sessionId: string, item: Coming): void {
+  /**
+   * A run of the session begins, or is about to end without having begun; or something has happened that no run tells:
+   * a reader hears of it after the run that it is at.
+   */
+  tell(sessionId: string, item: Coming): void {
     for (const feed of this.#feeds.get(sessionId) ?? []) {
       feed.waiting.push(item);
       feed.wake?.();

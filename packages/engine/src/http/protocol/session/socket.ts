@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { hasLargeObject, maximumDepth, mostKeys, nestedDeeperThan, parseJson } from "../../validate.ts";
+import { excessOf, maximumDepth, mostKeys, parseJson } from "../../validate.ts";
 import type { HttpServices } from "../../environment.ts";
 import { toWireJson } from "../../answers/wire.ts";
 import { type CommandSource, handleCommand, ProtocolCommand, withParams } from "./commands.ts";
@@ -147,8 +147,9 @@ function createSubscriptions(
 
 /** A command, or what is wrong with the text. */
 function readCommand(text: string): ProtocolCommand | string {
-  if (nestedDeeperThan(text, maximumDepth)) return `Commands are nested at most ${maximumDepth} levels deep.`;
-  if (hasLargeObject(text)) return `An object in a command has at most ${mostKeys} keys.`;
+  const excess = excessOf(text);
+  if (excess === "depth") return `Commands are nested at most ${maximumDepth} levels deep.`;
+  if (excess === "keys") return `An object in a command has at most ${mostKeys} keys.`;
   let value: unknown;
   try {
     value = parseJson(text);

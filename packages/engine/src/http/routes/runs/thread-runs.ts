@@ -237,5 +237,6 @@ function locationOf(run: Run): string {
  */
 function streamHeaders(run: Run, cancels = false): Record<string, string> {
   const query = cancels ? "?cancel_on_disconnect=1" : "";
-  return { "content-location": locationOf(run), location: `${locationOf(run)}/stream${query}` };
+  const location = locationOf(run);
+  return { "content-location": location, location: `${location}/stream${query}` };
 }

@@ -139,14 +139,6 @@ export class CheckpointStore {
     return key ?? this.#insert("INSERT INTO checkpoint_rows (namespace, id) VALUES (?, ?)", namespace.key, packId(id));
   }
 
-  /** The key of a new row without data; `undefined` where there is a row already. */
-  #addRow(namespace: NamespaceState, id: string): number | undefined {
-    const { changes, lastInsertRowid } = this.database
-      .prepare("INSERT INTO checkpoint_rows (namespace, id) VALUES (?, ?) ON CONFLICT (namespace, id) DO NOTHING")
-      .run(namespace.key, packId(id));
-    return changes > 0 ? Number(lastInsertRowid) : undefined;
-  }
-
   /** A checkpoint by its key. Throws `storage_corrupt`, naming the thread, when its rows are damaged. */
   load(state: ThreadState, key: number, known?: Snapshot): Snapshot {
     const { threadId } = state.items;
@@ -183,9 +175,12 @@ export class CheckpointStore {
   ): Snapshot {
     if (place.parent !== undefined && place.id < place.parent) this.#noteClock(state);
     // Nearly every checkpoint is new: it is not looked for before it is written.
-    const added = this.#addRow(namespace, place.id);
-    const key = added ?? this.openKey(namespace, place.id);
-    if (added === undefined && this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));
+    const added = this.database
+      .prepare("INSERT INTO checkpoint_rows (namespace, id) VALUES (?, ?) ON CONFLICT (namespace, id) DO NOTHING")
+      .run(namespace.key, packId(place.id));
+    const isNew = added.changes > 0;
+    const key = isNew ? Number(added.lastInsertRowid) : this.openKey(namespace, place.id);
+    if (!isNew && this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));
     let base = parent?.base ?? (parent === undefined ? undefined : asBase(parent));
     let text = base === undefined || base.key === key ? undefined : rowText(body, base);
     if (base === undefined || text === undefined || outgrown(base, text.length)) {

@@ -25,12 +25,15 @@ function textOf(value: unknown): string | undefined {
   return (typeof value === "string" && value !== "") || typeof value === "number" ? String(value) : undefined;
 }
 
-function namespaceOf(config: RunnableConfig): string {
-  return textOf(config.configurable?.["checkpoint_ns"]) ?? "";
-}
-
-function runOf(config: RunnableConfig): string | undefined {
-  return textOf(config.configurable?.["run_id"] ?? config.metadata?.["run_id"]);
+/** Where a config points: a thread, a namespace in it and a checkpoint there; and the run that asks. */
+function placeOf(config: RunnableConfig) {
+  const { configurable, metadata } = config;
+  return {
+    threadId: textOf(configurable?.["thread_id"]),
+    name: textOf(configurable?.["checkpoint_ns"]) ?? "",
+    id: textOf(getCheckpointId(config)),
+    run: textOf(configurable?.["run_id"] ?? metadata?.["run_id"]),
+  };
 }
 
 /**
@@ -42,10 +45,8 @@ function withoutRun(tuple: CheckpointTuple): CheckpointTuple {
   return tuple;
 }
 
-function required(config: RunnableConfig, key: "thread_id" | "checkpoint_id"): string {
-  const value = textOf(config.configurable?.[key]);
-  if (value === undefined) throw new Error(`Missing "${key}" field in passed "config.configurable".`);
-  return value;
+function missing(key: "thread_id" | "checkpoint_id"): Error {
+  return new Error(`Missing "${key}" field in passed "config.configurable".`);
 }
 
 /** Whether the plain SqliteSaver has written into this file. */
@@ -76,7 +77,16 @@ export class MillraceSaver extends SqliteSaver {
   constructor(database: Database, beside?: { saver: MillraceSaver; events: UnstoredEvents }, limits?: CacheLimits) {
     super(database.raw);
     this.#database = database;
-    this.#groups = beside && new WriteGroups((work) => this.#writeWithEvents(beside.events, work));
+    this.#groups =
+      beside &&
+      new WriteGroups((work) =>
+        beside.events.carry((group) =>
+          this.#write(() => {
+            storeEvents(database, this.codec, group);
+            work();
+          }),
+        ),
+      );
     // What memory knows of the rows is known once.
     const saver = beside?.saver;
     this.#store = saver === undefined ? new CheckpointStore(database, limits) : saver.#store;
@@ -85,10 +95,8 @@ export class MillraceSaver extends SqliteSaver {
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const threadId = textOf(config.configurable?.["thread_id"]);
+    const { threadId, name, id, run } = placeOf(config);
     if (threadId === undefined) return undefined;
-    const name = namespaceOf(config);
-    const id = textOf(getCheckpointId(config));
     const tuple = await this.#read(threadId, (reader) => {
       const state = this.#store.thread(threadId);
       const at = state === undefined ? undefined : { store: this.#store, state, name };
@@ -98,7 +106,7 @@ export class MillraceSaver extends SqliteSaver {
       const found = tupleOf(at, snapshot, reader, namespace?.last === snapshot);
       if (namespace !== undefined) this.#store.cache.touch(at.state, name, namespace);
       // A copied state names its run in the metadata alone, and whoever reads it is no run.
-      return snapshot.run !== undefined && snapshot.run === runOf(config) ? withoutRun(found) : found;
+      return snapshot.run !== undefined && snapshot.run === run ? withoutRun(found) : found;
     });
     if (tuple === undefined) return this.#legacy ? this.#legacyTuple(await super.getTuple(config)) : undefined;
     return id === undefined ? tuple : { ...tuple, config };
@@ -120,14 +128,14 @@ export class MillraceSaver extends SqliteSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions = checkpoint.channel_versions,
   ): Promise<RunnableConfig> {
-    const threadId = required(config, "thread_id");
-    const name = namespaceOf(config);
-    const place = { id: checkpoint.id, parent: textOf(getCheckpointId(config)), run: runOf(config) };
+    const { threadId, name, id: parent, run } = placeOf(config);
+    if (threadId === undefined) throw missing("thread_id");
     const work = (): void => {
       const state = this.#store.openThread(threadId);
+      const place = { id: checkpoint.id, parent, run };
       storeCheckpoint({ store: this.#store, state, name }, place, checkpoint, metadata, newVersions);
     };
-    await (this.#groups?.now(work) ?? this.#write(work));
+    await (this.#groups?.write(work, "now") ?? this.#write(work));
     return { configurable: { thread_id: threadId, checkpoint_ns: name, checkpoint_id: checkpoint.id } };
   }
 
@@ -137,16 +145,22 @@ export class MillraceSaver extends SqliteSaver {
     taskId: string,
     taskPath = "",
   ): Promise<void> {
-    const threadId = required(config, "thread_id");
-    const checkpointId = required(config, "checkpoint_id");
+    const { threadId, name, id, run } = placeOf(config);
+    if (threadId === undefined) throw missing("thread_id");
+    if (id === undefined) throw missing("checkpoint_id");
     if (writes.length === 0) return;
     const work = (): void => {
       const state = this.#store.openThread(threadId);
-      const namespace = this.#store.openNamespace(state, namespaceOf(config));
-      const key = this.#store.openKey(namespace, checkpointId);
-      storeWrites(this.#store, state, key, { id: taskId, path: taskPath, run: runOf(config) }, writes);
+      const namespace = this.#store.openNamespace(state, name);
+      const key = this.#store.openKey(namespace, id);
+      storeWrites(this.#store, state, key, { id: taskId, path: taskPath, run }, writes);
     };
-    await (this.#groups?.soon(work) ?? this.#write(work));
+    await (this.#groups?.write(work, "soon") ?? this.#write(work));
+  }
+
+  /** See `RunCheckpointer`; of one that writes for no run there is nothing to close. */
+  async close(): Promise<void> {
+    await this.#groups?.close();
   }
 
   /** Removes everything of a thread, messages included. */
@@ -200,10 +214,11 @@ export class MillraceSaver extends SqliteSaver {
   /** A checkpoint of the plain SqliteSaver, with what we wrote at it since. */
   async #legacyTuple(tuple: CheckpointTuple | undefined): Promise<CheckpointTuple | undefined> {
     if (tuple === undefined) return undefined;
-    const threadId = required(tuple.config, "thread_id");
+    const { threadId, name } = placeOf(tuple.config);
+    if (threadId === undefined) throw missing("thread_id");
     const ours = await this.#read(threadId, (reader) => {
       const state = this.#store.thread(threadId);
-      const namespace = state === undefined ? undefined : this.#store.namespace(state, namespaceOf(tuple.config));
+      const namespace = state === undefined ? undefined : this.#store.namespace(state, name);
       if (namespace === undefined) return [];
       const key = this.#store.findKey(namespace, tuple.checkpoint.id);
       return key === undefined ? [] : readWrites(this.#store, threadId, key, reader);
@@ -215,16 +230,6 @@ export class MillraceSaver extends SqliteSaver {
     const items = this.#database.read(() => this.#store.thread(threadId)?.items);
     const reader = new Reader(this.#database, threadId, items);
     return reader.build(() => build(reader));
-  }
-
-  /** `#write` together with the events told before. */
-  async #writeWithEvents(events: UnstoredEvents, work: () => void): Promise<void> {
-    await events.carry((group) =>
-      this.#write(() => {
-        storeEvents(this.#database, this.codec, group);
-        work();
-      }),
-    );
   }
 
   /** One transaction, tried at once; only when another process holds the lock does it wait, without blocking. */
@@ -252,44 +257,41 @@ interface Group {
 export class WriteGroups {
   readonly #write: (work: () => void) => Promise<void>;
   #open: Group | undefined;
+  #isClosed = false;
+  /** The write of the last group. */
+  #last: Promise<void> = Promise.resolve();
 
-  /** `write` does synchronous work in one transaction. */
+  /** `write` does synchronous work in one transaction, one after the other. */
   constructor(write: (work: () => void) => Promise<void>) {
     this.#write = write;
   }
 
-  /** Writes at once, after what waits. */
-  now(work: () => void): Promise<void> {
-    const group = this.#join(work);
-    this.#close(group);
+  /** Writes `now`, after what waits; or `soon`: with the next `now`, and in the next turn of the event loop at the latest. */
+  write(work: () => void, when: "now" | "soon"): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    const group = (this.#open ??= {
+      works: [],
+      written: Promise.withResolvers(),
+      turn: setImmediate(() => this.#end(group)),
+    });
+    group.works.push(work);
+    if (when === "now") this.#end(group);
     return group.written.promise;
   }
 
-  /** Writes with the next `now`, and in the next turn of the event loop at the latest. */
-  soon(work: () => void): Promise<void> {
-    return this.#join(work).written.promise;
+  /** Drops every later work, and resolves when what has begun is written, or has failed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#open !== undefined) this.#end(this.#open);
+    await Promise.allSettled([this.#last]);
   }
 
-  #join(work: () => void): Group {
-    if (this.#open === undefined) {
-      const group: Group = {
-        works: [],
-        written: Promise.withResolvers(),
-        turn: setImmediate(() => this.#close(group)),
-      };
-      this.#open = group;
-    }
-    this.#open.works.push(work);
-    return this.#open;
-  }
-
-  #close(group: Group): void {
+  #end(group: Group): void {
     this.#open = undefined;
     clearImmediate(group.turn);
-    group.written.resolve(
-      this.#write(() => {
-        for (const work of group.works) work();
-      }),
-    );
+    this.#last = this.#write(() => {
+      for (const work of group.works) work();
+    });
+    group.written.resolve(this.#last);
   }
 }

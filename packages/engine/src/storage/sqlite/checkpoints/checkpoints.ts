@@ -53,16 +53,6 @@ function storeValue(
   return { kind: "blob", key: store.putBlob(state, data), data };
 }
 
-/** Metadata is JSON in LangGraph's contract; bytes in it, which have no place in the row, become what JSON makes of them. */
-function metadataText(writer: ItemWriter, metadata: object): string {
-  const data = writer.encode(metadata);
-  return typeof data === "string" ? data : JSON.stringify(metadata);
-}
-
-function versionMap(versions: Record<string, Version>): Map<string, Version> {
-  return new Map(Object.entries(versions));
-}
-
 /** Whether some checkpoint of the namespace stored this channel at this version: a copy or fork then carries it on. */
 function wasStored(
   store: CheckpointStore,
@@ -109,13 +99,16 @@ export function storeCheckpoint(
   }
   const described: Record<string, unknown> = { ...metadata };
   if (place.run !== undefined && described["run_id"] === place.run) delete described["run_id"];
+  const encoded = writer.encode(described);
   const time = Date.parse(checkpoint.ts);
+  const seen = Object.entries(checkpoint.versions_seen ?? {});
   const body: Body = {
     version: checkpoint.v,
     time: Number.isFinite(time) && new Date(time).toISOString() === checkpoint.ts ? time : checkpoint.ts,
-    metadata: metadataText(writer, described),
-    versions: versionMap(checkpoint.channel_versions ?? {}),
-    seen: new Map(Object.entries(checkpoint.versions_seen ?? {}).map(([node, seen]) => [node, versionMap(seen)])),
+    // It is JSON in LangGraph's contract; bytes in it, which have no place in the row, become what JSON makes of them.
+    metadata: typeof encoded === "string" ? encoded : JSON.stringify(described),
+    versions: new Map(Object.entries(checkpoint.channel_versions ?? {})),
+    seen: new Map(seen.map(([node, versions]) => [node, new Map(Object.entries(versions))])),
     values,
   };
   namespace.last = store.write(state, namespace, place, body, parent);
@@ -186,7 +179,7 @@ export function metadataOf(snapshot: Snapshot, reader: Reader): CheckpointMetada
 export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolean): CheckpointTuple {
   const { store, state, name } = at;
   const { threadId } = state.items;
-  const place = (id: string) => ({ configurable: { thread_id: threadId, checkpoint_ns: name, checkpoint_id: id } });
+  const place = { thread_id: threadId, checkpoint_ns: name };
   const checkpoint: Checkpoint = {
     v: snapshot.version,
     id: snapshot.id,
@@ -199,10 +192,12 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
   };
   if (snapshot.version < 4) addPendingSends(at, snapshot, checkpoint, reader);
   return {
-    config: place(snapshot.id),
+    config: { configurable: { ...place, checkpoint_id: snapshot.id } },
     checkpoint,
     metadata: metadataOf(snapshot, reader),
-    ...(snapshot.parent === undefined ? {} : { parentConfig: place(snapshot.parent) }),
+    ...(snapshot.parent !== undefined && {
+      parentConfig: { configurable: { ...place, checkpoint_id: snapshot.parent } },
+    }),
     pendingWrites: readWrites(store, threadId, snapshot.key, reader),
   };
 }

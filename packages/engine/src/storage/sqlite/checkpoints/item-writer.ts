@@ -115,8 +115,9 @@ export class ItemWriter {
 
   /** Writes the rows of new items, and the ids that stored ones got since. */
   flush(): void {
-    nameItems(this.#database, this.#thread, this.#named);
+    if (this.#named.size > 0) nameItems(this.#database, this.#thread, this.#named);
     this.#named.clear();
+    if (this.#pending.length === 0) return;
     const statement = this.#database.prepare(
       "INSERT INTO checkpoint_items (thread, first, count, data, crc) VALUES (?, ?, ?, ?, ?)",
     );
@@ -138,14 +139,14 @@ export class ItemWriter {
   #encoder(): Encoder {
     const writer = {
       one: (message: BaseMessage, encoder: Encoder) => this.#message(message, encoder),
-      list: (elements: readonly unknown[]) => this.#knownList(elements),
+      list: (elements: readonly unknown[]) =>
+        this.#options.verify || elements.length < longList ? undefined : this.#knownList(elements),
     };
     return new Encoder(writer, this.#ancestors);
   }
 
   /** For the shallow comparison only: a long history is in every `values` event, and is the same but for its end. */
   #knownList(elements: readonly unknown[]): Ranges | undefined {
-    if (this.#options.verify || elements.length < longList) return undefined;
     const ranges: Ranges = [];
     let weight = 0;
     for (const element of elements) {

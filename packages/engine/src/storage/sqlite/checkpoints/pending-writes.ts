@@ -13,24 +13,12 @@ import { ItemWriter } from "./item-writer.ts";
 import { corruptThread, verify } from "./items.ts";
 import type { Reader } from "../events/event-batch.ts";
 
-type Entry = readonly [index: number, channel: string, value: unknown];
-
 interface WriteRow {
   task: string | Buffer;
   part: number;
   path: string;
   data: string | Buffer;
   crc: number;
-}
-
-/** The rows of one call, one index each: of special writes the last counts, of others the first (as upstream's SQL). */
-function entriesOf(writes: readonly PendingWrite[], special: boolean): Map<number, Entry> {
-  const entries = new Map<number, Entry>();
-  writes.forEach(([channel, value], position) => {
-    const index = WRITES_IDX_MAP[channel] ?? position;
-    if (special || !entries.has(index)) entries.set(index, [index, channel, value]);
-  });
-  return entries;
 }
 
 function storedIndexes(row: WriteRow): number[] {
@@ -48,7 +36,12 @@ export function storeWrites(
 ): void {
   const { database } = store;
   const special = writes.every(([channel]) => channel in WRITES_IDX_MAP);
-  const entries = entriesOf(writes, special);
+  // One for each index: of special writes the last counts, of others the first (as upstream's SQL).
+  const entries = new Map<number, readonly [index: number, channel: string, value: unknown]>();
+  for (const [position, [channel, value]] of writes.entries()) {
+    const index = WRITES_IDX_MAP[channel] ?? position;
+    if (special || !entries.has(index)) entries.set(index, [index, channel, value]);
+  }
   const taskId = packId(task.id);
   const rows = database
     .prepare<WriteRow>("SELECT task, part, path, data, crc FROM checkpoint_writes WHERE checkpoint = ? AND task = ?")

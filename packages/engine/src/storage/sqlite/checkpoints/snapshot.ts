@@ -124,15 +124,15 @@ export function rowText(body: Body, base: Body | undefined): string | undefined 
   const seen = seenMembers(body, base);
   if (seen === undefined) return undefined;
   const parts: string[] = [];
-  const add = (key: string, members: readonly string[]): void => {
-    if (members.length > 0) parts.push(member(key, object(members)));
-  };
   if (body.version !== (base?.version ?? 4)) parts.push(member("v", text(body.version)));
   parts.push(member("t", text(body.time)));
   if (body.metadata !== base?.metadata) parts.push(member("m", body.metadata));
-  add("c", versionMembers(body.versions, base?.versions));
-  add("s", seen);
-  add("x", valueMembers(body, base));
+  const changed: [key: string, members: readonly string[]][] = [
+    ["c", versionMembers(body.versions, base?.versions)],
+    ["s", seen],
+    ["x", valueMembers(body, base)],
+  ];
+  for (const [key, members] of changed) if (members.length > 0) parts.push(member(key, object(members)));
   const gone = [...(base?.values.keys() ?? [])].filter((channel) => !body.values.has(channel));
   if (gone.length > 0) parts.push(member("d", text(gone)));
   return object(parts);

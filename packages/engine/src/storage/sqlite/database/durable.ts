@@ -6,8 +6,8 @@ import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 
 interface Job {
-  work: () => void;
-  settle: () => void;
+  /** Does the work, and gives what resolves its promise once it is on disk. */
+  run: () => () => void;
   reject: (error: unknown) => void;
 }
 
@@ -33,13 +33,11 @@ export class GroupCommit {
    */
   durably<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      let settle = (): void => {};
       this.#queue.push({
-        work: () => {
+        run: () => {
           const result = work();
-          settle = () => resolve(result);
+          return () => resolve(result);
         },
-        settle: () => settle(),
         reject,
       });
       this.#flushing ??= this.#flushSoon();
@@ -63,8 +61,8 @@ export class GroupCommit {
       this.#queue = [];
       try {
         const done = await retryBusy(() => this.#commit(jobs));
-        for (const job of done) {
-          job.settle();
+        for (const settle of done) {
+          settle();
           // What waited for a commit goes on at once, a whole step of a run: twenty in one turn of the loop are a stall.
           await nextTurn();
         }
@@ -76,12 +74,12 @@ export class GroupCommit {
   }
 
   /** Commits what succeeded, with an fsync, and rejects the rest. Busy comes out before any job has run. */
-  #commit(jobs: readonly Job[]): Job[] {
+  #commit(jobs: readonly Job[]): (() => void)[] {
     const { raw } = this.#database;
     try {
       raw.exec("PRAGMA synchronous = FULL");
       const done = this.#database.transaction(() => {
-        const attempted = jobs.filter((job) => this.#attempt(job));
+        const attempted = jobs.flatMap((job) => this.#attempt(job) ?? []);
         this.#mark?.count();
         return attempted;
       });
@@ -94,15 +92,14 @@ export class GroupCommit {
     }
   }
 
-  #attempt(job: Job): boolean {
+  #attempt(job: Job): (() => void) | undefined {
     try {
-      this.#database.transaction(job.work);
-      return true;
+      return this.#database.transaction(job.run);
     } catch (error) {
       // A failure that ended the outer transaction took the other jobs with it: let it end the group.
       if (!this.#database.raw.inTransaction) throw error;
       job.reject(error);
-      return false;
+      return undefined;
     }
   }
 }

@@ -99,22 +99,17 @@ function packEvent(event: RunEvent, shared: SharedValues): unknown[] {
   return [kind, namespace, event.data];
 }
 
-function packTimes(events: readonly RunEvent[]): number[] | undefined {
-  const times = events.flatMap(({ at }) => at ?? []);
-  if (times.length < events.length) return undefined;
-  return times.map((time, index) => time - (times[index - 1] ?? 0));
-}
-
 /** The plain value for a group of events, at least one, for the codec to write. */
 export function packEvents(events: readonly RunEvent[]): Batch {
   const shared = new SharedValues();
   const first = events[0]?.id ?? 0;
   const packed = events.map((event) => packEvent(event, shared));
   const isConsecutive = events.every((event, index) => event.id === first + index);
-  const times = packTimes(events);
+  const times = events.flatMap(({ at }) => at ?? []);
+  const areTimed = times.length === events.length;
   return {
     ...(isConsecutive ? {} : { ids: events.map((event) => event.id) }),
-    ...(times && { times }),
+    ...(areTimed && { times: times.map((time, index) => time - (times[index - 1] ?? 0)) }),
     shared: shared.list,
     events: packed,
   };

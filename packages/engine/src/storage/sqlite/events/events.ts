@@ -30,16 +30,6 @@ const BatchRow = z.object({
 });
 const PayloadRow = z.object({ payload: z.union([z.string(), z.instanceof(Buffer)]) });
 
-function checkOrder(runId: string, lastId: number, events: readonly RunEvent[]): void {
-  let previous = lastId;
-  for (const { id } of events) {
-    if (id <= previous) {
-      throw new AppError("invalid_state", `Expected an event id above ${previous} in run "${runId}", got ${id}.`);
-    }
-    previous = id;
-  }
-}
-
 /** A worker that was taken for dead must not write into the log of its successor (docs/decisions, fence). */
 function checkAttempt(runId: string, current: number, attempt: number | undefined): void {
   if (attempt === undefined || attempt === current) return;
@@ -72,7 +62,13 @@ export function storeEvents(database: Database, codec: Codec, group: EventGroup)
     throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
   }
   checkAttempt(run_id, log.attempt, attempt);
-  checkOrder(run_id, Math.max(log.last_id, log.expired_events), events);
+  let previous = Math.max(log.last_id, log.expired_events);
+  for (const { id } of events) {
+    if (id <= previous) {
+      throw new AppError("invalid_state", `Expected an event id above ${previous} in run "${run_id}", got ${id}.`);
+    }
+    previous = id;
+  }
   database
     .prepare("INSERT INTO run_events (run, first_id, last_id, payload) VALUES (?, ?, ?, ?)")
     .run(log.run, first.id, last.id, codec.encode(session_id, packEvents(events)));

@@ -25,10 +25,6 @@ const isTrulyUnfinished = "runs.status || '' IN ('pending', 'running')";
 
 const ChangeRow = z.object({ updated_at: z.string() });
 
-function read(row: unknown): Run | undefined {
-  return readRow(RunRow, "runs", row);
-}
-
 function now(): string {
   return new Date().toISOString();
 }
@@ -68,14 +64,15 @@ function changeOf(what: Change["what"], run: Run): Change {
 
 /** The row that a statement has changed. */
 function changed(database: Database, row: unknown): Run | undefined {
-  const run = read(row);
+  const run = readRow(RunRow, "runs", row);
   if (run !== undefined) database.note?.(changeOf("changed", run));
   return run;
 }
 
 /** The run of an id. */
 export function findRun(database: Database, run_id: string): Run | undefined {
-  return read(database.prepare(`SELECT ${runColumns} FROM runs WHERE run_id = @run_id`).get({ run_id }));
+  const sql = `SELECT ${runColumns} FROM runs WHERE run_id = @run_id`;
+  return readRow(RunRow, "runs", database.prepare(sql).get({ run_id }));
 }
 
 /** One page of a session's runs, newest first. */

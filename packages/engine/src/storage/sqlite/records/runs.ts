@@ -32,8 +32,11 @@ import {
 import { admitAnswers, answeredIds, bindAnswer, followInterrupts } from "../../approvals.ts";
 
 /** The run of a submission that came before; throws `conflict` when something else was sent under its key. */
-function submittedBefore(database: Database, run: Run, { submission }: Admission): Run | undefined {
-  if (submission === undefined) return undefined;
+function submittedBefore(
+  database: Database,
+  run: Run,
+  submission: NonNullable<Admission["submission"]>,
+): Run | undefined {
   const known = findSubmission(database, run.session_id, submission.key);
   if (known === undefined) return undefined;
   if (known.request_hash === submission.hash) return findRun(database, known.run_id);
@@ -60,12 +63,6 @@ function checkRoom(database: Database, run: Run, { queueLimit, ownerQueueLimit }
   }
 }
 
-/** Takes the turn of the cron that the run is for; throws where it has none any more. */
-function checkTurn(database: Database, { cron }: Admission): void {
-  if (cron === undefined || takeTurn(database, cron)) return;
-  throw new AppError("invalid_state", `Cron ${cron.cron_id} is not due at ${cron.due} any more.`);
-}
-
 function queueIsFull(message: string): AppError {
   return new AppError("rate_limit", message, {
     suggestion: "Send it again when some of them are done.",
@@ -81,10 +78,13 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
   return {
     admit: (run, admission = {}) =>
       commits.durably(() => {
-        const known = submittedBefore(database, run, admission);
+        const { submission, cron } = admission;
+        const known = submission && submittedBefore(database, run, submission);
         if (known !== undefined) return known;
         checkRoom(database, run, admission);
-        checkTurn(database, admission);
+        if (cron !== undefined && !takeTurn(database, cron)) {
+          throw new AppError("invalid_state", `Cron ${cron.cron_id} is not due at ${cron.due} any more.`);
+        }
         const { multitask_strategy: strategy } = run;
         // With the admission: after a crash between the two, a restart would go on with both.
         if (strategy === "interrupt" || strategy === "rollback") markStops(database, run.session_id, strategy);
@@ -149,6 +149,7 @@ const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @sessio
 export function followSession(database: Database, session: Pick<Session, "session_id" | "interrupts">): void {
   const ids = Object.values(session.interrupts).flatMap((asked) => asked.map(({ id }) => id));
   const known = readConcerned(database, session.session_id, ids);
+  if (known.length === 0 && ids.length === 0) return;
   const isUnfinished = (runId: string): boolean => {
     const status = findRun(database, runId)?.status;
     return status === "pending" || status === "running";
@@ -162,7 +163,9 @@ export function followSession(database: Database, session: Pick<Session, "sessio
  */
 function recordAnswers(database: Database, run: Run, answer?: ApprovalAnswer): Run {
   const now = new Date().toISOString();
-  const known = readConcerned(database, run.session_id, answeredIds(run));
+  const answers = (run.kwargs.command?.["resume"] ?? undefined) !== undefined;
+  const known = readConcerned(database, run.session_id, answers ? answeredIds(run) : []);
+  if (known.length === 0 && !answers && answer === undefined) return run;
   write(database, admitAnswers(known, run, { now, busy: hasUnfinished(database, run.session_id), answer }));
   if (answer?.grant !== undefined) writeGrant(database, run.session_id, answer.interrupt_id, answer.grant, now);
   return bindAnswer(known, run);
