@@ -21,7 +21,7 @@ import { openItemIndex } from "@millrace/models/open-item-index";
 import { openModels } from "@millrace/models/registry/registry";
 import { ModelServices } from "@millrace/models/resilience/model-services";
 import { offline } from "@millrace/offline/offline";
-import { agentGraphs, agentRuns } from "./agent-runs/extension.ts";
+import { agentGraphs, agentRuns } from "./agent-runs/agent-run.ts";
 import { createCallBack } from "./callbacks/callback.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { rulesDocument } from "./context/documentation/rules-document.ts";

@@ -7,11 +7,11 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import type { Logger } from "@millrace/engine/logger";
 import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
-import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
+import type { GraphExtension, ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createProgress, type Progress } from "../loop/progress.ts";
 import { LentServices, servicesKey, type RunServices } from "../loop/services.ts";
 import type { ActiveRun } from "@millrace/engine/runs/active-run";
-import type { RunStarter } from "@millrace/engine/runs/options";
+import type { RunExtension, RunStarter } from "@millrace/engine/runs/options";
 import type {
   RunCompanion,
   KeptTurn as ToldTurn,
@@ -27,7 +27,7 @@ import { backgroundOf, type BackgroundRuns } from "./background.ts";
 import type { Told } from "./conversation.ts";
 import { keepTurn, type KeptTurn, nodesWithLoop } from "./keep-turn.ts";
 import { logEvent } from "./log-event.ts";
-import { replaceWithCalls } from "./open-calls.ts";
+import { replaceWithCalls, shownState, withAskedCalls } from "./open-calls.ts";
 import { createRunCallbacks, type RunCallbacks } from "./run-callbacks.ts";
 
 /** What our agent needs of the server to go with its runs. */
@@ -234,6 +234,22 @@ export class AgentRun implements RunCompanion, StreamCompanion {
   #tellState(state: ConversationState | undefined): void {
     if (state !== undefined && this.#callsLoop) this.#tell({ type: "conversation_state", ...state });
   }
+}
+
+/** What our agent knows of the graphs that call its loop. */
+export const agentGraphs: GraphExtension = { loopNodes: nodesWithLoop, shownState, shownValues: withAskedCalls };
+
+/** What our agent adds to the runs of a server. */
+export function agentRuns(parts: AgentParts): RunExtension {
+  return {
+    // LangGraph's own 25 ends a turn too early.
+    recursionLimit: 500,
+    accompany: (active, runs) => new AgentRun(active, parts, runs),
+    keepFormer: async (turn) => {
+      await keepTurn({ ...turn, services: parts.services(turn.run.session_id) });
+    },
+    forget: (sessionId) => parts.forget?.(sessionId),
+  };
 }
 
 const nothingKept: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };

@@ -1,4 +1,4 @@
-import { agentRuns as extensionOf } from "../../src/agent-runs/extension.ts";
+import { agentRuns as extensionOf } from "../../src/agent-runs/agent-run.ts";
 import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
 import { loadConfig } from "@millrace/engine/config/config";

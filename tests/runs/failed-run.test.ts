@@ -1,4 +1,4 @@
-import { agentRuns } from "../../src/agent-runs/extension.ts";
+import { agentRuns } from "../../src/agent-runs/agent-run.ts";
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";

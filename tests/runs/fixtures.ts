@@ -1,4 +1,4 @@
-import { agentGraphs, agentRuns } from "../../src/agent-runs/extension.ts";
+import { agentGraphs, agentRuns } from "../../src/agent-runs/agent-run.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AIMessageChunk } from "@langchain/core/messages";
 import { END, interrupt, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";

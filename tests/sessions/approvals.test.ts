@@ -1,4 +1,4 @@
-import { agentRuns } from "../../src/agent-runs/extension.ts";
+import { agentRuns } from "../../src/agent-runs/agent-run.ts";
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -109,11 +109,7 @@ async function startAt(
     const tracing = createTracing(config, () => agent?.secrets() ?? []);
     if (tracing === undefined) skipIdleTracing();
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const onOver: OnOver = (run, values) => {
-      agent?.onOver(run, values);
-      if (run.kwargs.webhook !== undefined) webhooks.wake();
-    };
-    const told = { ...tracing, webhookBody, project, onOver };
+    const told = { ...tracing, webhookBody, onWebhook: () => webhooks.wake(), project, onOver: agent?.onOver };
     const limits = runLimits(config, custom.auth);
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
     const feed = new ServerFeed(storage);

@@ -49,6 +49,8 @@ async function measure(): Promise<ExecutedCode> {
     graphs: join(projectFolder, "tests/bench/langgraph.json"),
     logLevel: "silent",
     watchFiles: "off",
+    // It looks at its files by a timer, whoever asks for a run meanwhile.
+    console: false,
   });
   const session = new Session();
   session.connect();

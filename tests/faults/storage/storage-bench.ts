@@ -1,4 +1,4 @@
-import { agentRuns } from "../../../src/agent-runs/extension.ts";
+import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";

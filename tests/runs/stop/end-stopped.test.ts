@@ -1,5 +1,5 @@
 import type { RunStarter } from "@millrace/engine/runs/options";
-import { agentRuns } from "../../../src/agent-runs/extension.ts";
+import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { ActiveRun } from "@millrace/engine/runs/active-run";

@@ -1,4 +1,4 @@
-import { agentRuns } from "../../../src/agent-runs/extension.ts";
+import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

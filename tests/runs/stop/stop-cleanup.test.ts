@@ -1,4 +1,4 @@
-import { agentRuns } from "../../../src/agent-runs/extension.ts";
+import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
 import { access, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -47,10 +47,12 @@ export interface RunnerDeps {
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it; absent: nobody is told. */
   webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
+  /** Called when what a webhook is to be told of a run's end has been written. */
+  onWebhook?: (() => void) | undefined;
   /** Runs the stream transformers of graphs; absent: nobody does. */
   project?: Project | undefined;
   /** Told of each run that is over; see `RunsOptions`. */
-  onOver?: OnOver;
+  onOver?: OnOver | undefined;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */
   stopPatience?: number;
 }
@@ -84,10 +86,12 @@ export interface RunsOptions {
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it (`webhook`), as JSON of an object. Default: nobody is told. */
   webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
+  /** Called when what a webhook is to be told of a run's end has been written; must not throw. */
+  onWebhook?: (() => void) | undefined;
   /** Runs the stream transformers of graphs, for runs of the event protocol. Default: nobody does. */
   project?: Project | undefined;
   /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
-  onOver?: OnOver;
+  onOver?: OnOver | undefined;
 }
 
 /** How a run is stopped; see `Runs.cancel`. */

@@ -39,6 +39,7 @@ export async function writeEnd(
       const run =
         (await storage.runs.finish(run_id, { ...outcome, ended_at }, fence)) ?? (await storage.runs.get(run_id));
       if (run !== undefined && !isOver(run.status)) return undefined;
+      if (outcome.webhook !== undefined) deps.onWebhook?.();
       return run ?? unwritten(active.run, outcome);
     } catch (error) {
       // Its session was removed meanwhile: there is nowhere to write to.
