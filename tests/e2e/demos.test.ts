@@ -26,6 +26,21 @@ describe("npm run demo", { timeout: 180_000 }, () => {
     expect(code).toBe(1);
   });
 
+  it("ends with 1 where the stand-in does not understand a request", async () => {
+    const program = [
+      'import { showDemo } from "./tests/e2e/demo/demo-session.ts";',
+      'import { turn } from "./tests/e2e/demo/demo-turns.ts";',
+      "const perform = async (server) => {",
+      "  const { thread_id } = await server.client.threads.create();",
+      '  await turn(server, thread_id, "Compose an opera about pumps.", {});',
+      "};",
+      "await showDemo({ prepare: () => undefined, perform });",
+    ].join("\n");
+    const { code, output } = await node(["--input-type=module", "--eval", program]);
+    expect(output).toMatch(/The demo failed: .*The model did not understand the request/u);
+    expect(code).toBe(1);
+  });
+
   it("names the demos there are when it is asked for another", async () => {
     const { code, output } = await node([demo, "nothing"]);
     expect(output).toMatch(/^There is no demo "nothing"\. There are: main, .*\bdocuments\b.*\.\n$/u);

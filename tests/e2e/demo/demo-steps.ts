@@ -2,6 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
+import { z } from "zod";
 import type { ServerProcess } from "../../support/processes/server-process.ts";
 import { follow, messagesOf, note, say } from "./demo-view.ts";
 
@@ -40,7 +41,8 @@ export async function approveDeletion(server: ServerProcess, workspace: string, 
   const [pending] = Object.values(waiting.interrupts).flat();
   const question = JSON.stringify(pending?.value);
   ok(question.includes("delete_file"), `the question should name the call: ${question}`);
-  note(`The server asks: ${question.slice(0, 200)}`);
+  const { question: asked } = z.object({ question: z.string() }).parse(pending?.value);
+  note(`The server asks: ${asked}`);
   note("Answer: approve.");
   await client.runs.wait(thread, "agent", { command: { resume: { decisions: [{ type: "approve" }] } } });
   ok(!existsSync(folder), "the folder is still there after the approval");

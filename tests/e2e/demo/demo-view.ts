@@ -1,4 +1,5 @@
 import type { ThreadState } from "@langchain/langgraph-sdk";
+import { notUnderstood } from "@millrace/offline/talk";
 import { z } from "zod";
 
 const Chunk = z.looseObject({ type: z.string(), content: z.unknown() });
@@ -36,7 +37,7 @@ export function note(text: string): void {
 
 /**
  * Prints a stream of `messages-tuple` and `custom` events as it comes; says how many pieces of text and which tools it saw, and
- * gives what these came to, whole.
+ * gives what these came to, whole. Throws where the stand-in for a model did not understand the request.
  */
 export async function follow(
   stream: AsyncIterable<{ event: string; data: unknown }>,
@@ -44,6 +45,7 @@ export async function follow(
   const tools: string[] = [];
   const results: string[] = [];
   let pieces = 0;
+  let said = "";
   let open = false;
   const line = (text: string): void => {
     if (open) process.stdout.write("\n");
@@ -67,10 +69,13 @@ export async function follow(
     if (type === "tool" && typeof content === "string") results.push(content);
     if (type !== "ai" || typeof content !== "string" || content === "") continue;
     pieces += 1;
+    said += content;
     process.stdout.write(open ? content : `   ${content}`);
     open = true;
   }
   if (open) process.stdout.write("\n");
+  if (Object.values(notUnderstood).some((words) => said.includes(words)))
+    throw new Error(`The model did not understand the request: ${said}`);
   return { pieces, tools, results };
 }
 
