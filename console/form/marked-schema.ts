@@ -38,34 +38,49 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function mark(given: Record<string, unknown>, depth: number, scope: Scope): RJSFSchema {
   const schema = withoutWrapping(given);
-  const { title, description, default: preset } = schema;
-  const words: RJSFSchema = {
-    ...(typeof title === "string" && { title: visible(title) }),
-    ...(typeof description === "string" && { description: visible(description) }),
-    // It is part of a JSON text.
-    ...(preset !== undefined && { default: preset as RJSFSchema["default"] }),
-  };
+  const words = wordsOf(schema);
   if (schema["langgraph_type"] === "messages") return { ...words, $id: "messages" };
   if (depth > deepest || isFree(schema)) return { ...words, ...json };
   const isOwn = depth > 0 && ("$schema" in schema || "definitions" in schema || "$defs" in schema);
   if (isOwn) scope.inner.count += 1;
   const own: Scope = isOwn ? { ...scope, prefix: `part-${scope.inner.count}` } : scope;
+  if (isOwn) findDefinitions(schema, depth + 1, own);
   const marked: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(schema)) {
     // The names of the form's own fields are ours, and a draft says nothing within a schema.
-    if (name === "$id" || name === "$schema") continue;
-    if (name === "$ref" && typeof value === "string") marked[name] = referenceIn(own, value);
-    else if (isOwn && (name === "definitions" || name === "$defs") && isObject(value)) {
-      for (const [key, part] of Object.entries(value)) {
-        if (isObject(part)) own.found[`${own.prefix}-${key}`] = mark(part, depth + 1, own);
-      }
-    } else marked[name] = markPart(name, value, depth + 1, own);
+    if (name === "$id" || name === "$schema" || (isOwn && isDefinitions(name, value))) continue;
+    const isReference = name === "$ref" && typeof value === "string";
+    marked[name] = isReference ? referenceIn(own, value) : markPart(name, value, depth + 1, own);
   }
   const whole: RJSFSchema = { ...marked, ...words };
   if (isOwn && JSON.stringify([whole, own.found]).includes(`"#/definitions/${own.prefix}"`)) {
     own.found[own.prefix] = whole;
   }
   return whole;
+}
+
+/** What a field says of itself. */
+function wordsOf({ title, description, default: preset }: Record<string, unknown>): RJSFSchema {
+  return {
+    ...(typeof title === "string" && { title: visible(title) }),
+    ...(typeof description === "string" && { description: visible(description) }),
+    // It is part of a JSON text.
+    ...(preset !== undefined && { default: preset as RJSFSchema["default"] }),
+  };
+}
+
+function isDefinitions(name: string, value: unknown): value is Record<string, unknown> {
+  return (name === "definitions" || name === "$defs") && isObject(value);
+}
+
+/** Puts the definitions of an inner schema among those of the whole. */
+function findDefinitions(schema: Record<string, unknown>, depth: number, own: Scope): void {
+  for (const [name, value] of Object.entries(schema)) {
+    if (!isDefinitions(name, value)) continue;
+    for (const [key, part] of Object.entries(value)) {
+      if (isObject(part)) own.found[`${own.prefix}-${key}`] = mark(part, depth, own);
+    }
+  }
 }
 
 /** A list of one schema that must all fit is that schema: so a reference gets its title or default beside it. */

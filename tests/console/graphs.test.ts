@@ -34,7 +34,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     for (const { graph_id: graph } of served) {
       await tab.page.goto(`${stage.server.url}/console/g/${graph}`);
       const drawn = await stage.server.client.assistants.getGraph(graph, { xray: true });
-      await expect.poll(() => tab.page.locator(".graph-node").count(), graph).toBe(drawn.nodes.length);
+      await expect.poll(() => tab.page.locator(".graph-node").count(), { message: graph }).toBe(drawn.nodes.length);
       const message = tab.page.getByRole("textbox", { name: "Message 1" });
       if ((await message.count()) > 0) await message.fill("Hello");
       await submit(tab);
