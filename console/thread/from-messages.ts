@@ -57,12 +57,14 @@ function merged(
   const place = (id: string): void => {
     for (const follower of followers.get(id) ?? []) order.add(follower);
   };
-  if (ids.length > 0) place("");
+  // What came before the first page is there is what is being said now: it follows the page.
+  const leads = ids.length > 0 && first >= 0;
+  if (leads) place("");
   for (const id of ids) {
     order.add(id);
     place(id);
   }
-  if (ids.length === 0) place("");
+  if (!leads) place("");
   return order;
 }
 
