@@ -147,7 +147,11 @@ export function provideOwnServices(make: () => RunServices): void {
  */
 export function servicesOf(config: RunnableConfig): RunServices {
   const services = lentTo(config) ?? makeOwnServices?.();
-  if (services === undefined) throw new Error("A graph that calls the loop runs without services.");
+  if (services === undefined) {
+    throw new Error(
+      "The loop has no services. A node that calls it names it: addNode(name, node, { subgraphs: [loop] }).",
+    );
+  }
   return services;
 }
 

@@ -1,6 +1,7 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
-import { runLoop } from "../../../src/loop/loop.ts";
+import { loop, runLoop } from "../../../src/loop/loop.ts";
 import { LoopLimits } from "../../../src/state.ts";
 import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
@@ -23,24 +24,26 @@ const exitProcess = defineTool({
   },
 });
 
+const call = {
+  node: "work",
+  system: "Work.",
+  summary: null,
+  tools: [exitProcess],
+  limits: LoopLimits.parse({}),
+  model: "openai:scripted",
+  requiresConfirm: false,
+  silent: false,
+};
+
 /** One node, our loop with that tool. */
 export const exiting = new StateGraph(new StateSchema({ messages: MessagesValue }))
-  .addNode("work", async (state, config) => {
-    const { messages } = await runLoop(
-      {
-        node: "work",
-        system: "Work.",
-        history: state.messages,
-        summary: null,
-        tools: [exitProcess],
-        limits: LoopLimits.parse({}),
-        model: "openai:scripted",
-        requiresConfirm: false,
-        silent: false,
-      },
-      config,
-    );
-    return { messages };
-  })
+  .addNode(
+    "work",
+    async (state: { messages: BaseMessage[] }, config) => {
+      const { messages } = await runLoop({ ...call, history: state.messages }, config);
+      return { messages };
+    },
+    { subgraphs: [loop] },
+  )
   .addEdge(START, "work")
   .addEdge("work", END);

@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { createLogger } from "@millrace/engine/logger";
-import { runLoop } from "../../../src/loop/loop.ts";
+import { loop, runLoop } from "../../../src/loop/loop.ts";
 import type { RunServices } from "../../../src/loop/services.ts";
 import { Runs } from "@millrace/engine/runs/runs";
 import { LoopLimits } from "../../../src/state.ts";
@@ -87,11 +87,15 @@ export function openStorageBench(path: string, open?: (path: string) => Database
   const tools = [countedTool("send_once", "unsafe", counts), countedTool("set_again", "idempotent", counts)];
   const limits = LoopLimits.parse({});
   const graph = new StateGraph(new StateSchema({ messages: MessagesValue }))
-    .addNode("work", async (state, config) => {
-      const system = "Work.";
-      const call = { node: "work", system, history: state.messages, summary: null, tools, limits, model: "stepping" };
-      return { messages: (await runLoop({ ...call, requiresConfirm: false, silent: false }, config)).messages };
-    })
+    .addNode(
+      "work",
+      async (state: { messages: BaseMessage[] }, config) => {
+        const system = "Work.";
+        const call = { node: "work", system, history: state.messages, summary: null, tools, limits, model: "stepping" };
+        return { messages: (await runLoop({ ...call, requiresConfirm: false, silent: false }, config)).messages };
+      },
+      { subgraphs: [loop] },
+    )
     .addEdge(START, "work")
     .addEdge("work", END)
     .compile();

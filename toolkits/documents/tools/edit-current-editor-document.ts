@@ -14,7 +14,7 @@ const contextLines = 3;
 
 const EditInput = z
   .object({
-    edits: Edits.optional(),
+    edits: Edits.optional().describe("the changes by search and replace, as in edit_file"),
     content: z
       .string()
       .max(longestText)
