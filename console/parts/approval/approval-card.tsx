@@ -35,7 +35,7 @@ export function ApprovalCard({
   const [mode, setMode] = useState<Mode>("choose");
   const [isSending, setSending] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
-  const isReady = useReady();
+  const { isReady, makeReady } = useReady();
   const isAction = approval.tool !== null;
   const takes = new Set(approval.allowed_decisions);
   const answer = async (decision: Decision) => {
@@ -87,6 +87,8 @@ export function ApprovalCard({
       aria-label={isAction ? t("approval.title") : t("approval.question")}
       tabIndex={0}
       onKeyDown={onKeyDown}
+      // What is sent after something was entered here is meant, however new the card is.
+      onInput={makeReady}
       data-approval={approval.id}
     >
       {head}
@@ -181,13 +183,18 @@ function Buttons({
   );
 }
 
-/** Whether the card has been there long enough for a click to be meant. */
-function useReady(): () => boolean {
+/** Whether the card has been there long enough for a click to be meant; `makeReady` ends the wait. */
+function useReady(): { isReady: () => boolean; makeReady: () => void } {
   const since = useRef(0);
   useEffect(() => {
     since.current = performance.now();
   }, []);
-  return () => performance.now() - since.current >= inertFor;
+  return {
+    isReady: () => performance.now() - since.current >= inertFor,
+    makeReady: () => {
+      since.current = -inertFor;
+    },
+  };
 }
 
 function Times({ approval: { asked_at, expires_at } }: { approval: Approval }) {
