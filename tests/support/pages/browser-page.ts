@@ -64,6 +64,8 @@ async function bundle(): Promise<string> {
   const build = await rolldown({
     input,
     platform: "browser",
+    // Its paths lead to the types of react, which the page needs itself.
+    tsconfig: false,
     logLevel: "silent",
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
   });
