@@ -66,6 +66,22 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     await panel(tab).getByText("true", { exact: true }).waitFor();
   });
 
+  it("takes what was written into a question however new it is", async () => {
+    tab = await stage.open({ path: "/g/asking" });
+    // As fast as no person: written when the card is there, sent with the next frame.
+    await tab.page.evaluate(`new MutationObserver((_, observer) => {
+      const field = document.querySelector(".approval-card textarea");
+      if (field === null) return;
+      observer.disconnect();
+      Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, "Ada");
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      requestAnimationFrame(() => document.querySelector(".answer-row button").click());
+    }).observe(document.body, { subtree: true, childList: true })`);
+    await submit(tab);
+    await panel(tab).getByText("How old are you, Ada?").waitFor();
+    await expect.poll(() => panel(tab).locator(".channels").textContent()).toContain("Ada");
+  });
+
   it("refuses what does not fit its schema, keeps earlier inputs, and takes JSON", async () => {
     tab = await stage.open({ path: "/g/annotation", width: 390 });
     await tab.page.getByRole("button", { name: "JSON" }).click();
