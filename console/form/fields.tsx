@@ -5,7 +5,7 @@ import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import * as z from "zod/mini";
 import { Button, IconButton } from "../parts/button.tsx";
-import { work } from "../text/work/work.ts";
+import { work } from "../text/inspector/work.ts";
 
 const roles = ["human", "ai", "system", "tool"] as const;
 const FormMessage = z.looseObject({ type: z.enum(roles), content: z.string() });

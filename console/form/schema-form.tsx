@@ -3,7 +3,7 @@ import Form from "@rjsf/core/lib/components/Form.js";
 import type { RJSFSchema, UiSchema } from "@rjsf/utils";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { work } from "../text/work/work.ts";
+import { work } from "../text/inspector/work.ts";
 import { JsonField, JsonInput, MessagesField } from "./fields.tsx";
 import { markedSchema } from "./marked-schema.ts";
 import { formWords, templates } from "./templates.tsx";

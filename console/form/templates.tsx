@@ -15,7 +15,7 @@ import type { ReactNode } from "react";
 import i18next from "i18next";
 import { useTranslation } from "react-i18next";
 import { Button, IconButton } from "../parts/button.tsx";
-import { work } from "../text/work/work.ts";
+import { work } from "../text/inspector/work.ts";
 
 type ButtonName = "add" | "remove" | "up" | "down" | "copy" | "clear";
 

@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { visible } from "../markdown/links.ts";
 import { changesOf, type ChannelChange } from "../run/state-diff.ts";
 import { byteSize } from "../text/time.ts";
-import { work } from "../text/work/work.ts";
+import { work } from "../text/inspector/work.ts";
 import { DiffLines } from "./diff.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { JsonView } from "./json-view.tsx";

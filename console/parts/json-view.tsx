@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../markdown/links.ts";
 import { byteSize } from "../text/time.ts";
-import { work } from "../text/work/work.ts";
+import { work } from "../text/inspector/work.ts";
 import { Button } from "./button.tsx";
 import "../style/inspect.css";
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { readPayload } from "../api/trace.ts";
 import { byteSize } from "../text/time.ts";
-import { work } from "../text/work/work.ts";
+import { work } from "../text/inspector/work.ts";
 import { Button } from "./button.tsx";
 import { LongText } from "./json-view.tsx";
 import { Failed, Loading } from "./states.tsx";

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { RunStatus } from "../run/run-filter.ts";
 import { preciseDuration } from "../text/time.ts";
-import { work } from "../text/work/work.ts";
+import { work } from "../text/inspector/work.ts";
 
 /** The state of a run, in a word and a colour. */
 export function RunState({ status }: { status: RunStatus }) {

@@ -2,7 +2,7 @@ import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
 import { setRequestLanguage } from "../api/client.ts";
 import { en } from "./en.ts";
-import type { workEn } from "./work/en.ts";
+import type { workEn } from "./inspector/en.ts";
 
 /** The languages of the console, by the names that speakers call them. */
 export const languages = { en: "English", zh: "中文" } as const;

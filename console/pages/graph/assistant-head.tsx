@@ -13,7 +13,7 @@ import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** Which assistant of a graph is shown, in which version, and what can be made of it. */
 export function AssistantHead({ assistant, context }: { assistant: FullAssistant; context: unknown }) {

@@ -10,7 +10,7 @@ import { visible } from "../../markdown/links.ts";
 import { GraphView } from "../../parts/graph/graph-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { nodeStates } from "../../run/spans.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { AssistantHead } from "./assistant-head.tsx";
 import { RunPanel, StateOfThread } from "./run-panel.tsx";
 import { StartPanel } from "./start-panel.tsx";

@@ -6,7 +6,7 @@ import { usePageTitle } from "../../app/news.ts";
 import { useAssistants } from "../../api/threads.ts";
 import { visible } from "../../markdown/links.ts";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import "../../style/graph-page.css";
 
 /** Every graph that is served, with the assistants that were made of it. */

@@ -24,7 +24,7 @@ import { notify, notifyError } from "../../parts/toast.tsx";
 import { runStatuses } from "../../run/run-filter.ts";
 import { rowsOfTree, type SpanRow } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** Steps that are shown on this page; the inspector shows all of them. */
 const mostSteps = 100;

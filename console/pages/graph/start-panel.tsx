@@ -10,7 +10,7 @@ import { Button } from "../../parts/button.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { notifyError } from "../../parts/toast.tsx";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { earlierInputs, keepInput } from "./inputs.ts";
 
 /** The input of a run, by the graph's own schema, and how it is started. */

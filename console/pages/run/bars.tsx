@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import type { SpanRow, Stretch } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** A part of the run as a row: its name, and a bar where it stands in time. */
 export function Bar({

@@ -11,7 +11,7 @@ import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** The input of a run, to be changed and run from where the run began; the first run of a chat is run in a new one. */
 export function EditInput({ run, onClose }: { run: StartedRun; onClose: () => void }) {

@@ -11,7 +11,7 @@ import { LongText } from "../../parts/json-view.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { byteSize } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 const rowHeight = 30;
 /** Characters of an event that stand in its row. */

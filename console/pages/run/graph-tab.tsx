@@ -6,7 +6,7 @@ import { GraphView } from "../../parts/graph/graph-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { nodeStates, type Span } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** The graph of a run with what it has done in it, and the same as a list. */
 export function GraphTab({

@@ -19,7 +19,7 @@ import { RunState, Took } from "../../parts/run-state.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { runStatuses } from "../../run/run-filter.ts";
 import { count, longTime, preciseDuration, shortTime } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { EditInput } from "./edit-input.tsx";
 
 /** What a run is, how it stands, what it took and used, and what can be done with it. */

@@ -7,7 +7,7 @@ import { useThreadNews } from "../../api/thread-news.ts";
 import { useTrace } from "../../api/trace.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { EventsTab } from "./events-tab.tsx";
 import { GraphTab } from "./graph-tab.tsx";
 import { usePlace, views } from "./place.ts";

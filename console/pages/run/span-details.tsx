@@ -5,7 +5,7 @@ import { IconButton } from "../../parts/button.tsx";
 import { Payload } from "../../parts/payload.tsx";
 import type { Span } from "../../run/spans.ts";
 import { count, longTime, preciseDuration } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** A part of a run: its times, what it used, what went in and what came out. */
 export function SpanDetails({

@@ -18,7 +18,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { shortTime } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import type { Place } from "./place.ts";
 
 /** The states of a run by checkpoint: their values, what each step changed, and running again from any of them. */

@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import { IconButton } from "../../parts/button.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { placeOf, rowsOfTree, timeline, type Span, type SpanRow, type Stretch } from "../../run/spans.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { Bar, Ruler } from "./bars.tsx";
 
 const rowHeight = 30;

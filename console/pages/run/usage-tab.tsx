@@ -4,7 +4,7 @@ import { visible } from "../../markdown/links.ts";
 import { Empty } from "../../parts/states.tsx";
 import { usageBy, type Span, type UsageRow } from "../../run/spans.ts";
 import { count, preciseDuration } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** Tokens and cost of a run, by node and by model. */
 export function UsageTab({ spans }: { spans: ReadonlyMap<string, Span> }) {

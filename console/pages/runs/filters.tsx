@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useAssistants } from "../../api/threads.ts";
 import { Button } from "../../parts/button.tsx";
 import { shortMoment } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { rangeNames, runStatuses, type Chosen } from "../../run/run-filter.ts";
 
 /** Which runs are shown; every choice stands in the address. */

@@ -6,7 +6,7 @@ import type { RunSummary } from "../../api/all-runs.ts";
 import { useThreads } from "../../api/threads.ts";
 import { rowsOf } from "../../run/run-filter.ts";
 import { ageGroup, dayName } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { RunRow } from "./run-row.tsx";
 
 /** The list itself; only what is seen is drawn. */

@@ -13,7 +13,7 @@ import { Menu } from "../../parts/menu.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { longTime, preciseDuration, shortTime } from "../../text/time.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 
 /** Whether a run can still be stopped. */
 export function isWorking({ status }: Pick<RunSummary, "status">): boolean {

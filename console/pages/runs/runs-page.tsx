@@ -10,7 +10,7 @@ import { onChange } from "../../api/feed.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { Filters } from "./filters.tsx";
 import { Histogram } from "./histogram.tsx";
 import { filterOf, readChosen, type Chosen } from "../../run/run-filter.ts";

@@ -18,7 +18,7 @@ import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import { placed, type GraphDrawing } from "../../run/graph-layout.ts";
 import type { NodeState } from "../../run/spans.ts";
-import { work } from "../../text/work/work.ts";
+import { work } from "../../text/inspector/work.ts";
 import { IconButton } from "../button.tsx";
 import "@xyflow/react/dist/base.css";
 import "../../style/graph.css";
