@@ -125,18 +125,14 @@ export const stopMoves: Readonly<Record<StopState, readonly StopState[]>> = {
  * is an `AppError` that says it.
  */
 export class Stop {
-  /** Aborted by the request. */
-  readonly signal: AbortSignal;
   /** Asks the graph to stop before its next step, which it does by itself (a drain). */
   readonly control: RunControl = new RunControl();
   readonly #controller = new AbortController();
+  /** Aborted by the request. */
+  readonly signal = this.#controller.signal;
   readonly #over = Promise.withResolvers<boolean>();
   #state: StopState = "idle";
   #reason: StopReason | undefined;
-
-  constructor() {
-    this.signal = this.#controller.signal;
-  }
 
   get state(): StopState {
     return this.#state;

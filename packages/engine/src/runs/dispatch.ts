@@ -188,25 +188,20 @@ class SessionQueue {
       return;
     }
     this.#ready.add(sessionId);
-    this.#fill();
+    if (this.#working.size < this.#limit) void this.#workThrough();
   }
 
-  #fill(): void {
+  /** One worker: takes the sessions that are ready, one after the other, also those that become ready meanwhile. */
+  async #workThrough(): Promise<void> {
     for (const sessionId of this.#ready) {
-      if (this.#closed || this.#working.size >= this.#limit) return;
       this.#ready.delete(sessionId);
-      void this.#turn(sessionId);
+      this.#working.set(sessionId, false);
+      const worked = await this.#work(sessionId);
+      const woken = this.#working.get(sessionId) === true;
+      this.#working.delete(sessionId);
+      // Behind the others: a long queue of one session does not keep the rest waiting.
+      if ((worked || woken) && !this.#closed) this.#ready.add(sessionId);
     }
-  }
-
-  async #turn(sessionId: string): Promise<void> {
-    this.#working.set(sessionId, false);
-    const worked = await this.#work(sessionId);
-    const woken = this.#working.get(sessionId) === true;
-    this.#working.delete(sessionId);
-    // Behind the others: a long queue of one session does not keep the rest waiting.
-    if ((worked || woken) && !this.#closed) this.#ready.add(sessionId);
-    this.#fill();
     if (this.#working.size === 0) for (const done of this.#idle.splice(0)) done();
   }
 
@@ -222,7 +217,7 @@ class SessionQueue {
 }
 
 /** Whether a session works on `first` before `second`: in the order they came; ids are made in that order too. */
-function comesBefore(first: Run, second: Run): boolean {
+export function comesBefore(first: Run, second: Run): boolean {
   if (first.created_at !== second.created_at) return first.created_at < second.created_at;
   return first.run_id < second.run_id;
 }
@@ -232,16 +227,6 @@ export function waitingBehind(active: ReadonlyMap<string, ActiveRun>, run: Run):
   return [...active.values()].filter(
     (other) => other.run.session_id === run.session_id && !other.walking && comesBefore(run, other.run),
   );
-}
-
-/** How many runs of its session come before one that waits; `undefined` for one that has begun. */
-export function positionOf(active: ReadonlyMap<string, ActiveRun>, run: Run): number | undefined {
-  const own = active.get(run.run_id);
-  if (own === undefined || own.walking || own.ended) return undefined;
-  const others = [...active.values()].filter(
-    (other) => other.run.session_id === run.session_id && !other.ended && other !== own,
-  );
-  return others.filter((other) => other.walking || comesBefore(other.run, own.run)).length;
 }
 
 /** The longest wait a timer can hold, in milliseconds; a longer one is waited for in parts. */

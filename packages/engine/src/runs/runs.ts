@@ -14,7 +14,7 @@ import {
   removeRunsOf,
   drainRuns,
 } from "./cancel.ts";
-import { Dispatch, positionOf } from "./dispatch.ts";
+import { comesBefore, Dispatch } from "./dispatch.ts";
 import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
 import type { RunCompanion } from "./companion.ts";
@@ -204,8 +204,11 @@ export class Runs {
   }
 
   /** How many runs of its session come before one that waits; `undefined` for one that has begun. */
-  position(run: Run): number | undefined {
-    return positionOf(this.#dispatch.active, run);
+  position({ run_id, session_id }: Run): number | undefined {
+    const own = this.#dispatch.active.get(run_id);
+    if (own === undefined || own.walking || own.ended) return undefined;
+    const others = this.#dispatch.ofSession(session_id).filter((other) => other !== own && !other.ended);
+    return others.filter((other) => other.walking || comesBefore(other.run, own.run)).length;
   }
 
   /** The stop of the run that a session is at: the one that walks, else the first that waits. */

@@ -174,8 +174,10 @@ export async function streamRun(
   following: Following,
 ): Promise<Response> {
   const { ids, modes, namespaces } = following;
-  const gap = await services.runs.findGap(run, following.after ?? -1);
-  const after = gap?.after ?? following.after ?? -1;
+  const { after: last = -1 } = following;
+  // Nothing is missing before the beginning of a log that is whole.
+  const gap = last === -1 && run.expired_events === -1 ? undefined : await services.runs.findGap(run, last);
+  const after = gap?.after ?? last;
   // A frame of the `messages` mode holds the whole message so far, so its reader has to see the beginning.
   const from = run.kwargs.stream_mode.includes("messages") ? -1 : after;
   return sendEvents(context, {

@@ -82,7 +82,11 @@ function stoppedEnding(stop: ActiveRun["stop"]): Ending {
   }
 }
 
-/** One attempt; of a stopped one that does not end in time nothing more is heard. */
+/**
+ * One attempt. A stopped one that does not end in time is left to itself, and nothing of it is told any more. An attempt is
+ * stopped with the reason `timeout` after the shorter of what the run says (`config.timeout`, as LangChain names it) and
+ * what the server allows, in milliseconds.
+ */
 async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
   const { stop, run } = active;
   const onStop = (): void => {
@@ -92,13 +96,15 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
     active.companion?.stopRequested(reason);
   };
   stop.signal.addEventListener("abort", onStop, { once: true });
-  const endClock = limitTime(active, deps.runTimeout);
+  // Waiting in the queue or for a person is no part of an attempt.
+  const limit = Math.min(RunConfig.parse(run.kwargs.config).timeout ?? Infinity, deps.runTimeout ?? Infinity);
+  const clock = limit === Infinity ? undefined : setTimeout(() => stop.request("timeout"), limit);
   try {
     const result = await endsInTime(stream(active, deps), stop.signal, deps.stopPatience ?? stopPatience);
     if (result === undefined) deps.logger.warn({ run_id: run.run_id }, "stop_forced");
     return result ?? stopped;
   } finally {
-    endClock();
+    clearTimeout(clock);
     stop.signal.removeEventListener("abort", onStop);
   }
 }
@@ -151,6 +157,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
     const added = companion?.walks(graph, resumes);
+    const { langsmith_tracer: project } = run.kwargs;
     const result = await streamGraph({
       run: told,
       graph,
@@ -165,7 +172,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       store: new GraphStore(storage.items, async () => {
         return ownerOfItems((await storage.sessions.get(run.session_id))?.owner ?? null);
       }),
-      tracer: tracerOf(run, deps),
+      tracer: (project && deps.tracerFor?.(project)) ?? deps.tracer,
       tell: (event) => {
         if (!active.ended) log.emit(added?.asTold(event) ?? event);
       },
@@ -178,23 +185,6 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   } catch (error) {
     return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
   }
-}
-
-function tracerOf({ kwargs }: Run, { tracer, tracerFor }: RunnerDeps): RunnerDeps["tracer"] {
-  const { langsmith_tracer: place } = kwargs;
-  return place === undefined ? tracer : (tracerFor?.(place) ?? tracer);
-}
-
-/**
- * Stops an attempt of a run with the reason `timeout` when it has walked for too long: the shorter of what the run says
- * (`config.timeout`, as LangChain names it) and what the server allows, in milliseconds. Waiting in the queue or for a
- * person is no part of an attempt. Whoever begins it ends it with the returned function.
- */
-function limitTime({ run, stop }: ActiveRun, ofServer = Infinity): () => void {
-  const limit = Math.min(RunConfig.parse(run.kwargs.config).timeout ?? Infinity, ofServer);
-  if (limit === Infinity) return () => undefined;
-  const timer = setTimeout(() => stop.request("timeout"), limit);
-  return () => clearTimeout(timer);
 }
 
 /** Milliseconds that a run waits at its end for the addresses of its feedback, which were asked for at its beginning. */

@@ -32,6 +32,22 @@ export interface StreamPlan {
   subgraphs: boolean;
 }
 
+/** LangGraph's modes for each mode of the wire. */
+const neededModes: Readonly<Record<StreamMode, readonly GraphStreamMode[]>> = {
+  values: ["values"],
+  updates: ["updates"],
+  custom: ["custom"],
+  debug: ["debug"],
+  tasks: ["tasks"],
+  checkpoints: ["checkpoints"],
+  "messages-tuple": ["messages"],
+  messages: ["messages", "values"],
+  lifecycle: ["tasks"],
+  // The calls of our own loop are told as its own events.
+  tools: ["tools", "custom"],
+  events: [],
+};
+
 /**
  * The cheapest set of LangGraph modes that yields `requested`. `messages` and `custom` of nested graphs come only with
  * `subgraphs`, which `hasLoop` asks for: our loop is such a graph, and what it says is the conversation's. Whole
@@ -40,31 +56,12 @@ export interface StreamPlan {
  */
 export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean, hasLoop: boolean): StreamPlan {
   const modes = new Set<GraphStreamMode>();
-  for (const mode of requested) for (const needed of neededFor(mode)) modes.add(needed);
+  for (const mode of requested) for (const needed of neededModes[mode]) modes.add(needed);
   if (!modes.has("values") && !modes.has("updates")) modes.add("updates");
   // What the agent says is always heard: a stop keeps it, and the status shows it, whoever reads.
   if (hasLoop) modes.add("messages").add("custom");
   const looksInside = hasLoop || requested.includes("lifecycle");
   return { modes: [...modes], subgraphs: streamSubgraphs || looksInside };
-}
-
-/** What LangGraph has to be asked for one mode of the wire. */
-function neededFor(mode: StreamMode): GraphStreamMode[] {
-  switch (mode) {
-    case "messages-tuple":
-      return ["messages"];
-    case "messages":
-      return ["messages", "values"];
-    case "lifecycle":
-      return ["tasks"];
-    case "tools":
-      // The calls of our own loop are told as its own events.
-      return ["tools", "custom"];
-    case "events":
-      return [];
-    default:
-      return [mode];
-  }
 }
 
 function messagesIn(payload: unknown): BaseMessage[] {

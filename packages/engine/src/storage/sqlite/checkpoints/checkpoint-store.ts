@@ -95,9 +95,14 @@ export class CheckpointStore {
 
   /** The key of a run, made when it is new. */
   openRun(state: ThreadState, runId: string): number {
-    const known = state.runs.get(runId) ?? this.run(state, runId);
-    const key =
-      known ?? this.#insert("INSERT INTO checkpoint_runs (thread, run_id) VALUES (?, ?)", state.items.key, runId);
+    const known = state.runs.get(runId);
+    if (known !== undefined) return known;
+    // Nearly every run is new: it is not looked for before it is written.
+    const added = this.database
+      .prepare("INSERT INTO checkpoint_runs (thread, run_id) VALUES (?, ?) ON CONFLICT (thread, run_id) DO NOTHING")
+      .run(state.items.key, runId);
+    const key = added.changes > 0 ? Number(added.lastInsertRowid) : this.run(state, runId);
+    if (key === undefined) throw corruptThread(state.items.threadId, "a run is missing");
     state.runs.clear();
     state.runs.set(runId, key);
     return key;
@@ -183,7 +188,10 @@ export class CheckpointStore {
     if (!isNew && this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));
     let base = parent?.base ?? (parent === undefined ? undefined : asBase(parent));
     let text = base === undefined || base.key === key ? undefined : rowText(body, base);
-    if (base === undefined || text === undefined || outgrown(base, text.length)) {
+    const length = text?.length ?? 0;
+    const isLong = base !== undefined && length > base.size / 2 + 512;
+    const areMany = base !== undefined && base.spent + length > 2 * base.size + 4096;
+    if (base === undefined || text === undefined || isLong || areMany) {
       base = undefined;
       text = rowText(body, undefined) ?? "";
     } else base.spent += text.length;
@@ -250,9 +258,4 @@ export class CheckpointStore {
   #insert(sql: string, ...values: unknown[]): number {
     return Number(this.database.prepare(sql).run(...values).lastInsertRowid);
   }
-}
-
-/** Whether a new complete row is due: the differences have become long, or many. */
-function outgrown(base: Snapshot, length: number): boolean {
-  return length > base.size / 2 + 512 || base.spent + length > 2 * base.size + 4096;
 }

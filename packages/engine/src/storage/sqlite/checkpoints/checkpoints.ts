@@ -11,7 +11,6 @@ import type { NamespaceState, ThreadState } from "../cache.ts";
 import type { CheckpointStore, Place } from "./checkpoint-store.ts";
 import { ItemWriter } from "./item-writer.ts";
 import { corruptThread } from "./items.ts";
-import { define } from "./messages.ts";
 import { readWrites } from "./pending-writes.ts";
 import { type Body, expand, type Snapshot, type Stored, type Version } from "./snapshot.ts";
 import type { Reader } from "../events/event-batch.ts";
@@ -162,12 +161,6 @@ function valueOf(state: ThreadState, stored: Stored, reader: Reader, keep: boole
   return list;
 }
 
-function record<Value>(entries: Iterable<[string, Value]>): Record<string, Value> {
-  const made: Record<string, Value> = {};
-  for (const [key, value] of entries) define(made, key, value);
-  return made;
-}
-
 /** A checkpoint's metadata, with the run that wrote it. */
 export function metadataOf(snapshot: Snapshot, reader: Reader): CheckpointMetadata {
   const decoded = reader.decoder.decode(snapshot.metadata);
@@ -184,11 +177,11 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
     v: snapshot.version,
     id: snapshot.id,
     ts: typeof snapshot.time === "number" ? new Date(snapshot.time).toISOString() : snapshot.time,
-    channel_values: record(
+    channel_values: Object.fromEntries(
       Array.from(snapshot.values, ([channel, stored]) => [channel, valueOf(state, stored, reader, keep)]),
     ),
-    channel_versions: record(snapshot.versions),
-    versions_seen: record(Array.from(snapshot.seen, ([node, seen]) => [node, record(seen)])),
+    channel_versions: Object.fromEntries(snapshot.versions),
+    versions_seen: Object.fromEntries(Array.from(snapshot.seen, ([node, seen]) => [node, Object.fromEntries(seen)])),
   };
   if (snapshot.version < 4) addPendingSends(at, snapshot, checkpoint, reader);
   return {

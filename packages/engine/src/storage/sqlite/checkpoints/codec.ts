@@ -10,11 +10,10 @@ import { Reader } from "../events/event-batch.ts";
 export interface Codec {
   /**
    * The row for `value`. Writes new messages to the thread's items, so call it inside `Database.transaction` or
-   * `GroupCommit.durably`, together with the statement that keeps the row. Functions and symbols are left out.
+   * `GroupCommit.durably`, together with the statement that keeps the row. Functions and symbols are left out. With
+   * `inline: "all"` there are no new items: what is not stored yet is written where it stands, and goes with the row.
    */
-  encode(threadId: string, value: unknown): string | Buffer;
-  /** The same, but no new items: what is not stored yet is written where it stands, and goes with the row. */
-  encodeHere(threadId: string, value: unknown): string | Buffer;
+  encode(threadId: string, value: unknown, inline?: WriterOptions["inline"]): string | Buffer;
   /** The value of a row of `encode`: fresh objects. Throws `storage_corrupt`, naming the thread, when items are missing. */
   decode(threadId: string, data: string | Buffer): Promise<unknown>;
 }
@@ -22,20 +21,14 @@ export interface Codec {
 /** The codec over a checkpointer's items. */
 export function createCodec(store: CheckpointStore): Codec {
   const { database } = store;
-  const write = (threadId: string, value: unknown, inline: WriterOptions["inline"]): string | Buffer => {
-    const state = store.openThread(threadId);
-    const writer = new ItemWriter(database, state.items, { inline, verify: false });
-    const data = writer.encode(value);
-    writer.flush();
-    return data;
-  };
   return {
-    // Most callers are in a transaction already, and encode many values in it.
-    encode: (threadId, value) =>
-      database.raw.inTransaction
-        ? write(threadId, value, "chunks")
-        : database.transaction(() => write(threadId, value, "chunks")),
-    encodeHere: (threadId, value) => write(threadId, value, "all"),
+    encode(threadId, value, inline = "chunks") {
+      const state = store.openThread(threadId);
+      const writer = new ItemWriter(database, state.items, { inline, verify: false });
+      const data = writer.encode(value);
+      writer.flush();
+      return data;
+    },
     decode: (threadId, data) => {
       const reader = new Reader(database, threadId, store.thread(threadId)?.items);
       return reader.build(() => reader.decoder.decode(data));

@@ -7,9 +7,9 @@ import { crc32 } from "node:zlib";
 
 /** What becomes of messages: the sequence of an item, or (for a message that gets no item) its JSON. */
 export interface MessageWriter {
-  one(message: BaseMessage, encoder: Encoder): { sequence: number } | { json: unknown };
+  writeMessage(message: BaseMessage, encoder: Encoder): { sequence: number } | { json: unknown };
   /** The ranges of a long list whose elements all are items already, found without a look at each of their fields. */
-  list(elements: readonly unknown[]): Ranges | undefined;
+  knownList(elements: readonly unknown[]): Ranges | undefined;
 }
 
 const tagged = (...parts: unknown[]): unknown => ({ $: parts });
@@ -42,13 +42,13 @@ function objectTag(value: object, encoder: Encoder): unknown {
  */
 export class Encoder {
   readonly bytes: Uint8Array[] = [];
-  readonly #writeMessage: MessageWriter;
+  readonly #writer: MessageWriter;
   readonly #ancestors: object[];
   #length = 0;
 
   /** `ancestors` is shared by the encoders of nested messages, so that a circle through one is seen. */
-  constructor(writeMessage: MessageWriter, ancestors: object[]) {
-    this.#writeMessage = writeMessage;
+  constructor(writer: MessageWriter, ancestors: object[]) {
+    this.#writer = writer;
     this.#ancestors = ancestors;
   }
 
@@ -91,12 +91,12 @@ export class Encoder {
     this.#ancestors.push(value);
     try {
       if (Array.isArray(value)) return this.array(value);
-      if (isBaseMessage(value)) {
-        const written = this.#writeMessage.one(value, this);
-        return "json" in written ? written.json : itemNode(written.sequence);
-      }
       const prototype: unknown = Object.getPrototypeOf(value);
       if (prototype === Object.prototype) return this.object(value);
+      if (isBaseMessage(value)) {
+        const written = this.#writer.writeMessage(value, this);
+        return "json" in written ? written.json : itemNode(written.sequence);
+      }
       if (prototype === null) return tagged("null", this.object(value));
       return objectTag(value, this) ?? this.#instance(value);
     } finally {
@@ -106,7 +106,7 @@ export class Encoder {
 
   /** An array, entry by entry; consecutive items become ranges when it holds nothing else. */
   array(value: readonly unknown[]): unknown {
-    const ranges = this.#writeMessage.list(value);
+    const ranges = this.#writer.knownList(value);
     if (ranges !== undefined) return tagged("l", ...ranges);
     let copy: unknown[] | undefined;
     let items = value.length;

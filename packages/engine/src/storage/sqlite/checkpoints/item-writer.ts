@@ -4,7 +4,16 @@ import { isBaseMessage } from "../../../message-kinds.ts";
 import { beginsWith } from "../../../message-list.ts";
 import type { Database } from "../database/database.ts";
 import { unframe } from "./decode.ts";
-import { Encoder, frame, itemNode, joined, print, type Serialised, serialiseMessage } from "./encode.ts";
+import {
+  Encoder,
+  frame,
+  itemNode,
+  joined,
+  type MessageWriter,
+  print,
+  type Serialised,
+  serialiseMessage,
+} from "./encode.ts";
 import { eachStored, nameItems, rowItems, type Reference, type ThreadItems } from "./items.ts";
 import { messageFields, messageKind } from "./messages.ts";
 import { append, expand, type Ranges, type StoredList } from "./snapshot.ts";
@@ -30,7 +39,7 @@ export interface WriterOptions {
  * Writes values of one thread in one transaction: messages and large list elements become items, each once, and values
  * refer to them. Call `flush` at the end, in the same transaction.
  */
-export class ItemWriter {
+export class ItemWriter implements MessageWriter {
   /** Characters of all list elements met so far: about how much memory their objects take. */
   weight = 0;
   readonly #database: Database;
@@ -50,13 +59,13 @@ export class ItemWriter {
 
   /** The row for a value of any shape. */
   encode(value: unknown): string | Buffer {
-    const encoder = this.#encoder();
+    const encoder = new Encoder(this, this.#ancestors);
     return frame(JSON.stringify(encoder.plain(value)), encoder.bytes);
   }
 
   /** The row for what a task wrote. Large elements of a written array become items, so that a list can refer to them. */
   encodeWrites(writes: readonly (readonly [number, string, unknown])[]): string | Buffer {
-    const encoder = this.#encoder();
+    const encoder = new Encoder(this, this.#ancestors);
     const json = writes.map(([index, channel, value]) => [index, channel, this.#writtenValue(value, encoder)]);
     return frame(JSON.stringify(json), encoder.bytes);
   }
@@ -136,17 +145,9 @@ export class ItemWriter {
     this.#pending = [];
   }
 
-  #encoder(): Encoder {
-    const writer = {
-      one: (message: BaseMessage, encoder: Encoder) => this.#message(message, encoder),
-      list: (elements: readonly unknown[]) =>
-        this.#options.verify || elements.length < longList ? undefined : this.#knownList(elements),
-    };
-    return new Encoder(writer, this.#ancestors);
-  }
-
-  /** For the shallow comparison only: a long history is in every `values` event, and is the same but for its end. */
-  #knownList(elements: readonly unknown[]): Ranges | undefined {
+  /** See `MessageWriter`. For the shallow comparison only: a long history is in every `values` event, and is the same but for its end. */
+  knownList(elements: readonly unknown[]): Ranges | undefined {
+    if (this.#options.verify || elements.length < longList) return undefined;
     const ranges: Ranges = [];
     let weight = 0;
     for (const element of elements) {
@@ -165,7 +166,8 @@ export class ItemWriter {
     return typeof value === "object" && value !== null ? this.#thread.references.get(value) : undefined;
   }
 
-  #message(message: BaseMessage, encoder: Encoder): { sequence: number } | { json: unknown } {
+  /** See `MessageWriter`. */
+  writeMessage(message: BaseMessage, encoder: Encoder): { sequence: number } | { json: unknown } {
     const reference = this.#reference(message);
     if (reference !== undefined) return { sequence: this.#known(message, reference) };
     const kind = messageKind(message);
@@ -219,7 +221,7 @@ export class ItemWriter {
   }
 
   #serialise(value: unknown): Serialised {
-    const encoder = this.#encoder();
+    const encoder = new Encoder(this, this.#ancestors);
     const kind = isBaseMessage(value) ? messageKind(value) : undefined;
     if (kind !== undefined && isBaseMessage(value)) {
       return serialiseMessage(value, kind, encoder);

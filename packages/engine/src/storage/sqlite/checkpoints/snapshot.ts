@@ -49,10 +49,6 @@ function member(key: string, json: string): string {
   return `${text(key)}:${json}`;
 }
 
-function object(members: readonly string[]): string {
-  return `{${members.join(",")}}`;
-}
-
 function storedText(stored: Stored, base: Stored | undefined): string {
   switch (stored.kind) {
     case "text":
@@ -101,16 +97,7 @@ function seenMembers(body: Body, base: Body | undefined): string[] | undefined {
     const before = base?.seen.get(node);
     if (before !== undefined && !keeps(before, channels)) return undefined;
     const changed = versionMembers(channels, before);
-    if (changed.length > 0 || before === undefined) members.push(member(node, object(changed)));
-  }
-  return members;
-}
-
-function valueMembers(body: Body, base: Body | undefined): string[] {
-  const members: string[] = [];
-  for (const [channel, stored] of body.values) {
-    const before = base?.values.get(channel);
-    if (!sameStored(stored, before)) members.push(member(channel, storedText(stored, before)));
+    if (changed.length > 0 || before === undefined) members.push(member(node, `{${changed.join(",")}}`));
   }
   return members;
 }
@@ -127,15 +114,20 @@ export function rowText(body: Body, base: Body | undefined): string | undefined 
   if (body.version !== (base?.version ?? 4)) parts.push(member("v", text(body.version)));
   parts.push(member("t", text(body.time)));
   if (body.metadata !== base?.metadata) parts.push(member("m", body.metadata));
+  const values: string[] = [];
+  for (const [channel, stored] of body.values) {
+    const before = base?.values.get(channel);
+    if (!sameStored(stored, before)) values.push(member(channel, storedText(stored, before)));
+  }
   const changed: [key: string, members: readonly string[]][] = [
     ["c", versionMembers(body.versions, base?.versions)],
     ["s", seen],
-    ["x", valueMembers(body, base)],
+    ["x", values],
   ];
-  for (const [key, members] of changed) if (members.length > 0) parts.push(member(key, object(members)));
+  for (const [key, members] of changed) if (members.length > 0) parts.push(member(key, `{${members.join(",")}}`));
   const gone = [...(base?.values.keys() ?? [])].filter((channel) => !body.values.has(channel));
   if (gone.length > 0) parts.push(member("d", text(gone)));
-  return object(parts);
+  return `{${parts.join(",")}}`;
 }
 
 /** About how many characters a snapshot keeps in memory. */

@@ -149,7 +149,7 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
     const session = readRow(SessionKey, "sessions", found)?.id;
     if (session === undefined) return undefined;
     const chosen = { model, temperature, thinking, max_tokens, tool_protocol, forced_tool };
-    const data = codec.encodeHere(session_id, { run_id, ...chosen, groups: groupsOf(messages) });
+    const data = codec.encode(session_id, { run_id, ...chosen, groups: groupsOf(messages) }, "all");
     const head = texts.of(request.head, () => headText(request.head));
     texts.keep(head);
     const definitions = request.tools.map((tool) => texts.of(tool, () => JSON.stringify(tool)));

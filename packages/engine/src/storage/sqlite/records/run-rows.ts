@@ -25,10 +25,6 @@ const isTrulyUnfinished = "runs.status || '' IN ('pending', 'running')";
 
 const ChangeRow = z.object({ updated_at: z.string() });
 
-function now(): string {
-  return new Date().toISOString();
-}
-
 /** Writes a new run. Throws `conflict` for an id that is taken, `not_found` for a session that does not exist. */
 export function insertRun(database: Database, run: Run, submission?: Admission["submission"]): void {
   const sql = `INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy,
@@ -177,14 +173,14 @@ export function claimRun(database: Database, session_id: string): Run | undefine
       ORDER BY created_at, id LIMIT 1
     ) AND status = 'pending' AND NOT EXISTS (SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'running')
     RETURNING ${runColumns}`;
-  return changed(database, database.prepare(sql).get({ session_id, now: now() }));
+  return changed(database, database.prepare(sql).get({ session_id, now: new Date().toISOString() }));
 }
 
 /** The next attempt of a run that is running already; the former one was a crash unless it was parked. */
 export function reclaimRun(database: Database, run_id: string): Run | undefined {
   const sql = `UPDATE runs SET attempt = attempt + 1, crashes = crashes + (parked = 0), parked = 0, updated_at = @now
     WHERE run_id = @run_id AND status = 'running' RETURNING ${runColumns}`;
-  return changed(database, database.prepare(sql).get({ run_id, now: now() }));
+  return changed(database, database.prepare(sql).get({ run_id, now: new Date().toISOString() }));
 }
 
 /** All running runs are let go of on purpose. */
@@ -200,7 +196,7 @@ export function endRun(
 ): Run | undefined {
   const sql = `UPDATE runs SET status = @status, error = @error, updated_at = @now
     WHERE run_id = @run_id AND ${isUnfinished} AND attempt = coalesce(@attempt, attempt) RETURNING ${runColumns}`;
-  const { status, error, attempt = null, ended_at = now() } = end;
+  const { status, error, attempt = null, ended_at = new Date().toISOString() } = end;
   const row = { run_id, status, error: JSON.stringify(error), attempt, now: ended_at };
   return changed(database, database.prepare(sql).get(row));
 }
@@ -226,7 +222,7 @@ export function setSessionStatus(
   status: SessionStatus,
   interrupts?: Session["interrupts"],
 ): void {
-  const updated_at = now();
+  const updated_at = new Date().toISOString();
   database
     .prepare(
       `UPDATE sessions SET status = @status, interrupts = coalesce(@interrupts, interrupts), updated_at = @now
@@ -247,7 +243,7 @@ export function noteGraph(database: Database, { session_id, graph_id, assistant_
 export function releaseSession(database: Database, session_id: string): void {
   const sql =
     "UPDATE sessions SET status = 'idle', updated_at = @now WHERE session_id = @session_id AND status = 'busy'";
-  const updated_at = now();
+  const updated_at = new Date().toISOString();
   const { changes } = database.prepare(sql).run({ session_id, now: updated_at });
   const patch = { status: "idle", updated_at };
   if (changes > 0) database.note?.({ type: "thread", what: "changed", id: session_id, session_id, patch });
