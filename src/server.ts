@@ -93,7 +93,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const forModelRoutes = { models, modelServices, ollama, tokens, settings };
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
-    runs: agentRuns({ storage, logger, services: () => services, callBack, forget: (id) => toolkitParts.forget(id) }),
+    runs: agentRuns({ storage, logger, services, callBack, forget: (id) => toolkitParts.forget(id) }),
     onOver: titles.consider,
     secrets: () => models.keys(),
     http: (opened) => {

@@ -9,7 +9,7 @@ import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { GraphExtension, ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createProgress, type Progress } from "../loop/progress.ts";
-import { LentServices, servicesKey, type RunServices } from "../loop/services.ts";
+import { servicesKey, type RunServices, type ServicesLender } from "../loop/services.ts";
 import type { ActiveRun } from "@millrace/engine/runs/active-run";
 import type { RunExtension, RunStarter } from "@millrace/engine/runs/options";
 import type {
@@ -21,6 +21,7 @@ import type {
 import type { EventBody } from "@millrace/engine/runs/events/log";
 import type { Ending } from "@millrace/engine/runs/status";
 import type { ConversationState } from "../state.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import { Activity, type LiveActivity } from "./activity.ts";
 import { backgroundOf, type BackgroundRuns } from "./background.ts";
@@ -34,8 +35,8 @@ import { createRunCallbacks, type RunCallbacks } from "./run-callbacks.ts";
 export interface AgentParts {
   storage: Storage;
   logger: Logger;
-  /** What a run of the session is lent. */
-  services: (sessionId: string) => RunServices;
+  /** What every run is lent. */
+  services: RunServices;
   /** Calls the server's callbacks; absent if there are none. */
   callBack?: CallBack | undefined;
   /** A session is deleted: what toolkits do for it ends. */
@@ -43,7 +44,7 @@ export interface AgentParts {
 }
 
 /** What our agent adds to one run: it gives the loop its services, follows its events, and keeps what a stop cuts off. */
-export class AgentRun implements RunCompanion, StreamCompanion {
+export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   readonly #active: ActiveRun;
   readonly #parts: AgentParts;
   readonly #runs: RunStarter;
@@ -52,6 +53,10 @@ export class AgentRun implements RunCompanion, StreamCompanion {
   /** What the attempt that walks is doing; `undefined` before the first, and where nothing of it is followed. */
   #activity: Activity | undefined;
   #callbacks: RunCallbacks | undefined;
+  /** What the owner may use of the tools and what sources of tools had, for the attempt that walks; absent: all, none. */
+  #allowedTools: RunServices["allowedTools"];
+  #addedTools: readonly Tool[] | undefined;
+  #services: RunServices | undefined;
   /** Whether its graph calls our loop; only then do readers get events of the conversation. */
   #callsLoop = false;
 
@@ -90,22 +95,32 @@ export class AgentRun implements RunCompanion, StreamCompanion {
   }
 
   async lend(signal: AbortSignal): Promise<JsonObject> {
-    const { storage, logger } = this.#parts;
+    const { toolSources = [], ownerTools = {} } = this.#parts.services;
+    this.#services = undefined;
+    // Most servers limit no owner and have no source of tools that come and go.
+    if (Object.keys(ownerTools).length > 0) {
+      this.#allowedTools = await allowedToolsOf(this.#active.run, this.#parts);
+    }
+    if (toolSources.length > 0) {
+      this.#addedTools = (await Promise.all(toolSources.map((source) => source.tools(signal)))).flat();
+    }
+    return { [servicesKey]: this };
+  }
+
+  /** What the loop is lent; made when the graph first asks: most graphs are not ours and never do. */
+  get services(): RunServices {
+    return (this.#services ??= this.#makeServices());
+  }
+
+  #makeServices(): RunServices {
+    const { storage, logger, services } = this.#parts;
     const { run, told } = this.#active;
-    const lent = this.#parts.services(run.session_id);
-    const { toolSources = [] } = lent;
-    const [allowedTools, ...added] = await Promise.all([
-      allowedToolsOf(lent, run, storage),
-      ...toolSources.map((source) => source.tools(signal)),
-    ]);
-    const addedTools = added.flat();
-    // Made when the graph first asks: most graphs are not ours and never do.
-    const services = new LentServices(() => ({
-      ...lent,
-      toolkitServices: lent.toolkitServices.forSession({ sessionId: run.session_id, owner: run.kwargs.owner }),
-      allowedTools,
-      addedTools,
-      progress: this.#progress,
+    return {
+      ...services,
+      toolkitServices: services.toolkitServices.forSession({ sessionId: run.session_id, owner: run.kwargs.owner }),
+      allowedTools: this.#allowedTools,
+      ...(this.#addedTools && { addedTools: this.#addedTools }),
+      progress: (this.#progress ??= createProgress()),
       onEvent: (event) => {
         logEvent(logger, this.#active.run, event);
         this.#callbacks?.noted(event);
@@ -113,15 +128,12 @@ export class AgentRun implements RunCompanion, StreamCompanion {
       },
       // A temporary session ends with its run, so it could not report on agents in the background.
       background: run.kwargs.temporary ? undefined : backgroundOf(told, storage, this.#background()),
-    }));
-    return { [servicesKey]: services };
+    };
   }
 
   replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined {
     if (!this.#callsLoop) return undefined;
-    const { run } = this.#active;
-    const services = this.#parts.services(run.session_id);
-    return replaceWithCalls({ run, graph, services, saver, resume });
+    return replaceWithCalls({ run: this.#active.run, graph, services: this.#parts.services, saver, resume });
   }
 
   /** Adds the time to events of a graph that calls our loop; other events stay as they are. */
@@ -151,7 +163,7 @@ export class AgentRun implements RunCompanion, StreamCompanion {
 
   async stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<ToldTurn> {
     const { run } = this.#active;
-    const services = { ...this.#parts.services(run.session_id), progress: this.#progress };
+    const services = { ...this.#parts.services, progress: this.#progress };
     const kept = turn === undefined ? nothingKept : await keepTurn({ ...turn, run, services, reason });
     return {
       values: kept.values,
@@ -246,7 +258,7 @@ export function agentRuns(parts: AgentParts): RunExtension {
     recursionLimit: 500,
     accompany: (active, runs) => new AgentRun(active, parts, runs),
     keepFormer: async (turn) => {
-      await keepTurn({ ...turn, services: parts.services(turn.run.session_id) });
+      await keepTurn({ ...turn, services: parts.services });
     },
     forget: (sessionId) => parts.forget?.(sessionId),
   };
@@ -274,13 +286,11 @@ export function lastReplyId(messages: unknown): string | null {
   return isBaseMessage(reply) ? (reply.id ?? null) : null;
 }
 
-/** The tools that the owner of the run or its session may use. Looked up only if the configuration limits owners. */
+/** The tools that the owner of the run or its session may use. */
 async function allowedToolsOf(
-  { ownerTools, toolkits }: RunServices,
   { session_id, kwargs }: Run,
-  { sessions }: Pick<Storage, "sessions">,
+  { storage, services: { ownerTools, toolkits } }: AgentParts,
 ): Promise<RunServices["allowedTools"]> {
-  if (ownerTools === undefined || Object.keys(ownerTools).length === 0) return undefined;
-  const owner = kwargs.owner ?? (await sessions.get(session_id))?.owner ?? null;
-  return toolsOfOwner(ownerTools, owner, toolkits);
+  const owner = kwargs.owner ?? (await storage.sessions.get(session_id))?.owner ?? null;
+  return ownerTools && toolsOfOwner(ownerTools, owner, toolkits);
 }

@@ -148,30 +148,18 @@ export function provideOwnServices(make: () => RunServices): void {
 export function servicesOf(config: RunnableConfig): RunServices {
   const services = lentTo(config) ?? makeOwnServices?.();
   if (services === undefined) {
-    throw new Error(
-      "The loop has no services. A node that calls it names it: addNode(name, node, { subgraphs: [loop] }).",
-    );
+    throw new Error("The loop has no services: no server lends any, and provideOwnServices() was not called.");
   }
   return services;
 }
 
-/** The services of a run, made when its graph first asks for them. */
-export class LentServices {
-  readonly #make: () => RunServices;
-  #made: RunServices | undefined;
-
-  constructor(make: () => RunServices) {
-    this.#make = make;
-  }
-
-  get services(): RunServices {
-    this.#made ??= this.#make();
-    return this.#made;
-  }
+/** Lends a run its services, which it makes when the graph first asks for them. */
+export interface ServicesLender {
+  readonly services: RunServices;
 }
 
 function lentTo({ configurable }: Pick<RunnableConfig, "configurable">): RunServices | undefined {
-  // Only src/agent-runs sets this key, to one of these.
-  const lent = configurable?.[servicesKey] as LentServices | RunServices | undefined;
-  return lent instanceof LentServices ? lent.services : lent;
+  // Only src/agent-runs and tests set this key, to one of these.
+  const lent = configurable?.[servicesKey] as ServicesLender | RunServices | undefined;
+  return lent !== undefined && "services" in lent ? lent.services : lent;
 }

@@ -31,6 +31,6 @@ export function agentRuns(storage: Storage, workspace: string, model: ModelServe
     agents: createAgentFolders({ workspace, home, toolNames: Object.keys(tools), logger }),
   };
   const graphs = serve({ agent: workflow.compile() }, storage.checkpointer);
-  const extension = extensionOf({ storage, logger, services: () => services });
+  const extension = extensionOf({ storage, logger, services });
   return new Runs({ storage, graphs, logger, extension, maxConcurrent: 8, retryDelay: 1 });
 }

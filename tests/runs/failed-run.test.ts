@@ -33,7 +33,7 @@ async function logOf(thrown: Error): Promise<unknown[][]> {
   };
   const graphs = serve({ breaks: graph }, storage.checkpointer);
   const logger = Object.assign(createLogger("silent"), { warn: (...line: unknown[]) => void lines.push(line) });
-  const extension = agentRuns({ storage, logger, services: () => services });
+  const extension = agentRuns({ storage, logger, services });
   const runs = new Runs({ storage, graphs, logger, extension, maxConcurrent: 1, retryDelay: 1 });
   const session = await createSession(storage);
   const run = await runs.start(session, request("breaks"));

@@ -84,7 +84,7 @@ export function createRuns(storage: Storage, graphs: Graphs, maxConcurrent = 8):
     loadModel: () => new FakeStreamingChatModel({}),
   };
   const logger = createLogger("silent");
-  const extension = agentRuns({ storage, logger, services: () => services });
+  const extension = agentRuns({ storage, logger, services });
   return new Runs({ storage, graphs, logger, extension, maxConcurrent, retryDelay: 1 });
 }
 

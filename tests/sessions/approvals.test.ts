@@ -108,7 +108,7 @@ class World {
       storage: this.#storage,
       graphs: serve({ agent: workflow.compile() }, this.#storage.checkpointer),
       logger,
-      extension: agentRuns({ storage: this.#storage, logger, services: () => services }),
+      extension: agentRuns({ storage: this.#storage, logger, services }),
       maxConcurrent: 4,
       retryDelay: 1,
     });

@@ -113,7 +113,7 @@ export function openStorageBench(path: string, open?: (path: string) => Database
     storage,
     graphs: serve({ work: graph }, storage.checkpointer),
     logger,
-    extension: agentRuns({ storage, logger, services: () => services }),
+    extension: agentRuns({ storage, logger, services }),
     maxConcurrent: 64,
     retryDelay: 2,
   });

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { isAIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
+import { askedForTool } from "../../../src/loop/decide.ts";
 import { EndReason } from "../../../src/loop/state.ts";
 import type { HookedCall } from "../../../src/tools/runtime/hooks.ts";
-import type { GraphState } from "../../../src/state.ts";
+import { LoopLimits, type GraphState } from "../../../src/state.ts";
 import { startWorkflow, type TestWorkflow } from "../../support/workflow.ts";
 import type { Answer, HostileCase } from "./hostile-model.ts";
 import { repeatedIds, strictProblems } from "./strict-provider.ts";
@@ -20,8 +21,9 @@ const files = {
   ".git/config": "[core]",
 };
 const critical = [".env", ".git/config"] as const;
-/** Model calls that one turn can make at most: ten steps, planned twice and summed up, of 15 rounds in four pieces. */
-const mostCalls = 16 * 15 * 4;
+const { max_iterations: mostIterations } = LoopLimits.parse({});
+/** Model calls that one turn can make at most: ten steps, planned twice and summed up, of all rounds in four pieces. */
+const mostCalls = 16 * mostIterations * 4;
 
 /** A folder beside the workspaces, with a file that must stay as it is and unread. */
 export interface Outside {
@@ -137,11 +139,15 @@ function endProblems(flow: TestWorkflow, { messages }: GraphState): string[] {
   const starts = flow.events.filter(({ type }) => type === "agentic_loop.started").length;
   const ends = flow.events.flatMap((event) => (event.type === "agentic_loop.complete" ? [event] : []));
   if (starts !== ends.length) problems.push(`${starts} loops began and ${ends.length} ended`);
+  // A tool that the user has chosen is asked for once more; a model that does not call it even then ends its loop with an error.
+  const wasAsked = flow.events.some((event) => event.type === "forced_continuation" && event.kind === askedForTool);
   for (const { end_reason, iterations } of ends) {
     if (!EndReason.safeParse(end_reason).success)
       problems.push(`a loop ended for no known reason: ${String(end_reason)}`);
-    if (end_reason === "error") problems.push("a loop ended with an error, and the model could always be asked");
-    if (iterations > 15) problems.push(`a loop of ${iterations} iterations`);
+    if (end_reason === "error" && !wasAsked) {
+      problems.push("a loop ended with an error, and the model could always be asked");
+    }
+    if (iterations > mostIterations) problems.push(`a loop of ${iterations} iterations`);
   }
   if (flow.model.requestCount > mostCalls) problems.push(`${flow.model.requestCount} model calls`);
   return problems;

@@ -59,7 +59,7 @@ async function claimed(
     storage,
     logger,
     // A graph of its own asks for no other services.
-    services: () => ({ tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" }) as never,
+    services: { tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" } as never,
   });
   active.companion = extension.accompany(active, noOthers);
   active.walking = true;

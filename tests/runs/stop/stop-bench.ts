@@ -142,7 +142,7 @@ export async function startStopBench(
     storage,
     graphs: serve({ agent: graph }, storage.checkpointer),
     logger,
-    extension: agentRuns({ storage, logger, services: () => services, callBack: options.callBack }),
+    extension: agentRuns({ storage, logger, services, callBack: options.callBack }),
     maxConcurrent: options.maxConcurrent ?? 8,
     retryDelay: 1,
   });

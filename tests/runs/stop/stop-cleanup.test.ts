@@ -168,7 +168,7 @@ async function openLoop(tool: Tool) {
   };
   const graphs = serve({ agent: graph }, storage.checkpointer);
   const logger = createLogger("silent");
-  const extension = agentRuns({ storage, logger, services: () => services });
+  const extension = agentRuns({ storage, logger, services });
   const runs = new Runs({ storage, graphs, logger, extension, maxConcurrent: 1, retryDelay: 1 });
   const session = await createSession(storage);
   const messages = async (): Promise<BaseMessage[]> => {

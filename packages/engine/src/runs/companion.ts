@@ -10,6 +10,8 @@ import type { Ending } from "./status.ts";
 export interface RunCompanion {
   /** An attempt begins; `resumes`: it goes on from a checkpoint. */
   begins(resumes: boolean): void;
+  /** What every graph finds in its `configurable` beside what the client has said. */
+  lend(signal: AbortSignal): Promise<JsonObject>;
   /** The graph is about to run. `undefined`: the agent adds nothing to it and follows nothing of it. */
   walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined;
   stopRequested(reason: StopReason): void;
@@ -23,8 +25,6 @@ export interface RunCompanion {
 
 /** What an agent adds to the stream of a graph that calls its loop, or that streams messages. */
 export interface StreamCompanion {
-  /** What the graph finds in its `configurable` beside what the client has said. */
-  lend(signal: AbortSignal): Promise<JsonObject>;
   /** What replaces chunks of the graph's stream; `undefined` where none is replaced. */
   replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined;
   /** An event of the graph as it is told. */

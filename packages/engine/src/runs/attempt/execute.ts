@@ -183,8 +183,8 @@ async function streamOf(
   modes: readonly StreamMode[],
   onPause: () => void,
 ): Promise<{ stream: AsyncIterable<unknown>; subgraphs: boolean }> {
-  const { active, graph, run, added } = walk;
-  const lent = (await added?.lend(active.stop.signal)) ?? {};
+  const { active, graph, run } = walk;
+  const lent = (await active.companion?.lend(active.stop.signal)) ?? {};
   const plan = planStream(modes, run.kwargs.stream_subgraphs, walk.hasLoop);
   const { subgraphs } = plan;
   const options = optionsOf(walk, plan, lent);
