@@ -157,7 +157,6 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
     const added = companion?.walks(graph, resumes);
-    const { langsmith_tracer: project } = run.kwargs;
     const result = await streamGraph({
       run: told,
       graph,
@@ -172,7 +171,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       store: new GraphStore(storage.items, async () => {
         return ownerOfItems((await storage.sessions.get(run.session_id))?.owner ?? null);
       }),
-      tracer: (project && deps.tracerFor?.(project)) ?? deps.tracer,
+      tracer: tracerOf(run, deps),
       tell: (event) => {
         if (!active.ended) log.emit(added?.asTold(event) ?? event);
       },
@@ -185,6 +184,11 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   } catch (error) {
     return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
   }
+}
+
+function tracerOf({ kwargs }: Run, { tracer, tracerFor }: RunnerDeps): RunnerDeps["tracer"] {
+  const { langsmith_tracer: place } = kwargs;
+  return place === undefined ? tracer : (tracerFor?.(place) ?? tracer);
 }
 
 /** Milliseconds that a run waits at its end for the addresses of its feedback, which were asked for at its beginning. */

@@ -188,10 +188,7 @@ export class CheckpointStore {
     if (!isNew && this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));
     let base = parent?.base ?? (parent === undefined ? undefined : asBase(parent));
     let text = base === undefined || base.key === key ? undefined : rowText(body, base);
-    const length = text?.length ?? 0;
-    const isLong = base !== undefined && length > base.size / 2 + 512;
-    const areMany = base !== undefined && base.spent + length > 2 * base.size + 4096;
-    if (base === undefined || text === undefined || isLong || areMany) {
+    if (base === undefined || text === undefined || outgrown(base, text.length)) {
       base = undefined;
       text = rowText(body, undefined) ?? "";
     } else base.spent += text.length;
@@ -258,4 +255,9 @@ export class CheckpointStore {
   #insert(sql: string, ...values: unknown[]): number {
     return Number(this.database.prepare(sql).run(...values).lastInsertRowid);
   }
+}
+
+/** Whether a new complete row is due: the differences have become long, or many. */
+function outgrown(base: Snapshot, length: number): boolean {
+  return length > base.size / 2 + 512 || base.spent + length > 2 * base.size + 4096;
 }
