@@ -50,7 +50,8 @@ export const graph = new StateGraph(State).addNode("work", () => ({})).addEdge(S
 async function fieldsOf(path: string): Promise<unknown> {
   const graphs = await load({ agent: `./${path}:graph` });
   expect(graphs.problems).toEqual([]);
-  const learning = learnSchemas({ graphs, folder, cache, logger });
+  // On a busy machine the compiler takes longer than a client would be kept waiting.
+  const learning = learnSchemas({ graphs, folder, cache, logger, wait: 60_000 });
   const { state_schema } = await graphs.schemas("agent", signal);
   await learning.stop();
   return (state_schema as { properties: unknown }).properties;

@@ -82,7 +82,16 @@ export class Descriptions {
   }
 }
 
-async function declared(graph: DescribedGraph, path: string | undefined): Promise<PartSchemas> {
+/** What graphs declare, which is asked for at the start and again by requests; it is theirs as long as they live. */
+const declarations = new WeakMap<DescribedGraph, Promise<PartSchemas>>();
+
+function declared(graph: DescribedGraph, path: string | undefined): Promise<PartSchemas> {
+  const made = declarations.get(graph) ?? declare(graph, path);
+  declarations.set(graph, made);
+  return made;
+}
+
+async function declare(graph: DescribedGraph, path: string | undefined): Promise<PartSchemas> {
   return declaredSchemas(graph, await langGraphOf(path ?? import.meta.filename, fieldsOf(graph)));
 }
 

@@ -229,6 +229,8 @@ function extraOf(copy: LangGraphCopy, schema: unknown): Record<string, unknown> 
  * be two, one for each kind of module; the one that knows a field of the graph's schemas is taken. Ours where there is none.
  */
 export async function langGraphOf(path: string, fields: readonly unknown[]): Promise<LangGraphCopy> {
+  // Looked at first: in a bundle the copy that a module's folder names is not the one it was bundled with.
+  if (knowsOne(own, fields)) return own;
   const require = createRequire(path);
   const files = filesOf(require);
   if (files === undefined) return own;
@@ -239,10 +241,14 @@ export async function langGraphOf(path: string, fields: readonly unknown[]): Pro
   for (const pair of isRequired ? [files, imported] : [imported]) {
     const copy = await open(pair);
     if (copy === undefined) continue;
-    if (fields.some((field) => copy.schemaMetaRegistry?.get(field) !== undefined)) return copy;
+    if (knowsOne(copy, fields)) return copy;
     copies.push(copy);
   }
   return copies[0] ?? own;
+}
+
+function knowsOne({ schemaMetaRegistry }: LangGraphCopy, fields: readonly unknown[]): boolean {
+  return fields.some((field) => schemaMetaRegistry?.get(field) !== undefined);
 }
 
 function filesOf(require: NodeJS.Require): [string, string] | undefined {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Storage } from "../storage.ts";
 import { createApprovalStore, createRunStore } from "./records/runs.ts";
@@ -111,15 +111,27 @@ function openChecked(path: string, open: (path: string) => Database): Database {
   }
 }
 
-/** Makes a new database under another name first, so that a file that is empty is always a damaged one. */
+/** A new database as bytes, made once for a process: the schema's many steps take longer than everything else of it. */
+let newFile: Buffer | undefined;
+
+/** Written under another name first, so that a file that is empty is always a damaged one. */
 function createFile(path: string): void {
   const unfinished = `${path}.new`;
-  for (const ending of ["", "-wal", "-shm"]) rmSync(`${unfinished}${ending}`, { force: true });
-  const database = openDatabase(unfinished);
+  try {
+    newFile ??= migratedFile();
+    writeFileSync(unfinished, newFile, { flush: true });
+    renameSync(unfinished, path);
+  } catch (error) {
+    throw toStorageError(error, path);
+  }
+}
+
+function migratedFile(): Buffer {
+  const database = openDatabase(":memory:");
   try {
     migrate(database, migrations);
+    return database.raw.serialize();
   } finally {
     database.close();
   }
-  renameSync(unfinished, path);
 }
