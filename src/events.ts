@@ -8,13 +8,13 @@ type TurnState = Orchestration["state"];
 type FoundOnWeb = Record<"title" | "snippet" | "url" | "date", string>;
 
 /**
- * What happens to the files of the workspace, whoever changes them, and, first and whenever it changes, how they are
- * watched. Paths are relative to the workspace, with slashes. `time` is ISO-8601.
+ * File changes in the workspace by anyone, and the watcher's status, sent first and on every change. Paths are relative
+ * to the workspace, with slashes. `time` is ISO-8601.
  */
 export type FileNews =
   | {
       type: "file_watch";
-      /** `part`: what is in some folders is not told; `reason` says why, and what to do. */
+      /** `part`: changes in some folders are not reported; `reason` says why and what to do. */
       status: "on" | "part";
       folders: number;
       files: number;
@@ -26,7 +26,7 @@ export type FileNews =
       | { path: string; event_type: "moved"; dest_path: string }
     ));
 
-/** What the loop and the nodes tell on the `custom` stream (section 18.4). `type` says which. */
+/** Events of the loop and the nodes on the `custom` stream, told apart by `type`. */
 export type CustomEvent =
   | { type: "agentic_loop.started"; node: string; max_iterations: number }
   | {
@@ -34,10 +34,10 @@ export type CustomEvent =
       from_state: LoopPhase;
       to_state: LoopPhase;
       iteration: number;
-      /** Who called the loop, and where its turn is now. */
+      /** The node that called the loop, and the turn's state. */
       context: { node: string; turn_state: TurnState };
     }
-  /** After each model call; the tokens are those of the whole loop so far. */
+  /** After each model call; `total_tokens` is the sum of this loop so far. */
   | {
       type: "agentic_loop.iteration";
       iteration: number;
@@ -51,7 +51,7 @@ export type CustomEvent =
       tool_call_id: string;
       tool_name: string;
       status: ToolCallStatus;
-      /** Told again and again of a call that takes long. */
+      /** Set on repeated events of a long call. */
       elapsed_seconds?: number;
     }
   | {
@@ -61,7 +61,7 @@ export type CustomEvent =
       success: boolean;
       result_preview: string;
     }
-  /** A call changed the workspace; the change is kept and can be undone. Lines are those of a text, else `null`. */
+  /** A call changed the workspace; the change can be undone. Line fields are `null` for files that are not text. */
   | {
       type: "operation_recorded";
       tool_call_id: string;
@@ -73,8 +73,8 @@ export type CustomEvent =
       first_line: number | null;
     }
   /**
-   * The client's editor is to show this text from now on: `content` is all of it, `diff` the lines that differ with
-   * those around them, of which `more` are left out. `operation_id` is `null` where it cannot be undone.
+   * New text for the client's editor: `content` is all of it, `diff` the changed lines with their context, shortened by
+   * `more` lines. `operation_id` is `null` if the edit cannot be undone.
    */
   | {
       type: "document_edited";
@@ -90,15 +90,15 @@ export type CustomEvent =
       more: number;
     }
   | { type: "token_usage"; input_tokens: number; output_tokens: number; total_tokens: number; cached_tokens: number }
-  /** Estimated tokens of the whole conversation, and of the part the model saw; the messages before this reply. */
+  /** Estimated tokens of the conversation before this reply: all of it, and the part the model saw. */
   | { type: "window_length"; tokens_used: number; pruned_tokens_used: number; conversation_round: number }
-  /** Asked for the next piece of an output that the length limit had cut. */
+  /** The model is asked to continue an output that its length limit cut off. */
   | { type: "output_continued"; round: number; max_rounds: number }
-  /** The model is asked again because its reply does not end the turn; `count` of this turn. */
+  /** The model is asked again because its reply does not end the turn; `count` is that of this turn. */
   | { type: "forced_continuation"; kind: string; count: number }
   | { type: "loop_detected"; rule: string; stage: "warn" | "block" | "finish"; reason: string }
   | { type: "task_progress"; task: string; verdict: string; done: number; total: number; remaining: string[] }
-  /** What the model does not see of the conversation in this call: messages that it marked, and tool results. */
+  /** What this model call leaves out: messages that the model marked, and tool results. */
   | { type: "context_pruned"; deleted: number; cleared: number; tokens_before: number; tokens_after: number }
   | { type: "context_not_pruned"; reason: string }
   | {
@@ -110,8 +110,8 @@ export type CustomEvent =
       to_remove: number;
     }
   /**
-   * An agent begins its part of the work of a call, and is through with it. In between, what it does is told with
-   * `agent: {name, id}` beside the fields of each event. `cost` is `null` where no price is known.
+   * A sub-agent starts or ends. Its own events in between carry `agent: {name, id}`. `cost` is `null` if no price is
+   * known.
    */
   | { type: "subagent_started"; agent_id: string; agent_name: string; task: string }
   | {
@@ -125,17 +125,17 @@ export type CustomEvent =
       cost: number | null;
       duration_ms: number;
     }
-  /** The web is searched before the model is asked, and what came of it. `engine` is `null` where there is none. */
+  /** The web search before the model call. `engine` is `null` if there is none. */
   | { type: "web_search_started"; phase: "searching"; engine: string; query: string }
   | { type: "web_search_complete"; engine: string; count: number; results: FoundOnWeb[] }
   | { type: "web_search_error"; engine: string | null; error_type: string; message: string; suggestion: string | null }
-  /** There is no room for this documentation in the model's window, which it is therefore not given. */
+  /** Documentation left out because the model's window has no room for it. */
   | { type: "documentation_dropped"; kinds: string[] }
-  /** The user has said more since than is shown: messages that are left out for it. */
+  /** `left_out` older messages are not shown because of `max_history_rounds`. */
   | { type: "context_rounds"; left_out: number; max_rounds: number }
   /**
-   * The view would have taken more than 90 % of the window: how far less is shown of it. `early`: more than a
-   * conversation about a document should. Estimated tokens.
+   * The view exceeded 90 % of the window and was shortened by this step; `early`: to the lower limit of a conversation
+   * about a document. Estimated tokens.
    */
   | {
       type: "context_overflow";
@@ -145,12 +145,12 @@ export type CustomEvent =
       limit: number;
     }
   | { type: "context_warning"; source: string; reason: string }
-  /** What goes to a model, or came from it, is not as it should be; the turn goes on. */
+  /** A request to a model, or its answer, is malformed; the turn goes on. */
   | { type: "context_check"; moment: string; severity: "warning" | "error"; problem: string }
   | { type: "retry"; what: string; attempt: number; reason: string }
-  /** The model is asked in another way because the usual one failed; the rest of the turn stays with it. */
+  /** A model call failed and is repeated in another way, which the rest of the turn keeps. */
   | { type: "degraded"; plan: AlternativePlan | "without_streaming"; error_type: string; reason: string }
-  /** What the request wants and where the turn goes with it. */
+  /** The intent of the request and the route of the turn. */
   | {
       type: "intent";
       route: string;
@@ -161,15 +161,15 @@ export type CustomEvent =
       implicit_needs: string[];
     }
   | { type: "orchestration_changed"; from_state: TurnState; to_state: TurnState }
-  /** Another model is asked than the one that answered last. */
+  /** The model differs from that of the last reply. */
   | { type: "model_changed"; from_model: string; to_model: string }
   | { type: "work_mode_changed"; from_mode: string; to_mode: string }
-  /** A run begins to work on the session, and works on it no more; between them the mode is not switched. */
+  /** A run starts or ends its work on the session; in between the mode cannot change. */
   | { type: "workflow_locked" | "workflow_unlocked" }
-  /** The conversation has changed; the first one of each attempt is `Idle`, from where it begins. */
+  /** The conversation's state changed; each attempt starts with `Idle`. */
   | ({ type: "conversation_state" } & ConversationState)
   | { type: "plan"; plan: unknown }
-  /** So many messages are no longer shown, and stand in the summary; tokens are estimates of the conversation. */
+  /** The summary now stands for this many messages; tokens are estimates of the conversation. */
   | {
       type: "compressed";
       messages: number;
@@ -178,11 +178,11 @@ export type CustomEvent =
       attempts: number;
       tokens_before: number;
       tokens_after: number;
-      /** `plain`: made by rule, since the model gave none in time. */
+      /** `plain`: built by rule because the model gave none in time. */
       summary_by: "model" | "plain";
       summary: unknown;
     }
-  /** Compression could not bring the conversation below its target; a new one would be better. */
+  /** Compression missed its target; starting a new conversation is advised. */
   | { type: "suggest_new_conversation"; tokens: number; limit: number; ratio: number; attempts: number }
   | { type: "agentic_loop.complete"; iterations: number; total_tokens: number; end_reason: string; duration_ms: number }
   | { type: "agentic_loop.error"; error_type: string; message: string; suggestion?: string }
@@ -190,16 +190,16 @@ export type CustomEvent =
   | {
       type: "stop_completed";
       stop_reason: StopReason;
-      /** What the model had said so far of the answer that was cut off; `null` when it had not begun one. */
+      /** The part of the cut-off answer received so far; `null` if it had not begun. */
       partial: PartialAnswer | null;
-      /** Calls of the stopped turn that have a result, and those that have none. */
+      /** Calls of the stopped turn with and without a result. */
       tool_calls_executed: string[];
       tool_calls_pending: string[];
     };
 
 /**
- * An answer that a stop cut off. `is_stored` says whether it is kept as a message of the session: short ones are told
- * here only. `tokens_generated` is an estimate.
+ * An answer that a stop cut off. `is_stored`: kept as a message of the session; short ones are only in this event.
+ * `tokens_generated` is an estimate.
  */
 export interface PartialAnswer {
   message_id: string;

@@ -47,10 +47,10 @@ import { callbackHook, createToolCounter, toolLog } from "./tools/runtime/hooks.
 import { createLocks } from "./tools/runtime/locks.ts";
 import { createOperations, type Operations } from "./tools/undo/operations.ts";
 
-/** Our agent, as the engine takes it in. */
+/** The agent as an extension of the engine. */
 const agent: ServerExtension = { graphs: agentGraphs, stores: withToolkitStores, open: openAgent };
 
-/** Starts the engine with our agent; see there. */
+/** Starts the engine with the agent. */
 export async function startServer(
   config: Config,
   logger: Logger = createLogger(config.logLevel),
@@ -58,7 +58,7 @@ export async function startServer(
   return startEngine(await withChosenModel(config, logger), logger, agent);
 }
 
-/** The agent, put together. */
+/** Creates the agent's parts and connects them. */
 function openAgent({ config, workspace, logger, storage, items, graphs, custom }: ServerParts): OpenedExtension {
   const prompts = openPrompts(config.dataDir, promptParts(), logger, countText);
   const { callBack, counter, hooks } = openWatchers(config, logger);
@@ -118,7 +118,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   };
 }
 
-/** What is known of models, the local service that has some, and what stands around requests to all of them. */
+/** The model registry, the local Ollama service, and the services around model requests. */
 function openModelParts(config: Config, prompts: Prompts, logger: Logger) {
   const models = openModels(config, logger, { offline });
   const ollama = openOllama(models, logger);
@@ -127,7 +127,7 @@ function openModelParts(config: Config, prompts: Prompts, logger: Logger) {
   return { models, ollama, modelServices, loadModel: createModelLoader(config, sources) };
 }
 
-/** What tools have changed; an undo is told to whoever follows the session. */
+/** Operations of tools; an undo sends an event to the session's readers. */
 function openOperations(storage: Storage, { locks, workspace, toolkitServices }: RunServices, runs: Runs): Operations {
   return createOperations({
     store: storage.operations,
@@ -139,7 +139,7 @@ function openOperations(storage: Storage, { locks, workspace, toolkitServices }:
   });
 }
 
-/** Who watches what happens, and changes nothing: callbacks, the log and the statistics of tools. */
+/** Observers that change nothing: callbacks, the tool log and tool statistics. */
 function openWatchers({ toolHooks }: Config, logger: Logger) {
   const onProblem: Parameters<typeof createCallBack>[1] = (problem) => logger.warn(problem, "callback_failed");
   const callBack = callbacks.length === 0 ? undefined : createCallBack(callbacks, onProblem);
@@ -172,7 +172,7 @@ function lentServices(
   };
 }
 
-/** The program: serves by the environment until it is told to stop. `defaults` stand for variables that nobody has set. */
+/** The program: serves until it is signalled to stop. `defaults` replace unset environment variables. */
 export function serve(defaults?: Record<string, string>): Promise<void> {
   return runProgram(startServer, defaults, (config, url) =>
     config.console ? `Open the console in a browser: ${url}/console/\n` : "",

@@ -6,7 +6,7 @@ import { MessageList } from "@millrace/engine/message-list";
 import { TaskPlan } from "./state/task-plan.ts";
 import { ChatMode, WorkMode } from "./state/work-mode.ts";
 
-// The parts of the state and of a run's context, for import from one place.
+// Re-exported so that the state and the run's context come from one module.
 export { Compaction, CompressionLevel, ConversationSummary } from "./state/conversation-summary.ts";
 export { ConversationState, LoopPhase, ToolCallStatus } from "./state/conversation-state.ts";
 export { Clarification, Intent, Route, TurnRoute } from "./state/intent.ts";
@@ -15,7 +15,7 @@ export { CompressionRequest, ResultMode, RunContext, ToolPolicy } from "./state/
 export { TaskPlan } from "./state/task-plan.ts";
 export { WorkMode } from "./state/work-mode.ts";
 
-/** Where the turn is. While `requires_confirm` is set, the next tool call is refused. */
+/** The turn's record. While `requires_confirm` is set, the next tool call is refused. */
 export const Orchestration = z.object({
   state: z.enum(["idle", "plan", "tool_call", "tool_result", "decide", "respond"]),
   requires_confirm: z.boolean(),
@@ -31,7 +31,7 @@ export const stateFields = {
   project_root: z.string().nullable().default(null),
   work_mode: WorkMode.default("free_chat"),
   chat_mode: ChatMode.default("agent"),
-  /** What failed last, in the words of the tool. */
+  /** The last error, as the tool reported it. */
   error_context: z.string().nullable().default(null),
   conversation_summary: ConversationSummary.nullable().default(null),
   orchestration: Orchestration.default({
@@ -41,19 +41,16 @@ export const stateFields = {
     last_result_summary: null,
   }),
   route: TurnRoute.nullable().default(null),
-  /** What the request of this turn wants. */
+  /** The intent of this turn's request. */
   wanted: Intent.nullable().default(null),
   /** Set while an unclear request waits for its answer. */
   clarification: Clarification.nullable().default(null),
   task_plan: TaskPlan.nullable().default(null),
 };
 
-/**
- * What the workflow knows of a session: its messages, and only references and light summaries beside them. Bulk data is
- * a file, named by its path.
- */
+/** A session's state: its messages, references and short summaries. Bulk data is in files, referred to by path. */
 export const GraphState = new StateSchema(stateFields);
 export type GraphState = typeof GraphState.State;
 
-/** A node of the workflow: a plain function from state to a part of the state. */
+/** A node: a function from the state to an update. */
 export type WorkflowNode = GraphNode<{ InputSchema: typeof GraphState; OutputSchema: typeof GraphState }>;

@@ -2,12 +2,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessageChunk, textOf } from "@millrace/engine/message-kinds";
 import type { CustomEvent } from "../events.ts";
 import type { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "../state.ts";
-import { afterTold, type ConversationName, type Told } from "./conversation.ts";
+import { conversationAfter, type ConversationEvent, type ConversationName } from "./conversation.ts";
 
-/** Moves of the conversation that are remembered of one run; the run's log has all of them. */
-const movesKept = 50;
+/** State changes kept in memory for one run; the run's log has all of them. */
+const maxMoves = 50;
 
-/** How far the loop of a run is. Tokens are those of all model calls of this loop so far. */
+/** Progress of a run's loop. `tokens` is the sum over all its model calls so far. */
 export interface LoopProgress {
   phase: LoopPhase;
   iteration: number;
@@ -15,29 +15,29 @@ export interface LoopProgress {
   tokens: number;
 }
 
-/** One change of the conversation, with its time in ISO-8601. */
+/** One change of the conversation's state; `at` is ISO-8601. */
 export interface ConversationMove {
   from: ConversationName;
   to: ConversationName;
   at: string;
 }
 
-/** Ends of a tool call: nothing comes after them. */
+/** Final statuses of a tool call. */
 const ends: ReadonlySet<ToolCallStatus> = new Set(["completed", "failed", "blocked", "cancelled"]);
 
-/** A working run, as its session shows it. */
+/** What a session shows of its running run. */
 export interface LiveActivity {
   activity: Activity;
-  /** What has come of the reply that is being streamed. */
+  /** Text streamed so far of the current reply. */
   text: string;
-  /** The tool of the call that the model is writing at this moment. */
+  /** Name of the tool call the model is writing now. */
   writing: string | null;
 }
 
-/** What one attempt of a run is doing now, derived from its events. For runs that are over see `restingState`. */
+/** The state of one attempt of a run, derived from its events. For finished runs see `restingState`. */
 export class Activity {
   loop: LoopProgress | null = null;
-  /** Where the turn is, by the last event. */
+  /** The turn's state after the last event. */
   turn: Orchestration["state"] | null = null;
   /** How full the model's window was at its last call. */
   window: { ratio: number; level: "normal" | "hint" | "full" } | null = null;
@@ -51,23 +51,23 @@ export class Activity {
     return this.#conversation;
   }
 
-  /** Calls that have begun and not ended, in the order of their last change. */
+  /** Unfinished calls, the most recently changed last. */
   openCalls(): { tool_call_id: string; tool_name: string; status: ToolCallStatus }[] {
     return [...this.#calls.values()];
   }
 
-  /** Takes the conversation on; the new state, or `undefined` when nothing has changed for the user. */
-  tell(told: Told): ConversationState | undefined {
+  /** Applies an event. Returns the new state, or `undefined` if nothing changed for the user. */
+  apply(event: ConversationEvent): ConversationState | undefined {
     const before = this.#conversation;
-    const now = afterTold(before, told);
+    const now = conversationAfter(before, event);
     if (now === before) return undefined;
     this.#conversation = now;
     this.moves.push({ from: before.state, to: now.state, at: new Date().toISOString() });
-    if (this.moves.length > movesKept) this.moves.shift();
+    if (this.moves.length > maxMoves) this.moves.shift();
     return now;
   }
 
-  /** A chunk of a reply that readers have received; chunks without text change nothing. */
+  /** Applies a streamed chunk of a reply; chunks without text or reasoning change nothing. */
   heard(message: BaseMessage): ConversationState | undefined {
     if (!isAIMessageChunk(message)) return undefined;
     const state = this.#conversation;
@@ -75,12 +75,12 @@ export class Activity {
     if (state.state === "StreamingResponse" && state.message_id === message_id) return undefined;
     const text = textOf(message.content);
     if (text === "" && message.additional_kwargs["reasoning_content"] === undefined) return undefined;
-    return this.tell({ kind: "heard", message_id, text });
+    return this.apply({ kind: "heard", message_id, text });
   }
 
-  /** An event of the loop or of a node. */
+  /** Applies an event of the loop or of a node. */
   noted(event: CustomEvent): ConversationState | undefined {
-    // What an agent does inside a call is part of that call.
+    // Events of a sub-agent belong to the call that started it.
     if ("agent" in event) return undefined;
     switch (event.type) {
       case "agentic_loop.started":
@@ -109,6 +109,6 @@ export class Activity {
     const { tool_call_id, tool_name, status } = event;
     this.#calls.delete(tool_call_id);
     if (!ends.has(status)) this.#calls.set(tool_call_id, { tool_call_id, tool_name, status });
-    return this.tell({ kind: "call", tool_call_id, tool_name, status });
+    return this.apply({ kind: "call", tool_call_id, tool_name, status });
   }
 }

@@ -25,39 +25,39 @@ import type { Tool } from "../tools/runtime/tool.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import { Activity, type LiveActivity } from "./activity.ts";
 import { backgroundOf, type BackgroundRuns } from "./background.ts";
-import type { Told } from "./conversation.ts";
+import type { ConversationEvent } from "./conversation.ts";
 import { keepTurn, type KeptTurn, nodesWithLoop } from "./keep-turn.ts";
 import { logEvent } from "./log-event.ts";
 import { replaceWithCalls, shownState, withAskedCalls } from "./open-calls.ts";
 import { createRunCallbacks, type RunCallbacks } from "./run-callbacks.ts";
 
-/** What our agent needs of the server to go with its runs. */
+/** What the agent needs from the server to accompany its runs. */
 export interface AgentParts {
   storage: Storage;
   logger: Logger;
-  /** What every run is lent. */
+  /** Services that every run gets. */
   services: RunServices;
   /** Calls the server's callbacks; absent if there are none. */
   callBack?: CallBack | undefined;
-  /** A session is deleted: what toolkits do for it ends. */
+  /** Called when a session is deleted; toolkits end their work for it. */
   forget?: (sessionId: string) => Promise<void>;
 }
 
-/** What our agent adds to one run: it gives the loop its services, follows its events, and keeps what a stop cuts off. */
+/** The agent's part of one run: services for the loop, events, and what a stop leaves. */
 export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   readonly #active: ActiveRun;
   readonly #parts: AgentParts;
   readonly #runs: RunStarter;
-  /** What the run has done beyond its last checkpoint; `undefined` where nothing of it is followed. */
+  /** Work since the last checkpoint; `undefined` if this run is not followed. */
   #progress: Progress | undefined;
-  /** What the attempt that walks is doing; `undefined` before the first, and where nothing of it is followed. */
+  /** State of the current attempt; `undefined` before the first one, or if this run is not followed. */
   #activity: Activity | undefined;
   #callbacks: RunCallbacks | undefined;
-  /** What the owner may use of the tools and what sources of tools had, for the attempt that walks; absent: all, none. */
+  /** Tools the owner may use (absent: all) and tools from sources (absent: none), read anew for each attempt. */
   #allowedTools: RunServices["allowedTools"];
   #addedTools: readonly Tool[] | undefined;
   #services: RunServices | undefined;
-  /** Whether its graph calls our loop; only then do readers get events of the conversation. */
+  /** Whether the graph calls our loop. Only then are events of the conversation emitted. */
   #callsLoop = false;
 
   constructor(active: ActiveRun, parts: AgentParts, runs: RunStarter) {
@@ -66,7 +66,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     this.#runs = runs;
   }
 
-  /** What it is doing now; `undefined` before it walks, and where nothing of it is followed. */
+  /** The current activity; see `#activity`. */
   get live(): LiveActivity | undefined {
     if (this.#activity === undefined) return undefined;
     const answer = this.#progress?.unfinished().at(-1);
@@ -79,18 +79,18 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     this.#callbacks?.begins(resumes);
   }
 
-  /** Each attempt begins at rest, also after one that was cut off. */
+  /** Each attempt starts from `Idle`, also after a crash. */
   walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined {
     this.#callbacks?.walks(resumes);
     const { stream_mode: modes } = this.#active.run.kwargs;
     this.#callsLoop = nodesWithLoop(graph).size > 0;
-    // Of another graph only its messages are followed: what has come of the reply is shown to who looks at the session.
+    // For other graphs only messages are followed, so that a session can show the partial reply.
     if (!this.#callsLoop && !modes.includes("messages") && !modes.includes("messages-tuple")) return undefined;
     this.#progress ??= createProgress();
     this.#activity = new Activity();
-    if (this.#callsLoop) this.#tell({ type: "workflow_locked" });
-    this.#tellState(this.#activity.conversation);
-    this.#tellConversation({ kind: "sent" });
+    if (this.#callsLoop) this.#emit({ type: "workflow_locked" });
+    this.#emitState(this.#activity.conversation);
+    this.#applyToConversation({ kind: "sent" });
     return this;
   }
 
@@ -107,7 +107,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     return { [servicesKey]: this };
   }
 
-  /** What the loop is lent; made when the graph first asks: most graphs are not ours and never do. */
+  /** The loop's services, created on first use: most graphs do not call our loop. */
   get services(): RunServices {
     return (this.#services ??= this.#makeServices());
   }
@@ -144,21 +144,21 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
 
   heard(mode: string, payload: unknown): void {
     if (mode === "custom" && this.#callsLoop) {
-      // Custom events of such a graph are ours, or of a type that the activity ignores.
-      if (isEvent(payload)) this.#tellState(this.#activity?.noted(payload as CustomEvent));
+      // Custom events of such a graph are ours, or ignored.
+      if (isEvent(payload)) this.#emitState(this.#activity?.noted(payload as CustomEvent));
     } else if (mode === "messages") {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
       const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
       const path = metadata["langgraph_checkpoint_ns"];
       if (typeof path === "string") this.#progress?.heard(path, message);
       this.#callbacks?.heard(message);
-      // Words of sub-agents are not part of the reply, and with several at once each token would be a change.
-      if (!("sub_agent" in metadata)) this.#tellState(this.#activity?.heard(message));
+      // A sub-agent's text is not part of the reply, and with several agents each token would be a change.
+      if (!("sub_agent" in metadata)) this.#emitState(this.#activity?.heard(message));
     }
   }
 
   stopRequested(reason: StopReason): void {
-    this.#tell({ type: "stop_requested", stop_reason: reason });
+    this.#emit({ type: "stop_requested", stop_reason: reason });
   }
 
   async stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<ToldTurn> {
@@ -168,7 +168,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     return {
       values: kept.values,
       tell: () => {
-        this.#tell({
+        this.#emit({
           type: "stop_completed",
           stop_reason: reason,
           partial: kept.partial,
@@ -186,7 +186,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
       case "done":
         return this.#end({ kind: "replied", message_id: this.#replyId(values) });
       case "stopped":
-        // `stopped` has already emitted the end, unless it failed.
+        // `stopped` has already emitted this, unless it failed.
         return this.#end({ kind: "stopped", message_id: null });
       case "failed":
         return this.#end({ kind: "failed", error: ending.error });
@@ -197,25 +197,25 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     this.#callbacks?.over(run);
   }
 
-  /** Ends an attempt, once: calls that a stop has cut off are cancelled, nothing is locked, the conversation rests. */
-  #end(told: Told): void {
+  /** Ends an attempt once: cancels calls that a stop cut off, unlocks the workflow, sets the final state. */
+  #end(event: ConversationEvent): void {
     const activity = this.#activity;
     if (activity === undefined || activity.isOver) return;
     activity.isOver = true;
-    if (told.kind === "stopped") {
+    if (event.kind === "stopped") {
       for (const call of activity.openCalls()) {
-        const event: CustomEvent = { type: "tool_status", ...call, status: "cancelled" };
-        if (this.#callsLoop) this.#tell(event);
-        this.#tellState(activity.noted(event));
+        const cancelled: CustomEvent = { type: "tool_status", ...call, status: "cancelled" };
+        if (this.#callsLoop) this.#emit(cancelled);
+        this.#emitState(activity.noted(cancelled));
       }
     }
-    if (this.#callsLoop) this.#tell({ type: "workflow_unlocked" });
+    if (this.#callsLoop) this.#emit({ type: "workflow_unlocked" });
     const open = activity.openCalls().at(-1);
-    // A question is what the conversation rests at.
-    this.#tellConversation(told.kind === "replied" && open !== undefined ? { kind: "call", ...open } : told);
+    // A turn that waits for an answer ends at that call, not at the reply.
+    this.#applyToConversation(event.kind === "replied" && open !== undefined ? { kind: "call", ...open } : event);
   }
 
-  /** The id of the reply that an attempt ends with: in the state it left, else of what its loop calls said. */
+  /** The id of the attempt's last reply: from the final state, else from the loop calls of this attempt. */
   #replyId(values: Record<string, unknown> | undefined): string | null {
     const records = this.#progress?.records ?? [];
     const said = records.filter(({ silent }) => !silent).flatMap(({ messages }) => messages);
@@ -232,29 +232,29 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   }
 
   /** Emits one of our events on the run's `custom` stream, if the run has one and the log has room. */
-  #tell(event: CustomEvent): void {
+  #emit(event: CustomEvent): void {
     const { log } = this.#active;
     if (!this.#isStreamed || log.room() !== undefined) return;
     log.emit({ event: "custom", namespace: [], data: stamped(event) });
   }
 
-  /** Advances the conversation and emits its state if it has changed, after the event that caused it. Never per token. */
-  #tellConversation(told: Told): void {
-    this.#tellState(this.#activity?.tell(told));
+  /** Applies an event and emits the new state if it changed, after the event that caused it. Never once per token. */
+  #applyToConversation(event: ConversationEvent): void {
+    this.#emitState(this.#activity?.apply(event));
   }
 
-  #tellState(state: ConversationState | undefined): void {
-    if (state !== undefined && this.#callsLoop) this.#tell({ type: "conversation_state", ...state });
+  #emitState(state: ConversationState | undefined): void {
+    if (state !== undefined && this.#callsLoop) this.#emit({ type: "conversation_state", ...state });
   }
 }
 
-/** What our agent knows of the graphs that call its loop. */
+/** The agent's extension for graphs. */
 export const agentGraphs: GraphExtension = { loopNodes: nodesWithLoop, shownState, shownValues: withAskedCalls };
 
-/** What our agent adds to the runs of a server. */
+/** The agent's extension for the server's runs. */
 export function agentRuns(parts: AgentParts): RunExtension {
   return {
-    // LangGraph's own 25 ends a turn too early.
+    // LangGraph's default of 25 ends a turn too early.
     recursionLimit: 500,
     accompany: (active, runs) => new AgentRun(active, parts, runs),
     keepFormer: async (turn) => {
@@ -274,7 +274,7 @@ function isEvent(data: unknown): data is object {
   return typeof data === "object" && data !== null && "type" in data;
 }
 
-/** What the run is doing that a companion goes with; `undefined` before it walks. */
+/** The activity of a companion's run; `undefined` before the graph starts. */
 export function activityOf(companion: RunCompanion | undefined): LiveActivity | undefined {
   return companion instanceof AgentRun ? companion.live : undefined;
 }

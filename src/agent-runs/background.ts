@@ -14,24 +14,24 @@ import { sentBy } from "@millrace/engine/runs/cancel";
 import { backgroundSessionId, BackgroundOrigin, sessionsOfAgents } from "@millrace/engine/runs/background-sessions";
 import { userKeysOf } from "@millrace/engine/runs/admission/user-of-run";
 
-/** The graph that agents in the background work in. */
+/** The graph that background agents run. */
 const workflowGraph = "agent";
-/** Where agents in the background are found; a scope has the same, with what is its owner's. */
+/** Stores that hold background agents; `Storage`, or a scope limited to one owner. */
 export interface BackgroundSources {
   sessions: Pick<Storage["sessions"], "search">;
   runs: Pick<Storage["runs"], "list">;
   checkpointer: Pick<Storage["checkpointer"], "getTuple">;
 }
 
-/** What starts and stops their runs. */
+/** Starts and stops background runs. */
 export interface BackgroundRuns extends Pick<RunStarter, "start" | "stop"> {
-  /** What the run is doing that works on a session now. */
+  /** The activity of a session's current run. */
   activity: (sessionId: string) => LiveActivity | undefined;
 }
 
 /**
- * The background of one run: each agent has a session and a run of its own, queued and recovered like any other, so
- * that a crash loses nothing and the caller's turn may end.
+ * Background agents of one run. Each has its own session and run, queued and recovered like any other, so a crash loses
+ * nothing and the caller's turn may end.
  */
 export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns): BackgroundService {
   const { session_id: parentId } = parent;
@@ -61,7 +61,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
       const session = await openSession(storage, await requireParent(), work, isUser(owner ?? null));
       signal.throwIfAborted();
       const run = await runs.start(session, { ...requestOf(work, session, parent), ...(owner && { owner }) });
-      // The caller was stopped before this run became visible.
+      // The caller was stopped while this run was being started.
       if (signal.aborted && isAppError(signal.reason) && signal.reason.code !== "server")
         await runs.stop(run.run_id, false);
       return { session_id: session.session_id, run_id: run.run_id };
@@ -70,8 +70,8 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
 }
 
 /**
- * The agents that a session has sent to the background, oldest first, without those in `except`. A session that only
- * claims to come from here, or belongs to another owner, does not count.
+ * A session's background agents, oldest first, without those in `except`. Ignores sessions that only claim to belong
+ * here, and those of another owner.
  */
 export async function listBackground(
   sources: BackgroundSources,
@@ -88,7 +88,7 @@ export async function listBackground(
   return agents;
 }
 
-/** What the server itself writes on a session, which says nothing of another. */
+/** Metadata the server writes for one session, not to be copied to another. */
 const ofOneSession = new Set([
   "graph_id",
   "assistant_id",
@@ -99,7 +99,7 @@ const ofOneSession = new Set([
   "cron_id",
 ]);
 
-/** `isShownAs`: whether rules go by the metadata of sessions; this one is shown to whom the parent is shown (`auth.path`). */
+/** `isShownAs`: access rules match session metadata, so this session gets the parent's (`auth.path`). */
 async function openSession(
   { sessions }: Storage,
   parent: Session,
@@ -137,7 +137,7 @@ function requestOf(work: BackgroundWork, { session_id }: Session, parent: Run): 
   return {
     assistant: workflowGraph,
     input: { messages: [{ role: "user", content: work.task, id: `${session_id}/task` }] },
-    // The user's agent is the user's, too.
+    // The agent runs with the user's own keys.
     config: { configurable: userKeysOf(parent.kwargs.config["configurable"]) },
     context: { ...work.context },
     metadata: { [sentBy]: parent.session_id },
@@ -147,7 +147,7 @@ function requestOf(work: BackgroundWork, { session_id }: Session, parent: Run): 
     temporary: false,
     durability: "sync",
     multitask_strategy: "enqueue",
-    // The agent as it was at first counts, also if its file has changed since.
+    // The first submission counts, even if the agent's file has changed since.
     submission: { key, hash: key },
   };
 }
@@ -164,7 +164,7 @@ async function describeAgent(
   if (status !== "finished") return { ...facts, report: null };
   const tuple = await checkpointer.getTuple({ configurable: { thread_id: session_id, checkpoint_ns: "" } });
   const messages = tuple?.checkpoint.channel_values["messages"];
-  // The workflow's state has messages.
+  // The workflow's state always has a list of messages.
   return { ...facts, report: reportOf(run, Array.isArray(messages) ? (messages as BaseMessage[]) : []) };
 }
 
@@ -184,7 +184,7 @@ function statusOf({ status }: Session, run: Run | undefined): BackgroundAgent["s
 const Usage = z.object({ total_tokens: z.number() });
 const Cost = z.object({ input_cost: z.number(), output_cost: z.number() });
 
-/** Counted from what the agent's replies say of themselves, over all runs of its session. */
+/** Sums usage and cost of the agent's replies over all runs of its session. */
 function reportOf(run: Run | undefined, messages: readonly BaseMessage[]): BackgroundReport {
   const replies = messages.filter((message) => isAIMessage(message));
   const costs = replies.flatMap((reply) => Cost.safeParse(reply.additional_kwargs["llm_metadata"]).data ?? []);

@@ -23,26 +23,28 @@ import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "@millrace/engine/storage/records";
-import { lastWords } from "./last-words.ts";
+import { closingMessage } from "./closing-message.ts";
 import type { ToolResult } from "../tools/runtime/result.ts";
 
 /**
- * What of a turn is kept, and why it ended. The session goes on after a former turn that left a question open
- * (`abandoned`) or broke off (`failed`); else it is the turn of `run`.
+ * The turn to keep and why it ended: the turn of `run`, or a former one that left a question open (`abandoned`) or
+ * failed (`failed`).
  */
 export interface TurnToKeep {
   graph: ServedGraph;
   run: Run;
   services: RunServices;
   reason: StopReason | "abandoned" | "failed";
-  /** What it is written to, where that is not simply the graph's own. */
+  /** Saver to write to; default the graph's own. */
   saver?: BaseCheckpointSaver;
 }
 
-/** What became of a turn that did not end by itself; `values` is the session's state where it was changed. */
+/** What was kept of an unfinished turn; `values` is the session's new state if it changed. */
 export interface KeptTurn {
   partial: PartialAnswer | null;
-  /** The message that answers: a partial answer, or the words at a limit; `null` where a stop has left no answer. */
+  /**
+   * The message shown as the reply: a partial answer, or the closing message at a limit; `null` if a stop left neither.
+   */
   reply_id: string | null;
   executed: string[];
   pending: string[];
@@ -54,17 +56,17 @@ const WithFailure = z.looseObject({ failure: z.looseObject({ heard: HeardAnswer.
 const Input = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() })) });
 
 /**
- * Writes what a stopped turn has done into the session (law 6): the user's message, every finished message of the loop,
- * one result for each call, and the text that readers saw of the last answer. Afterwards nothing of the turn is left to
- * be done. Only for graphs that call the loop; others keep their checkpoint as it is. Throws what the store throws.
+ * Writes an unfinished turn into the session (law 6): the user's message, every finished message of the loop, one
+ * result per call, and the streamed text of the last answer. Afterwards no step is pending. Graphs without the loop
+ * keep their checkpoint as it is. Throws the store's errors.
  */
 export async function keepTurn({ graph, run, services, reason, saver }: TurnToKeep): Promise<KeptTurn> {
-  const nothing: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
+  const unchanged: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
   const loopNodes = nodesWithLoop(graph);
-  if (loopNodes.size === 0) return nothing;
+  if (loopNodes.size === 0) return unchanged;
   const { session_id: thread_id, run_id, graph_id } = run;
-  // A former turn is not that of the run that comes: a checkpoint with its id would be taken for its own progress, and
-  // its input for one that has been read already.
+  // A former turn must not carry the next run's id: its checkpoint would count as that run's progress and its input as
+  // already read.
   const isFormer = reason === "abandoned" || reason === "failed";
   const author = isFormer ? {} : { run_id };
   const lent = { [servicesKey]: services, ...(saver && { __pregel_checkpointer: saver }) };
@@ -76,39 +78,43 @@ export async function keepTurn({ graph, run, services, reason, saver }: TurnToKe
   const turn: BaseMessage[] = dropSealed(unfinished);
   const ledger = turn.length === 0 ? [] : await services.ledger.list(thread_id);
   const { messages, executed, pending } = withResults(turn, ledger, reason);
-  const told = toldAnswers(heardIn(state, loopNodes, services.progress), isFormer ? "user_requested" : reason, stored);
+  const streamed = streamedAnswers(
+    heardIn(state, loopNodes, services.progress),
+    isFormer ? "user_requested" : reason,
+    stored,
+  );
   const kept: KeptTurn = {
-    partial: told.partial,
-    reply_id: told.messages.at(-1)?.id ?? null,
+    partial: streamed.partial,
+    reply_id: streamed.messages.at(-1)?.id ?? null,
     executed,
-    pending: [...pending, ...told.calls],
+    pending: [...pending, ...streamed.calls],
     values: undefined,
   };
 
   const open = state.tasks.filter((task) => task.name === "__start__" || loopNodes.has(task.name));
   if (open.length < state.tasks.length) return kept;
   const input = Input.safeParse(isFormer ? undefined : run.kwargs.input).data;
-  const unsaid = input?.messages.filter(({ id }) => !stored.has(id)) ?? [];
-  const isMute = open.length > 0 && told.messages.length === 0;
+  const newInput = input?.messages.filter(({ id }) => !stored.has(id)) ?? [];
+  const isUnanswered = open.length > 0 && streamed.messages.length === 0;
   const request = (): string => requestOf(state.values, run.kwargs.input);
-  const last = isMute ? lastWords({ reason, messages, isAsked: isAsked(run, input), request }) : [];
-  const added = [...unsaid, ...messages, ...told.messages, ...last];
+  const last = isUnanswered ? closingMessage({ reason, messages, isAsked: isAsked(run, input), request }) : [];
+  const added = [...newInput, ...messages, ...streamed.messages, ...last];
   if (open.length === 0 && added.length === 0) return kept;
   const values = await write(graph, config, { added, asNode: open[0]?.name ?? "__start__", input });
   return { ...kept, reply_id: answerAt(reason, last) ?? kept.reply_id, values };
 }
 
-/** A person who stops a turn that has no reply finds the conversation at rest; a limit has answered. */
+/** After a stop by the user there is no reply; at a time limit the closing message is the reply. */
 function answerAt(reason: TurnToKeep["reason"], [words]: AIMessage[]): string | undefined {
   return reason === "timeout" ? words?.id : undefined;
 }
 
-/** Whether a run has brought a message of the user's, or their answer to a question. */
+/** Whether the run's input has a message, or an answer to a question. */
 function isAsked({ kwargs }: Run, input: z.infer<typeof Input> | undefined): boolean {
   return (input !== undefined && input.messages.length > 0) || kwargs.command?.["resume"] !== undefined;
 }
 
-/** Adds messages as a step did that has not ended, and notes that nothing is left to be done; answers with the state then. */
+/** Adds messages in the name of the unfinished step, clears pending steps, and returns the new state. */
 async function write(
   graph: ServedGraph,
   config: Parameters<ServedGraph["bulkUpdateState"]>[0],
@@ -117,11 +123,11 @@ async function write(
   const values = { ...(asNode === "__start__" ? input : undefined), messages: added };
   await graph.bulkUpdateState(config, [
     ...(added.length === 0 ? [] : [{ updates: [{ values, asNode }] }]),
-    // An update as the end clears what is left to be done.
+    // An update as `__end__` clears pending steps.
     { updates: [{ values: null, asNode: "__end__" }] },
   ]);
   const now: { values: unknown } = await graph.getState(config);
-  // The state of a graph is an object of its channels.
+  // A graph's state is an object of its channels.
   return now.values as Record<string, unknown>;
 }
 
@@ -136,7 +142,7 @@ export function hasLoop(graph: ServedGraph): boolean {
   return nodesWithLoop(graph).size > 0;
 }
 
-/** What readers have already received: the answer that broke off, the one with a pending question, and those in memory. */
+/** Answers that readers have already received: the failed one, the one with a pending question, and those in memory. */
 function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): HeardAnswer[] {
   const asked = tasks.flatMap((task) => {
     if (!loopNodes.has(task.name) || task.state === undefined || !("values" in task.state)) return [];
@@ -146,7 +152,7 @@ function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Pro
 }
 
 /** Streamed answers that never became messages: those long enough to keep, the last one, and their calls. */
-function toldAnswers(
+function streamedAnswers(
   heard: readonly HeardAnswer[],
   reason: StopReason,
   stored: Set<string | undefined>,
@@ -159,7 +165,7 @@ function toldAnswers(
   };
 }
 
-/** The user's words of this turn, which say in what language they are answered. */
+/** The user's message of this turn; the closing message is written in its language. */
 function requestOf(values: unknown, input: unknown): string {
   const said = z.looseObject({ messages: z.array(z.looseObject({ content: z.string() })) }).safeParse(input).data;
   return said?.messages.at(-1)?.content ?? textOf(messagesOf(values).findLast(isHumanMessage)?.content ?? "");
@@ -169,14 +175,15 @@ function messagesOf(values: unknown): BaseMessage[] {
   return WithMessages.safeParse(values).data?.messages ?? [];
 }
 
-/** What the loop calls of the unfinished steps have added: from their checkpoints, and what memory knows beyond them. */
+/** Messages added by unfinished loop calls: from their checkpoints, plus what only memory has. */
 function unfinishedTurn(state: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): BaseMessage[] {
   const turn: { messages: BaseMessage[] } = { messages: [] };
   const records = progress?.records ?? [];
   for (const task of state.tasks) {
     if (!loopNodes.has(task.name) || task.state === undefined || !("values" in task.state)) continue;
     const messages = messagesOf(task.state.values);
-    // The checkpoint is that of the step's first loop call. What only the program reads never calls tools.
+    // The checkpoint belongs to the step's first loop call. Silent calls, whose answers only the program reads, have no
+    // tools.
     const first = records.find((record) => record.task === `${task.name}:${task.id}`);
     const isSilent = first?.silent ?? !messages.some((message) => isAIMessage(message) && message.tool_calls?.length);
     if (!isSilent) addMessages(turn, messages);
@@ -185,7 +192,7 @@ function unfinishedTurn(state: StateSnapshot, loopNodes: Set<string>, progress: 
   return turn.messages;
 }
 
-/** The messages with one result per call: its own, the one in the ledger, or what is known about its end. */
+/** Gives each call one result: its own, the one in the ledger, or an error that says how it ended. */
 function withResults(
   turn: BaseMessage[],
   ledger: ToolCallRecord[],
@@ -199,7 +206,7 @@ function withResults(
     const row = rows.get(`${message.id}/${index}`);
     if (row?.state === "finished") {
       executed.push(id);
-      // The ledger stores what call_tool wrote: a ToolResult.
+      // The ledger stores what `call_tool` wrote: a `ToolResult`.
       const result = row.result as ToolResult;
       return toToolMessage(
         { call: { id, name: call.name, whole: row.tool_call_id } },
@@ -209,10 +216,10 @@ function withResults(
     }
     pending.push(id);
     const place = `${message.id}/${index}/`;
-    const ofAgents = ledger.filter(({ tool_call_id }) => tool_call_id.startsWith(place));
+    const agentCalls = ledger.filter(({ tool_call_id }) => tool_call_id.startsWith(place));
     const [code, content] =
-      ofAgents.length > 0
-        ? ["INTERRUPTED", agentsInterrupted(ofAgents)]
+      agentCalls.length > 0
+        ? ["INTERRUPTED", agentsInterrupted(agentCalls)]
         : row === undefined
           ? ["NOT_RUN", notRun(reason)]
           : ["INTERRUPTED", interruptedResult];
@@ -228,7 +235,7 @@ function withResults(
   return { messages, executed, pending };
 }
 
-/** What agents had done when their call was cut off: their calls stand in the ledger below its name. */
+/** The result of a cut-off call that ran sub-agents; the ledger lists their calls under its id. */
 function agentsInterrupted(calls: ToolCallRecord[]): string {
   const shown = calls.slice(-20).map(({ tool, state }) => `${tool} (${state === "finished" ? "finished" : "unknown"})`);
   return (

@@ -9,9 +9,8 @@ interface Line {
 }
 
 /**
- * Writes what a run's loop tells to the program's log (LOG-03): changes of state, calls and their results at `debug`,
- * what was done about an error at `warn`. Words of users, models and tools stand at `debug` alone (LOG-02). A detected
- * loop and the time of a call have lines of their own.
+ * Writes a run's events to the program's log: state changes, calls and results at `debug`, error handling at `warn`.
+ * Content from users, models and tools is logged only at `debug`. Detected loops and call times are logged elsewhere.
  */
 export function logEvent(logger: Pick<Logger, Level | "isLevelEnabled">, run: Run, event: CustomEvent): void {
   const line = lineOf(event);
@@ -40,7 +39,7 @@ function lineOf(event: CustomEvent): Line | undefined {
       const { type: _, ...fields } = event;
       return { level: "info", fields };
     }
-    // Not their reasons: a provider or a tool may have put the user's words into them.
+    // Without `reason`: a provider or tool may have quoted the user.
     case "retry":
       return { level: "warn", fields: { what: event.what, attempt: event.attempt } };
     case "degraded":

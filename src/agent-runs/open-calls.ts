@@ -22,10 +22,10 @@ const Confirming = z.union([
 ]);
 const WithOrchestration = z.looseObject({ orchestration: Orchestration });
 
-/** A step that has not ended. */
+/** An unfinished step. */
 type OpenTask = Pick<StateSnapshot["tasks"][number], "id" | "name">;
 
-/** Whose state it is, and where its checkpoints are. */
+/** The session whose state it is, and where its checkpoints are. */
 interface Place {
   graph: ServedGraph;
   sessionId: string;
@@ -34,9 +34,9 @@ interface Place {
 }
 
 /**
- * The values of a state, with the messages that loop calls of open steps have added so far. They enter the state when
- * the step ends, under the same ids, but a person who approves a call has to see it before. Returns the given values if
- * there is nothing to add, or if the graph does not call our loop.
+ * Adds to a state the messages of unfinished loop calls. They enter the state when the step ends, under the same ids,
+ * but a person who approves a call must see it earlier. Returns the given values if there is nothing to add or the
+ * graph does not call our loop.
  */
 export async function withOpenCalls<Values>(values: Values, open: readonly OpenTask[], place: Place): Promise<Values> {
   const { graph, sessionId, saver = graph.checkpointer } = place;
@@ -49,7 +49,7 @@ export async function withOpenCalls<Values>(values: Values, open: readonly OpenT
     if (!loopNodes.has(name)) continue;
     const tuple = await saver.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: `${name}:${id}` } });
     const added = WithMessages.safeParse(tuple?.checkpoint.channel_values).data?.messages ?? [];
-    // What only the program reads never calls tools.
+    // Silent loop calls, whose answers only the program reads, have no tools.
     if (!added.some((message) => isAIMessage(message) && (message.tool_calls?.length ?? 0) > 0)) continue;
     messages = addToMessages(messages, added.map(asShown));
     isAsking ||= asksToConfirm(tuple);
@@ -57,14 +57,14 @@ export async function withOpenCalls<Values>(values: Values, open: readonly OpenT
   return messages === known.messages ? values : { ...values, messages, ...orchestrationOf(values, messages, isAsking) };
 }
 
-/** Whether a step waits for a person to confirm a call. */
+/** Whether a step waits for a call to be confirmed. */
 function asksToConfirm(tuple: CheckpointTuple | undefined): boolean {
   return (tuple?.pendingWrites ?? []).some(
     ([, channel, value]) => channel === INTERRUPT && Confirming.safeParse(value).success,
   );
 }
 
-/** The orchestration record of a turn that waits: its last tool is among the open calls, and its state is that of a call. */
+/** The orchestration record of a waiting turn: state `tool_call`, and the last of the open calls' tools. */
 function orchestrationOf(values: unknown, messages: readonly BaseMessage[], isAsking: boolean): object {
   const known = WithOrchestration.safeParse(values).data?.orchestration;
   if (known === undefined) return {};
@@ -72,7 +72,7 @@ function orchestrationOf(values: unknown, messages: readonly BaseMessage[], isAs
   return { orchestration: { ...known, state: "tool_call", requires_confirm, ...lastToolOf(messages) } };
 }
 
-/** As it will be in the state; what is kept of the loop stays as it is. */
+/** A copy without sealed fields, as the state will hold it; the loop's own message is unchanged. */
 function asShown(message: BaseMessage): BaseMessage {
   const additional_kwargs = withoutSealed(message.additional_kwargs);
   if (additional_kwargs === message.additional_kwargs) return message;
@@ -81,7 +81,7 @@ function asShown(message: BaseMessage): BaseMessage {
   return copy;
 }
 
-/** A state as a reader is shown it: with the calls that wait for a person. */
+/** A state as the API shows it: with the calls that wait for a person. */
 export async function shownState(state: StateSnapshot, place: Place): Promise<StateSnapshot> {
   if (!hasLoop(place.graph)) return state;
   const asking = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
@@ -91,13 +91,13 @@ export async function shownState(state: StateSnapshot, place: Place): Promise<St
   return { ...state, values: await withOpenCalls(state.values, open, place) };
 }
 
-/** The steps of an earlier state may have ended since, each by itself. */
+/** Steps of an earlier state that have ended since. */
 async function endedTasks(state: StateSnapshot, { graph, saver }: Place): Promise<Set<string>> {
   const ended = await finishedTasks(saver ?? graph.checkpointer, state);
   return new Set([...ended, ...state.tasks.filter(({ result }) => result !== undefined).map(({ id }) => id)]);
 }
 
-/** The values of a session at rest with the calls about which it asks: `interrupts` are its open questions by their steps. */
+/** Adds to an idle session's values the calls it asks about. `interrupts` are its open questions by task id. */
 export async function withAskedCalls<Values>(
   values: Values,
   interrupts: Readonly<Record<string, unknown>>,
@@ -109,7 +109,7 @@ export async function withAskedCalls<Values>(
   return await withOpenCalls(values, open, { graph, sessionId });
 }
 
-/** A walk as far as its open calls are concerned. */
+/** One attempt of a run, as far as its open calls need it. */
 interface CallingWalk {
   run: Run;
   graph: ServedGraph;
@@ -119,9 +119,8 @@ interface CallingWalk {
 }
 
 /**
- * What readers get in place of a chunk, so that states contain open calls: the first state of a resumed run, which comes
- * before the step that it resumes, and the state before a pause. `undefined`: the chunk stays as it is. Only for graphs
- * that call our loop.
+ * Adds open calls to streamed states: to the first state of a resumed run, which precedes the resumed step, and to the
+ * state before a pause. `undefined` leaves the chunk unchanged. Only for graphs that call our loop.
  */
 export function replaceWithCalls({ run, graph, services, saver, resume }: CallingWalk): ReplaceChunk {
   const { session_id: sessionId, graph_id } = run;

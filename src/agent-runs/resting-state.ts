@@ -10,8 +10,8 @@ const AboutCall = z.object({ kind: z.string(), tool_call_id: z.string(), tool: z
 const AboutFailure = z.object({ kind: z.literal("error_decision"), question: z.string(), details: z.string() });
 
 /**
- * Where a conversation rests that no attempt of a run works on: read off the last run, the question that waits and the
- * messages, so it is the same after a restart. `run` is the last one; `undefined` when there was none.
+ * The state of a conversation without a running attempt, derived from the last run, the open question and the messages,
+ * so it survives a restart. `run` is the last run, `undefined` if there was none.
  */
 export function restingState(
   run: Run | undefined,
@@ -26,7 +26,7 @@ export function restingState(
       return { state: "WaitingAIResponse", message_id: null };
     case "error":
     case "timeout": {
-      // A turn whose time was over has ended with words.
+      // A turn that timed out ends with a closing message.
       const last = messages.at(-1);
       if (run.status === "timeout" && last !== undefined && isAIMessage(last))
         return { state: "Completed", message_id };
@@ -42,7 +42,7 @@ export function restingState(
   }
 }
 
-/** A call that waits for a person, or a failure that a person decides about; other questions are replies like any other. */
+/** The state for a call or a failure that waits for a person's decision; other questions count as replies. */
 function askedState(interrupts: Session["interrupts"], message_id: string | null): ConversationState | undefined {
   for (const { value } of Object.values(interrupts).flat()) {
     const call = AboutCall.safeParse(value).data;

@@ -5,23 +5,23 @@ import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Run } from "@millrace/engine/storage/records";
 
-/** Calls the callbacks of one attempt: at its beginning and end, and at the points in between. */
+/** Calls the callbacks of one attempt of a run. */
 export interface RunCallbacks {
-  /** Before anything of the run is read; `resumes` says whether it goes on from a checkpoint. */
+  /** Called before the run reads anything; `resumes`: it continues from a checkpoint. */
   begins(resumes: boolean): void;
-  /** The graph is about to walk. */
+  /** The graph is about to start. */
   walks(resumes: boolean): void;
   noted(event: CustomEvent): void;
   heard(message: BaseMessage): void;
   over(run: Run): void;
 }
 
-/** The callbacks of one attempt of a run. */
+/** Creates the callbacks of one attempt. */
 export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
   const { session_id, run_id, attempt } = run;
   const inRun = { session_id, run_id };
   const written = new Set<string>();
-  /** The iteration that asks the model now, by the agent that does; the loop itself is the empty name. */
+  /** Iterations with a model request in progress, by agent id; the main loop's key is "". */
   const asking = new Map<string, number>();
   const begun = (tool_call_id: string, tool_name: string): void => {
     if (written.has(tool_call_id)) return;

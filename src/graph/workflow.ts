@@ -5,20 +5,21 @@ import { compressionDue, onlyCompresses } from "../nodes/compress.ts";
 import { nodes } from "../nodes/index.ts";
 import { runContext } from "../nodes/turn/node-request.ts";
 import { endsWithRequest } from "../nodes/turn/request-words.ts";
-import { wordsOfStop } from "../nodes/turn/partial-reply.ts";
+import { closingMessageOf } from "../nodes/turn/partial-reply.ts";
 import { ownServices } from "../loop/own-services.ts";
 import { provideOwnServices } from "../loop/services.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
 import { composedContext, composedState, workflowAdditions } from "../toolkits/composition.ts";
 import type { ToolkitNode } from "../toolkits/toolkit.ts";
 
-/** The graph has to know the subgraph of a node that calls the loop. */
+/** LangGraph must know the subgraph of a node that calls the loop. */
 const callsLoop = { subgraphs: [loop] };
 type NamedNode = [name: string, node: WorkflowNode, options?: typeof callsLoop];
 
 /**
- * The workflow: compress when due, find the intent, ask when it is unclear, then reply, or work: freely, by a plan, or as
- * the run has chosen; then on to the nodes of toolkits, where they have any. A builder: whoever serves it compiles it with a checkpointer.
+ * The workflow: compress if due, find the intent, ask about unclear requests, then reply or work (freely, by a plan, or
+ * by the run's chosen action), then run the toolkits' review nodes. Not compiled: callers compile it with their
+ * checkpointer.
  */
 export const workflow = drawWorkflow();
 
@@ -66,7 +67,7 @@ function drawWorkflow() {
   return graph;
 }
 
-/** Whether there is anything to answer: a run may also ask only for compression. What a stop has left is no answer. */
+/** Whether there is anything to answer: a run may ask only for compression. A stop's closing message is no answer. */
 function isUnanswered(messages: readonly BaseMessage[]): boolean {
-  return endsWithRequest(messages) || wordsOfStop(messages) !== undefined;
+  return endsWithRequest(messages) || closingMessageOf(messages) !== undefined;
 }

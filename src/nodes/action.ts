@@ -7,7 +7,7 @@ import { nodeRequest, runContext } from "./turn/node-request.ts";
 import { presetOf, presetTask } from "./preset-action.ts";
 import { endTurn } from "./turn/turn.ts";
 
-/** Carries out what the run has chosen: a preset action of a toolkit, one tool, or the rest of a plan. */
+/** Does what the run chose: a toolkit's preset action, one tool, or the rest of a plan. */
 export const action: WorkflowNode = async (state, config) => {
   const prompts = promptsOf(config);
   const context = runContext(config);
@@ -17,12 +17,12 @@ export const action: WorkflowNode = async (state, config) => {
   const instruction = isOwn && state.task_plan?.status === "active" ? restOf(state.task_plan) : undefined;
   const gathered = await gatherContext(state, config);
   const outcome = await runLoop(nodeRequest("action", state, config, { task, gathered, instruction }), config);
-  // Whether such a plan is through, only the reply says: its steps are not reported one by one.
+  // Steps of such a plan are not reported one by one: the reply marks them all done.
   const done = instruction === undefined || state.task_plan === null ? {} : { task_plan: withEnd(state.task_plan) };
   return { messages: outcome.messages, ...done, ...endTurn(state, outcome, config) };
 };
 
-/** What is left of a plan that an earlier turn, or an earlier release, has begun. */
+/** The open steps of a plan from an earlier turn or release. */
 function restOf({ steps }: TaskPlan): string {
   const left = steps.filter(({ status }) => status === "pending" || status === "running");
   return ["Go on with the plan. These steps are left:", ...left.map(({ id, goal }) => `${id}. ${goal}`)].join("\n");

@@ -8,17 +8,17 @@ import { clarificationText } from "./intent/clarification.ts";
 import { requestOf } from "./turn/request-words.ts";
 import { endTurn } from "./turn/turn.ts";
 
-/** The question of an unclear request, as the interrupt carries it (kind `clarify`). */
+/** The interrupt that asks about an unclear request (kind `clarify`). */
 export interface ClarifyRequest extends Clarification {
   kind: "clarify";
   question: string;
-  /** Set when the last answer could not be used: what was wrong with it. */
+  /** Why the last answer could not be used. */
   problem?: string;
 }
 
 /**
- * Waits for the answer to the question that `intent` has put, and has no effects (law 1): what is asked was found and
- * stored before. The answer becomes the user's next message; a no ends the turn.
+ * Interrupts with the question that `intent` stored, so it has no effects (law 1). The answer becomes the user's next
+ * message; a refusal ends the turn.
  */
 export const clarify: WorkflowNode = async (state, config) => {
   const { clarification } = state;
@@ -35,11 +35,11 @@ export const clarify: WorkflowNode = async (state, config) => {
     const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
     switch (answer.kind) {
       case "words":
-        return { messages: [said(answer.text)] };
+        return { messages: [userMessage(answer.text)] };
       case "agreed":
-        return { messages: [said(isChinese ? "就按你的理解来。" : "Go on with what you assume.")] };
+        return { messages: [userMessage(isChinese ? "就按你的理解来。" : "Go on with what you assume.")] };
       case "declined": {
-        if (answer.why !== "") return { messages: [said(answer.why)] };
+        if (answer.why !== "") return { messages: [userMessage(answer.why)] };
         const goodbye = new AIMessage({
           id: randomUUID(),
           content: isChinese ? "好的，那就先不做了。" : "All right, I leave it at that.",
@@ -54,6 +54,6 @@ export const clarify: WorkflowNode = async (state, config) => {
   }
 };
 
-function said(text: string): HumanMessage {
+function userMessage(text: string): HumanMessage {
   return new HumanMessage({ id: randomUUID(), content: text, additional_kwargs: { answers: "clarify" } });
 }

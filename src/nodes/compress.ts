@@ -14,41 +14,41 @@ import type { GraphState, WorkflowNode } from "../state.ts";
 import { readReply } from "./intent/answer.ts";
 import { nodeRequest, runContext } from "./turn/node-request.ts";
 
-/** Seconds that a summary may take; then it is made by rule, so that a slow model holds up no turn. */
-const patienceSeconds = 30;
+/** Seconds the model has for a summary; after that it is built by rule, so that a slow model delays no turn. */
+const summarySeconds = 30;
 
-/** Whether a turn should begin with compression: when the window fills, or on request. */
+/** Whether the turn begins with compression: the window is full, or the run asks for it. */
 export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
   const context = runContext(config);
-  // A partial reply is taken up where it is; compressing would end the turn.
+  // A partial reply is continued from its end; compression would cut it off.
   if (context.partial !== undefined) return false;
   if (onlyCompresses(config)) return true;
-  const wish = wishOf(config);
-  const isFull = usage(state.messages, state.conversation_summary, wish.limit).level === "full";
+  const options = optionsOf(config);
+  const isFull = usage(state.messages, state.conversation_summary, options.limit).level === "full";
   const isWanted = context.compress !== undefined && context.compress !== false;
-  return (isFull || isWanted) && planCompaction(state.messages, state.conversation_summary, wish) !== null;
+  return (isFull || isWanted) && planCompaction(state.messages, state.conversation_summary, options) !== null;
 }
 
-/** Whether the run was started for a compression and nothing else. */
+/** Whether the run only compresses. */
 export function onlyCompresses(config: LangGraphRunnableConfig): boolean {
   const { compress: wanted } = runContext(config);
   return typeof wanted === "object" && wanted.only;
 }
 
 /**
- * Replaces what the model sees of older messages by a structured summary, as hard as is needed. The messages themselves
- * stay (law 5). When the summariser fails or is slow, a plain summary is made without it. Where all that is not enough,
- * a new conversation is suggested.
+ * Replaces older messages in the model's view by a structured summary, at the level needed. The messages themselves
+ * stay (law 5). If the summariser fails or is slow, the summary is built by rule. If that is not enough, a new
+ * conversation is suggested.
  */
 export const compress: WorkflowNode = async (state, config) => {
   const { messages, conversation_summary: before } = state;
-  const wish = wishOf(config);
-  const plan = planCompaction(messages, before, wish);
+  const options = optionsOf(config);
+  const plan = planCompaction(messages, before, options);
   if (plan === null) return {};
   const { removed, through_message_id, shown, attempts, kept } = plan;
   const written = await summarise(removed, state, config);
   const summary = { ...fitSummary(written.summary), through_message_id, shown };
-  const now = usage(messages, summary, wish.limit);
+  const now = usage(messages, summary, options.limit);
   emit(config, {
     type: "compressed",
     messages: removed.length,
@@ -67,7 +67,7 @@ export const compress: WorkflowNode = async (state, config) => {
   return { conversation_summary: summary };
 };
 
-function wishOf(config: LangGraphRunnableConfig): CompactionWish {
+function optionsOf(config: LangGraphRunnableConfig): CompactionWish {
   const { model, compress: wanted } = runContext(config);
   const { contextLimit, loadModel } = servicesOf(config);
   const name = model ?? rolesOf(config).main;
@@ -97,8 +97,8 @@ async function summarise(
     });
     const limits = {
       ...request.limits,
-      timeout_seconds: Math.min(request.limits.timeout_seconds, patienceSeconds),
-      // All of it is to be summed up.
+      timeout_seconds: Math.min(request.limits.timeout_seconds, summarySeconds),
+      // The summary must cover all messages.
       max_history_rounds: null,
     };
     const { final_response } = await runLoop({ ...request, limits }, config);
@@ -106,7 +106,7 @@ async function summarise(
     if (answer.kind === "value") return { by: "model", summary: answer.value };
     emit(config, { type: "retry", what: "summary", attempt: 1, reason: answer.problem });
   } catch (error) {
-    // A person who was asked about the failure may have ended the turn.
+    // The user, asked about the failure, may have ended the turn.
     if (config.signal?.aborted === true || !isAppError(error) || error.code === "cancelled") throw error;
     emit(config, { type: "retry", what: "summary", attempt: 1, reason: error.message });
   }

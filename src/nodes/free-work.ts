@@ -9,8 +9,8 @@ import { isPlanning } from "./planning.ts";
 import { endTurn } from "./turn/turn.ts";
 
 /**
- * Answers with the whole tool set that the run may use; in plan mode with those that change nothing. A run that answers
- * a question may switch the mode too.
+ * Answers with all tools the run may use; in plan mode only with those that change nothing. A run that answers a
+ * question may also switch the mode.
  */
 export const freeWork: WorkflowNode = async (state, config) => {
   const context = runContext(config);

@@ -13,7 +13,7 @@ import type { ReadIntent } from "./intent/intent-rules.ts";
 import { dropsTheWork } from "./intent/intent-words.ts";
 import { gatherContext } from "./turn/gather-context.ts";
 import { nodeRequest, runContext } from "./turn/node-request.ts";
-import { completedReply, partialReply, removal, replaceable, wordsOfStop } from "./turn/partial-reply.ts";
+import { completedReply, partialReply, removal, replaceable, closingMessageOf } from "./turn/partial-reply.ts";
 import { presetOf } from "./preset-action.ts";
 import { readIntent } from "./intent/read-intent.ts";
 import { requestOf } from "./turn/request-words.ts";
@@ -21,30 +21,30 @@ import { writeSessionTexts } from "./system-text/session-texts.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";
 
 /**
- * Decides where a turn goes: what the run says, then the user's words. A direct reply is given here, and so is the rest of
- * a partial one; what is to be given anew is removed first.
+ * Decides the route of a turn: by the run's context, then by the user's words. Gives direct replies itself, completes
+ * partial ones, and removes one that is to be regenerated.
  */
 export const intent: WorkflowNode = async (state, config) => {
   switch (runContext(config).partial) {
     case "continue":
       return await completeReply(state, config);
     case "regenerate":
-      return await takeUpWithout(replaceable(state.messages), state, config);
+      return await routeWithout(replaceable(state.messages), state, config);
     default: {
-      // A run that brings nothing new after a stop tries the stopped turn again: its last words are no reply.
-      const words = wordsOfStop(state.messages);
-      return words === undefined ? await takeUp(state, config) : await takeUpWithout([words], state, config);
+      // A run without new input after a stop retries the stopped turn; its closing message is not a reply.
+      const closing = closingMessageOf(state.messages);
+      return closing === undefined ? await routeTurn(state, config) : await routeWithout([closing], state, config);
     }
   }
 };
 
-async function takeUpWithout(parts: AIMessage[], state: GraphState, config: LangGraphRunnableConfig) {
+async function routeWithout(parts: AIMessage[], state: GraphState, config: LangGraphRunnableConfig) {
   const messages = state.messages.filter((message) => !parts.some(({ id }) => id === message.id));
-  const update = await takeUp({ ...state, messages }, config);
+  const update = await routeTurn({ ...state, messages }, config);
   return { ...update, messages: [...removal(parts), ...update.messages] };
 }
 
-/** The rest of a partial reply, without tools. The turn ends with it. */
+/** Completes a partial reply, without tools, and ends the turn. */
 async function completeReply(state: GraphState, config: LangGraphRunnableConfig) {
   const parts = partialReply(state.messages);
   const begun = beginTurn(state, config);
@@ -63,8 +63,8 @@ async function completeReply(state: GraphState, config: LangGraphRunnableConfig)
   };
 }
 
-/** Reads the intent and sends the turn on its way; asks before an unclear one, and answers what needs no tools. */
-async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
+/** Reads the intent and chooses the route; asks about unclear requests, and answers those that need no tools. */
+async function routeTurn(before: GraphState, config: LangGraphRunnableConfig) {
   const begun = beginTurn(before, config);
   const written = await writeSessionTexts(before, runContext(config), config);
   const state = { ...before, ...begun, ...written };
@@ -84,7 +84,7 @@ async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
     session_id: sessionIdOf(config) || state.session_id,
     wanted,
     route,
-    // A list of steps that is not through stays until the model writes another, or the user drops the work.
+    // An unfinished plan stays until the model writes another, or the user drops the work.
     task_plan: state.task_plan?.status === "active" && !dropsTheWork.test(request) ? state.task_plan : null,
     orchestration,
     messages: [],
@@ -101,7 +101,7 @@ async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
   return { ...update, ...endTurn({ orchestration }, outcome, config), messages: outcome.messages };
 }
 
-/** An unclear request is asked about once, unless the run forbids it or says itself what to do. */
+/** Unclear requests are asked about once, unless the run forbids it or itself chose what to do. */
 function mayAsk({ kind, route }: ReadIntent, state: GraphState, config: LangGraphRunnableConfig): boolean {
   const { clarify = true, mode, selected_tool } = runContext(config);
   const action_type = presetOf(state, runContext(config));

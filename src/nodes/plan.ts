@@ -9,8 +9,8 @@ import { nodeRequest, offeredTools, runContext } from "./turn/node-request.ts";
 import { endTurn } from "./turn/turn.ts";
 
 /**
- * Works on a request for which a plan is wanted: the model writes the plan with `write_todos` before anything else, then
- * carries it out in the same loop and keeps it up to date. System text and tools stay the same throughout.
+ * Works by a plan: the model writes it with `write_todos` first, then carries it out in the same loop and keeps it up
+ * to date. System text and tools stay the same throughout.
  */
 export const plan: WorkflowNode = async (state, config) => {
   const gathered = await gatherContext(state, config);
@@ -25,7 +25,7 @@ export const plan: WorkflowNode = async (state, config) => {
   return { messages: outcome.messages, ...endTurn(state, outcome, config) };
 };
 
-/** A run that names its tools gets the list of steps with them, and one without tools none. */
+/** Adds `write_todos` to the tools a run names; a run without tools stays without. */
 function withTodos(tools: Tool[]): Tool[] {
   return tools.length === 0 || tools.some(({ name }) => name === writeTodos.name) ? tools : [...tools, writeTodos];
 }

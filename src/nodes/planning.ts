@@ -2,14 +2,14 @@ import type { GraphState, RunContext } from "../state.ts";
 import { planModeRespond } from "../tools/conversation/plan-mode-respond.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 
-/** Whether the user only wants to plan: what this run says counts, else what the session was told before. */
+/** Whether this is plan mode: as the run says, else as the session was set earlier. */
 export function isPlanning({ chat_mode }: Pick<GraphState, "chat_mode">, context: RunContext): boolean {
   return (context.chat_mode ?? chat_mode) === "plan";
 }
 
 /**
- * What of the tools may be called then: those that change nothing and do not end the work, and the one that shows the
- * plan. A tool of a server counts as one that changes something unless its configuration says that it only reads.
+ * The tools for plan mode: those that change nothing and do not end the work, plus `plan_mode_respond`. MCP tools count
+ * as changing unless their configuration marks them as read-only.
  */
 export function planningTools(tools: readonly Tool[]): Tool[] {
   const reading = tools.filter(({ effect, inTurn }) => effect === "pure" && inTurn?.completes !== true);

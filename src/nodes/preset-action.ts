@@ -3,7 +3,7 @@ import type { Prompts } from "../prompts/prompts.ts";
 import type { GraphState, RunContext } from "../state.ts";
 import { workflowAdditions } from "../toolkits/composition.ts";
 
-/** The action of this turn: what a person has just chosen at a node of a toolkit, else what the run says. */
+/** The preset action of this turn: chosen by the user at a toolkit's node, else by the run. */
 export function presetOf({ messages }: Pick<GraphState, "messages">, context: RunContext): string | undefined {
   for (const { chosenAction } of workflowAdditions()) {
     const chosen = chosenAction?.(messages);
@@ -12,7 +12,7 @@ export function presetOf({ messages }: Pick<GraphState, "messages">, context: Ru
   return context.action_type;
 }
 
-/** The task text (L1) of a preset action. Throws `invalid_parameter` for one that no toolkit has. */
+/** The task text of a preset action. Throws `invalid_parameter` if no toolkit has it. */
 export function presetTask(name: string, state: GraphState, prompts: Prompts): string {
   const action = workflowAdditions().flatMap(({ actions }) => actions?.[name] ?? [])[0];
   if (action !== undefined) return action.task(state, prompts);

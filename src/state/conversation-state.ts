@@ -16,7 +16,7 @@ export const LoopPhase = z.enum([
 ]);
 export type LoopPhase = z.infer<typeof LoopPhase>;
 
-/** Where one tool call is: asked for, perhaps waiting for a person, running, and one of four ends. */
+/** Status of a tool call: requested, perhaps waiting for a person, running, then one of four ends. */
 export const ToolCallStatus = z.enum([
   "pending",
   "awaiting_confirmation",
@@ -30,8 +30,8 @@ export const ToolCallStatus = z.enum([
 export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
 
 /**
- * What a session shows to its user. `message_id` is that of the reply, `null` until the reply has one; of several calls
- * that run side by side, `ToolCalling` speaks of the one that changed last.
+ * The conversation's state as its user sees it. `message_id` is the reply's, `null` until it has one. Of parallel
+ * calls, `ToolCalling` shows the one that changed last.
  */
 export const ConversationState = z.discriminatedUnion("state", [
   z.object({ state: z.literal("Idle") }),

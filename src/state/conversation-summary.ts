@@ -1,24 +1,24 @@
 import { z } from "zod";
 
-/** How hard a compression cuts: each level keeps fewer messages, and less of them. */
+/** How far a compression goes: each level keeps fewer messages and less of each. */
 export const CompressionLevel = z.enum(["normal", "secondary", "extreme"]);
 export type CompressionLevel = z.infer<typeof CompressionLevel>;
 
-/** What is shown beside a summary, as it was decided when the summary was written. */
+/** What is shown beside a summary, decided when it was written. */
 export const Compaction = z.object({
   level: CompressionLevel,
-  /** Messages that are shown although the summary speaks about them. */
+  /** Messages covered by the summary that are shown all the same. */
   kept_message_ids: z.array(z.string()),
-  /** The last message of that time; what was said later is shown as it is. */
+  /** The last message at that time; later ones are shown in full. */
   last_message_id: z.string(),
-  /** The last messages that are not shown, a line each. */
+  /** The last hidden messages, one line each. */
   earlier: z.array(z.string()),
-  /** What the messages that are not shown have changed in the workspace, the last change of each path. */
+  /** Workspace changes made in hidden messages, the last one per path. */
   operations: z.array(z.string()),
 });
 export type Compaction = z.infer<typeof Compaction>;
 
-/** The structured summary that stands for older messages, and the last message it speaks about. */
+/** The structured summary of older messages, up to `through_message_id`. */
 export const ConversationSummary = z.object({
   goal: z.string(),
   completed: z.array(z.string()),
@@ -27,7 +27,7 @@ export const ConversationSummary = z.object({
   current_problem: z.string(),
   key_decisions: z.array(z.string()),
   through_message_id: z.string(),
-  /** Absent in summaries of older versions and of other programs. */
+  /** Absent in summaries by older versions or other programs. */
   shown: Compaction.optional(),
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;

@@ -5,20 +5,23 @@ import { LoopLimits } from "./loop-limits.ts";
 import { ChatMode, WorkMode } from "./work-mode.ts";
 
 /**
- * How far the model may go with tools in a turn on its own: several calls, side by side (`auto`); one after the other
- * (`serial`); one, and each further one only after the user's word (`guarded`).
+ * Tool calls the model may make on its own in a turn: several, in parallel (`auto`); several, one at a time (`serial`);
+ * one, then each further one only after the user agrees (`guarded`).
  */
 export const ToolPolicy = z.enum(["auto", "guarded", "serial"]);
 export type ToolPolicy = z.infer<typeof ToolPolicy>;
 
-/** What becomes of a tool's result: it goes back to the model, or it is the reply that ends the turn. */
+/** A tool's result goes back to the model (`feed`), or is the reply that ends the turn (`show`). */
 export const ResultMode = z.enum(["feed", "show"]);
 export type ResultMode = z.infer<typeof ResultMode>;
 
-/** How a model calls tools, as profiles name it. */
+/** How a model calls tools; profiles use the same names. */
 const ToolProtocol = z.enum(["native", "text", "tags"]);
 
-/** The agent of a background run, whose words alone can be a yes, and whether it is told the user's rules. */
+/**
+ * The agent of a background run. Only `user_request` counts as the user's consent; `include_rules` gives the agent the
+ * user's rules.
+ */
 const RunAgent = z.object({
   name: z.string(),
   prompt: z.string(),
@@ -26,68 +29,73 @@ const RunAgent = z.object({
   include_rules: z.boolean().optional(),
 });
 
-/** A compression that a person has asked for. It never goes beyond the level `normal`. */
+/** A compression the user asked for. It never exceeds the level `normal`. */
 export const CompressionRequest = z.object({
-  /** The last messages that stay. */
+  /** Number of last messages to keep. */
   keep_recent: z.number().int().min(5).max(20).default(10),
-  /** Older messages that stay as well, by id. */
+  /** Ids of older messages to keep. */
   keep_message_ids: z.array(z.string().min(1).max(200)).max(100).default([]),
-  /** The run does nothing else. */
+  /** The run only compresses. */
   only: z.boolean().default(false),
 });
 export type CompressionRequest = z.infer<typeof CompressionRequest>;
 
-/** What a run may choose besides what toolkits add. `model` is a `provider:name`, `role_models` those of parts of the work. */
+/**
+ * Options of a run; toolkits add their own. `model` is `provider:name`, `role_models` are those of parts of the work.
+ */
 export const RunContext = UserContext.extend({
   model: z.string().min(1).optional(),
   role_models: z.partialRecord(z.enum(["intent", "plan", "compress", "vision"]), z.string().min(1)).optional(),
   temperature: z.number().min(0).max(2).optional(),
-  /** Tokens of one answer of the model, at most those of its profile; of one that is cut off it is asked for the rest. */
+  /** Tokens per model answer, capped by its profile; a cut-off answer is continued. */
   max_tokens: z.number().int().min(1).max(1_000_000).optional(),
-  /** How the model calls tools: by itself, or in its text as `<tool_use>` or in tags of their names; else by its profile. */
+  /**
+   * How the model calls tools: natively, in its text as `<tool_use>`, or in tags named after the tools; default by its
+   * profile.
+   */
   tool_protocol: ToolProtocol.optional(),
-  /** Whether a model thinks that can do both; left out, its profile says what is usual. */
+  /** Whether an optional thinking mode is on; default by the model's profile. */
   thinking: z.boolean().optional(),
   work_mode: WorkMode.optional(),
   chat_mode: ChatMode.optional(),
-  /** Overrules what `intent` would decide. */
+  /** Overrides the route `intent` would choose. */
   mode: Route.optional(),
-  /** A preset action of a toolkit instead of free input: the turn goes to `action` with the task text of that action. */
+  /** A toolkit's preset action: the turn goes to `action` with that action's task text. */
   action_type: z.string().optional(),
-  /** Whose identity the assistant has: one for each kind of work; usually `general`. */
+  /** The identity profile, one per kind of work; default `general`. */
   profile: z.string().optional(),
-  /** A system text of the client's own in place of the identity; what protects an identity goes with it too. */
+  /** The client's own system text instead of the identity; the identity's protective rules still apply. */
   system: z.string().trim().min(1).max(200_000).optional(),
   agent: RunAgent.optional(),
-  /** Whether the identity also stands before the task in the work mode `workflow`. Default yes. */
+  /** Whether the work mode `workflow` includes the identity. Default true. */
   identity_in_workflow: z.boolean().optional(),
-  /** Toolkits by name; without it all that the server has. `tools` then names some of theirs. */
+  /** Toolkit names; default all of the server's. `tools` then selects from these. */
   toolkits: z.array(z.string()).max(1_000).optional(),
   /**
-   * Who searches the web for this turn: `general`, the server's engine, before the model is asked; `provider`, the
-   * model's vendor by itself; `off`, nobody. Left out, the model may call `web_search` where there is an engine.
+   * Web search for this turn: `general`, the server's engine, before the model call; `provider`, by the model's vendor;
+   * `off`, none. Default: the model may call `web_search` if there is an engine.
    */
   web_search: z.enum(["general", "provider", "off"]).optional(),
   tools: z.array(z.string()).max(1_000).optional(),
-  /** The tool that is called first and once; any other one then waits for the user's word. */
+  /** The tool to call first, once; any other call then needs the user's consent. */
   selected_tool: z.string().optional(),
-  /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */
+  /** Default `auto`. */
   tool_policy: ToolPolicy.optional(),
-  /** What the user likes, for the identity: standards, parts, habits. */
+  /** The user's preferences for the identity: standards, parts, habits. */
   user_preferences: z.string().trim().min(1).max(2000).optional(),
-  /** How the user is called. */
+  /** The user's name. */
   user_name: z.string().trim().min(1).max(200).optional(),
-  /** Compress before the turn; with settings of its own where a person has chosen them. */
+  /** Compress before the turn, optionally with settings. */
   compress: z.union([z.boolean(), CompressionRequest]).optional(),
-  /** Whether an unclear request may be asked about. Default yes. */
+  /** Whether to ask about unclear requests. Default true. */
   clarify: z.boolean().optional(),
-  /** What becomes of tool results: `feed` goes back to the model, `show` is the reply and ends the turn. */
+  /** Default `feed`. */
   result_mode: ResultMode.optional(),
-  /** The model that is asked where `model` cannot be: `provider:name`. */
+  /** The model to use if `model` is unavailable: `provider:name`. */
   fallback_model: z.string().min(1).optional(),
-  /** What becomes of a model call that fails for good: `ask` waits for a person to decide, `fail` ends the run. */
+  /** After a final model failure: `ask` waits for a person's decision, `fail` ends the run. */
   on_error: z.enum(["ask", "fail"]).optional(),
-  /** What to do with the reply that a stop left unfinished at the end of the session. */
+  /** What to do with the session's partial last reply. */
   partial: z.enum(["continue", "regenerate"]).optional(),
   limits: LoopLimits.partial().optional(),
 });

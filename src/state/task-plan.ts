@@ -12,7 +12,7 @@ export const PlanStep = z.object({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
-/** The plan of a request: its steps and whether it is still worked on. */
+/** The plan of a request. */
 export const TaskPlan = z.object({
   goal: z.string(),
   steps: z.array(PlanStep),

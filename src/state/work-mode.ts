@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** How the session works: talk freely, or follow the workflow. */
+/** How the session works: free conversation, or the workflow. */
 export const WorkMode = z.enum(["free_chat", "workflow"]);
-/** What the model may do in a turn: use tools, only talk, or look and plan without changing anything. */
+/** What the model may do: use tools, only talk, or read and plan without changes. */
 export const ChatMode = z.enum(["agent", "chat", "plan"]);

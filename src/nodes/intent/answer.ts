@@ -4,10 +4,10 @@ import type { z } from "zod";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import { runIdOf, servicesOf, sessionIdOf } from "../../loop/services.ts";
 
-/** A model's JSON answer: its value, or what was wrong with it, said so that the model can do better. */
+/** A model's JSON answer: its value, or what was wrong, in words the model can act on. */
 export type Answer<Value> = { kind: "value"; value: Value } | { kind: "unreadable"; problem: string };
 
-/** Reads JSON out of a reply that may have words or fences around it, repairs small faults, and checks its shape. */
+/** Extracts JSON from a reply with text or fences around it, repairs small faults, and validates it. */
 export function readJson<Schema extends z.ZodType>(text: string, schema: Schema): Answer<z.infer<Schema>> {
   const begin = text.indexOf("{");
   const end = text.lastIndexOf("}");
@@ -26,8 +26,8 @@ export function readJson<Schema extends z.ZodType>(text: string, schema: Schema)
 }
 
 /**
- * The same for the reply to a prompt of a node. One that has not the form which the prompt asks for is noted in the log
- * as a hint that the prompt was not understood; what was said is not.
+ * Like `readJson`, for a node's prompt. An unreadable reply is logged without its content as a sign that the model
+ * misunderstood the prompt.
  */
 export function readReply<Schema extends z.ZodType>(
   node: string,
@@ -36,7 +36,7 @@ export function readReply<Schema extends z.ZodType>(
   config: LangGraphRunnableConfig,
 ): Answer<z.infer<Schema>> {
   const answer = readJson(text, schema);
-  // Where nothing was said, the model had no time or no way to say it.
+  // An empty reply means that the model ran out of time or failed.
   if (answer.kind === "unreadable" && text.trim() !== "") {
     const about = { session_id: sessionIdOf(config), run_id: runIdOf(config), node };
     servicesOf(config).logger?.info(about, "prompt_perhaps_not_understood");

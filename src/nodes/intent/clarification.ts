@@ -19,11 +19,14 @@ const ClarificationAnswer = z.object({
   suggestions: z.array(words).max(6).catch([]),
 });
 
-/** A question that only asks for more: the user would not know what to say. */
+/** A question that only asks for more details; the user would not know what to answer. */
 const bareQuestion =
   /^(?:(?:could|can|would) you )?(?:please )?(?:give|provide|share|tell)(?: me| us)? (?:some )?(?:more|further|additional) (?:details?|information|context)|^(?:请|能否|可以)?(?:补充|提供|给出|说明)(?:一下)?(?:更多|更详细|具体|详细)?的?(?:信息|细节|内容|需求|说明)?[?？。吗]*$/iu;
 
-/** The guess and the questions about an unclear request: by the model, and by fixed words when it gives none to use. */
+/**
+ * The assumption and the questions about an unclear request: written by the model, or fixed texts if its answer is
+ * unusable.
+ */
 export async function clarificationOf(state: GraphState, config: LangGraphRunnableConfig): Promise<Clarification> {
   const tools = offeredTools(runContext(config), config).map((tool) => tool.name);
   const task = clarifyPrompt({ tools }, promptsOf(config));
@@ -39,7 +42,7 @@ export async function clarificationOf(state: GraphState, config: LangGraphRunnab
   return { ...answer.value, questions: questions.length > 0 ? questions : ownWords.questions };
 }
 
-/** The assistant's words in the conversation: the assumption first, then the question. */
+/** The assistant's message: the assumption, then the questions. */
 export function clarificationMessage(clarification: Clarification): AIMessage {
   return new AIMessage({
     id: randomUUID(),
@@ -53,7 +56,7 @@ export function clarificationText({ guess, defaults, questions }: Clarification)
   return [guess, ...defaults, ...questions].join("\n");
 }
 
-/** The fixed words, in the language of the request. */
+/** The fixed texts, in the language of the request. */
 export function plainClarification(request: string): Clarification {
   if (/\p{Script=Han}/u.test(request)) {
     return {

@@ -11,16 +11,16 @@ import {
   workVerbs,
 } from "./intent-words.ts";
 
-/** What a request wants, where it goes, and why. */
+/** The intent of a request, its route, and the reason for the route. */
 export interface ReadIntent extends Intent {
   route: Route;
   reason: string;
 }
 
 /**
- * What a message wants, by its words alone. Every request goes to the loop with its tools, where the model decides what it
- * needs, but for greetings and thanks, and for words that ask for a plan. `hasContext`: something before or beside this
- * message may say what it is about, so it is not unclear. Pure; checked by table.
+ * The intent of a message by its words alone. Greetings, thanks and cancellations are answered directly, requests for a
+ * plan go to `plan`; everything else goes to the loop, where the model decides what it needs. `hasContext`: something
+ * else may say what the message is about, so it is not unclear. Pure.
  */
 export function intentByRules(text: string, { hasContext }: { hasContext: boolean }): ReadIntent {
   return {
@@ -43,10 +43,10 @@ function routeOf(text: string, hasContext: boolean): Pick<ReadIntent, "kind" | "
   return { kind, route: "free_work", reason: "the model decides what the request needs" };
 }
 
-/** Characters beyond which a message says something, whatever it is. */
+/** Longer messages always count as clear. */
 const longestVague = 80;
 
-/** A request without any object: rare by intention. */
+/** A request that names no object; deliberately rare. */
 function isUnclear(text: string): boolean {
   return text.length <= longestVague && vagueRequests.some((form) => form.test(text)) && !bareTopics.test(text);
 }

@@ -10,8 +10,8 @@ import { workflowAdditions } from "../../toolkits/composition.ts";
 import { presetOf } from "../preset-action.ts";
 
 /**
- * What the turn is about: what the run says, else what the words say. `isAnswer`: the last message answers the question
- * about the one before it, and is read together with it.
+ * The intent of the turn: from the run's context, else from the user's words. `isAnswer`: the last message answers a
+ * question about the one before it; both are read together.
  */
 export function readIntent(state: GraphState, isAnswer: boolean, config: LangGraphRunnableConfig): ReadIntent {
   const context = runContext(config);
@@ -30,14 +30,17 @@ export function readIntent(state: GraphState, isAnswer: boolean, config: LangGra
   return ruled;
 }
 
-/** What the user said last, and before that: two messages at most, since a conversation may be long. */
+/** The user's last two messages, oldest first. */
 function lastRequests(messages: readonly BaseMessage[]): BaseMessage[] {
   const at = messages.findLastIndex((message) => isHumanMessage(message));
   const before = messages.findLast((message, index) => index < at && isHumanMessage(message));
   return [before, messages[at]].filter((message) => message !== undefined);
 }
 
-/** Whether anything says what an unclear request may be about: earlier words, a plan, what the session works on. */
+/**
+ * Whether the session says what an unclear request may mean: earlier messages, attached parts, a summary, an error, a
+ * toolkit's work.
+ */
 export function hasContext(state: GraphState): boolean {
   const requests = lastRequests(state.messages);
   const last = requests.at(-1)?.content;
@@ -51,7 +54,7 @@ export function hasContext(state: GraphState): boolean {
   );
 }
 
-/** Whether a toolkit keeps something about this session's work; the text for its beginning is about the user. */
+/** Whether a toolkit's field of the state is set; session texts do not count, they are about the user. */
 function worksOnSomething(state: GraphState): boolean {
   const values: Readonly<Record<string, unknown>> = state;
   const fields = workflowAdditions().flatMap(({ state: own = {}, sessionText }) =>

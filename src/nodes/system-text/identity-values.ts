@@ -7,10 +7,10 @@ import type { GraphState, RunContext } from "../../state.ts";
 import { workflowAdditions } from "../../toolkits/composition.ts";
 import { projectFacts, type ProjectFacts } from "../../tools/workspace/project-facts.ts";
 
-/** What sessions were told of their workspace: the same until they end, so that a provider can cache what begins with it. */
-const told = new LRUCache<string, ProjectFacts>({ max: 1000 });
+/** Workspace facts per session, fixed for its life so that a provider's prefix cache holds. */
+const sessionFacts = new LRUCache<string, ProjectFacts>({ max: 1000 });
 
-/** What an identity may tell of the session and the machine. */
+/** The values an identity may use about session and machine. */
 export function identityValues(state: GraphState, workspace: string, context: RunContext): Record<string, Value> {
   const { files, branch } = factsOf(state.session_id, workspace);
   return {
@@ -31,12 +31,12 @@ export function identityValues(state: GraphState, workspace: string, context: Ru
 
 function factsOf(session: string, workspace: string): ProjectFacts {
   const key = `${session} ${workspace}`;
-  const facts = told.get(key) ?? projectFacts(workspace);
-  told.set(key, facts);
+  const facts = sessionFacts.get(key) ?? projectFacts(workspace);
+  sessionFacts.set(key, facts);
   return facts;
 }
 
-/** The days on which turns have begun: a turn that goes on after midnight begins its requests alike. */
+/** Date on which each turn began: a turn that runs past midnight keeps its prefix. */
 const days = new LRUCache<string, string>({ max: 1000 });
 
 function todayOf({ session_id, messages }: Pick<GraphState, "session_id" | "messages">): string {
@@ -51,10 +51,10 @@ function ofToolkits(state: GraphState, context: RunContext): Record<string, Valu
   return Object.fromEntries(variables.map(([name, valueOf]) => [name, valueOf(state, context)]));
 }
 
-/** Looked up once: the system reads files for it. */
+/** Read once: the lookup reads files. */
 let known: { shell: string | null } | undefined;
 
-/** A user whom the machine does not know has no shell. */
+/** A user unknown to the system has no shell. */
 function shell(): string | null {
   try {
     known ??= { shell: userInfo().shell };

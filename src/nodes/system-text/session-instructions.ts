@@ -8,7 +8,7 @@ import { profilesOf, promptsOf, servicesOf } from "../../loop/services.ts";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import { sessionInstructions } from "../../prompts/templates/session-instructions.ts";
 
-/** A system text: its tokens, and the first and the last group of system messages that it stood in. */
+/** A system text, its tokens, and the first and last group of system messages that contain it. */
 interface SystemText {
   text: string;
   tokens: number;
@@ -16,14 +16,16 @@ interface SystemText {
   last: number;
 }
 
-/** The system texts of a conversation in the order in which they came first; those without another message between are a group. */
+/**
+ * The distinct system texts of a conversation in order of first appearance. Consecutive system messages form a group.
+ */
 interface SystemTexts {
   texts: readonly SystemText[];
   groups: number;
   isInGroup: boolean;
 }
 
-/** Each text once: some clients send theirs with every message. */
+/** Some clients repeat their system text with every message. */
 const systemTexts = overGrowingList<SystemTexts>({ texts: [], groups: 0, isInGroup: false }, (known, message) => {
   if (!isSystemMessage(message)) return known.isInGroup ? { ...known, isInGroup: false } : known;
   const text = textOf(message.content).trim();
@@ -39,10 +41,9 @@ const systemTexts = overGrowingList<SystemTexts>({ texts: [], groups: 0, isInGro
 });
 
 /**
- * The system texts of a conversation, for the one system message that a model is sent: so they stay through every
- * compression. Empty where there are none. A client may send another one with every request, so only those that the
- * conversation began with and the newest group always stay: of the others, the newest that fit with them into what a
- * system text takes of the window as a rule, and how many there were besides.
+ * A conversation's system texts, for the one system message of a model request; so they survive compression. Empty if
+ * there are none. A client may send a new one with every request: the first and the newest group always stay, then the
+ * newest others that fit into the system text's share of the window, with a note of how many are left out.
  */
 export function instructionsIn(
   messages: readonly BaseMessage[],

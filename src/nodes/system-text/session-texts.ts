@@ -13,12 +13,12 @@ import { modelForWork } from "../turn/node-model.ts";
 import { requestOf } from "../turn/request-words.ts";
 import { availableToolkits } from "../turn/run-toolkits.ts";
 
-/** Milliseconds that a toolkit may take for its text, its tokens at most, and the share of the model's window. */
-const [patience, mostTokens, mostShare] = [2000, 800, 0.05];
+/** A toolkit's text: milliseconds to write it, maximum tokens, and maximum share of the model's window. */
+const [maxTime, maxTokens, maxShare] = [2000, 800, 0.05];
 
 /**
- * The texts that toolkits have for a session, as fields of the state: written before the first model call, never again.
- * One that fails or takes too long is left out for the session, and told.
+ * Toolkits' texts for a session, as fields of the state, written once before the first model call. One that fails or
+ * times out stays empty for the session and emits a `context_warning`.
  */
 export async function writeSessionTexts(
   state: GraphState,
@@ -35,7 +35,7 @@ export async function writeSessionTexts(
   return Object.fromEntries(written);
 }
 
-/** The texts as they were written, for the system text of a run that has their toolkits and the server's identity. */
+/** The stored texts, as layers for runs with these toolkits and the server's identity. */
 export function sessionTexts(state: GraphState, context: RunContext, config: LangGraphRunnableConfig): ContextLayer[] {
   if (context.agent !== undefined || context.system !== undefined) return [];
   const fields: Readonly<Record<string, unknown>> = state;
@@ -59,7 +59,7 @@ function sessionStart(
   const { toolkitServices: services, contextLimit } = servicesOf(config);
   const model = modelForWork("main", state.messages, context, config);
   const readable = inputTokens(modelLimits(model, contextLimit, profilesOf(config)));
-  const tokens = Math.min(mostTokens, Math.floor(readable * mostShare));
+  const tokens = Math.min(maxTokens, Math.floor(readable * maxShare));
   return { request: requestOf(state.messages), tokens, services, context, prompts: promptsOf(config) };
 }
 
@@ -69,14 +69,14 @@ async function writtenBy(
   about: Omit<SessionStart, "warn">,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
-  const limit = AbortSignal.timeout(patience);
+  const limit = AbortSignal.timeout(maxTime);
   const signal = config.signal === undefined ? limit : AbortSignal.any([config.signal, limit]);
   const warn = (reason: string): void => emit(config, { type: "context_warning", source, reason });
   try {
     return await unlessAborted(text.write({ ...about, warn }, signal), signal);
   } catch (error) {
     config.signal?.throwIfAborted();
-    warn(limit.aborted ? `it took longer than ${patience} ms` : errorMessage(error));
+    warn(limit.aborted ? `it took longer than ${maxTime} ms` : errorMessage(error));
     return "";
   }
 }

@@ -5,17 +5,16 @@ import { workflowAdditions, workflowToolkits } from "../../toolkits/composition.
 import type { SearchResult } from "@millrace/models/messages/search-result";
 import { identityValues } from "./identity-values.ts";
 
-/** What was gathered for a turn: what stands before the facts and the summary of the system text, and what after them. */
+/** Context gathered for a turn: layers before and after the facts and the summary in the system text. */
 export interface GatheredContext {
   before: readonly ContextLayer[];
   after: readonly ContextLayer[];
-  /** Pages that were found on the web. */
+  /** Pages found on the web. */
   found: readonly SearchResult[];
 }
 
 /**
- * The layers of the system text. In a workflow the run may do without the identity; an agent has its own prompt
- * instead.
+ * The parts of the system text. A run in workflow mode may leave out the identity; an agent has its own prompt instead.
  */
 export function systemOf(
   state: GraphState,
@@ -49,12 +48,12 @@ export function systemOf(
   return systemParts(parts, prompts);
 }
 
-/** What the session works on. */
+/** Facts about the session's work. */
 function factsOf(state: GraphState, gathered: GatheredContext | undefined): Record<string, string | null> {
   const includeError = workflowToolkits().flatMap(({ collectors }) => collectors.filter((one) => one.includesError));
-  const isTold = gathered?.before.some((layer) => includeError.some(({ name }) => name === layer.name)) === true;
+  const isShown = gathered?.before.some((layer) => includeError.some(({ name }) => name === layer.name)) === true;
   return {
     ...Object.assign({}, ...workflowAdditions().map(({ facts }) => facts?.(state))),
-    "Last error": isTold ? null : state.error_context,
+    "Last error": isShown ? null : state.error_context,
   };
 }

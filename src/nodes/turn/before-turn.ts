@@ -11,7 +11,7 @@ import { runToolkits } from "./run-toolkits.ts";
 
 const once = onceATurn<readonly TurnFindings[]>();
 
-/** What toolkits find for a turn before its first model call. They are asked side by side, once in a turn. */
+/** Toolkits' findings before a turn's first model call; all run in parallel, once per turn. */
 export async function findBeforeTurn(
   state: GraphState,
   turn: Pick<TurnStart, "request" | "context" | "tokensFor">,
@@ -43,7 +43,9 @@ export async function findBeforeTurn(
 
 const warned = onceATurn<true>();
 
-/** Emits an event, once in a turn, where a run wants the model's vendor to search the web and the vendor cannot. */
+/**
+ * Emits `web_search_error` once per turn if the run wants the model's vendor to search the web and the vendor cannot.
+ */
 export async function checkVendorSearch(
   state: GraphState,
   context: RunContext,
@@ -63,7 +65,7 @@ export async function checkVendorSearch(
   });
 }
 
-/** Logs a warning with the session and the run that it is about. */
+/** Logs a warning with session and run id. */
 function warnIn(config: LangGraphRunnableConfig): TurnStart["warn"] {
   const run = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
   return (about, message) => servicesOf(config).logger?.warn({ ...run, ...about }, message);

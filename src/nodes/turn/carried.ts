@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { AttachedFile } from "../../context/layers.ts";
 import type { UserReference } from "../../user-context.ts";
 
-/** What the user's words of this turn come with. */
+/** What comes with the user's message. */
 export interface Carried {
   references: UserReference[];
   attachments: AttachedFile[];
 }
 
-/** As `sessions/` has checked it; another program that writes states may have put anything there. */
+/** `sessions/` has validated it, but other programs may write states too. */
 const Kept = z.object({
   references: z
     .array(z.object({ type: z.string(), source: z.string(), content: z.string() }))
@@ -29,7 +29,7 @@ const Kept = z.object({
     .catch([]),
 });
 
-/** References and attachments of the last message of the user; those of earlier ones were told with them. */
+/** References and attachments of the user's last message; earlier ones were shown in their turns. */
 export function carriedBy(messages: readonly BaseMessage[]): Carried {
   const { references, attachments } = Kept.parse(messages.findLast(isHumanMessage)?.additional_kwargs ?? {});
   return { references: references ?? [], attachments: attachments ?? [] };

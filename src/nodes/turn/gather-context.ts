@@ -22,8 +22,8 @@ const once = onceATurn<GatheredContext["before"]>();
 const nothing: GatheredContext = { before: [], after: [], found: [] };
 
 /**
- * What the model reads for this turn besides the conversation: what collectors and toolkits find, and what the editor
- * shows and refers to. A run that has none of it costs nothing.
+ * What the model reads besides the conversation: results of collectors and toolkits, the editor's document, references
+ * and attachments.
  */
 export async function gatherContext(state: GraphState, config: LangGraphRunnableConfig): Promise<GatheredContext> {
   const context = runContext(config);
@@ -49,12 +49,12 @@ export async function gatherContext(state: GraphState, config: LangGraphRunnable
     findBeforeTurn(state, { request: where.request, context, tokensFor }, config),
     checkVendorSearch(state, context, config),
   ]);
-  // Findings come after the summary, and before what the user has chosen.
+  // Findings come after the summary and before what the user chose.
   const all = [...found.map(({ layer }) => layer), ...after].filter((one) => one !== null);
   return { before, after: all, found: found.flatMap(({ sources }) => sources) };
 }
 
-/** A client may give a reference with the run and with the message. */
+/** A client may send the same reference with the run and with the message. */
 function withoutRepeats(references: readonly UserReference[]): UserReference[] {
   return references.filter(
     ({ source, content }, at) =>

@@ -10,15 +10,15 @@ import { isPlanning } from "../planning.ts";
 import { profileOf, runToolkits } from "./run-toolkits.ts";
 import { requestOf } from "./request-words.ts";
 
-/** Turns of which the choice is remembered: it stays the same when a node begins anew after an answer. */
+/** Choices per turn: they stay the same when a node restarts after an answer. */
 const chosen = new LRUCache<string, ReadonlySet<string>>({ max: 1000 });
 
 const nothing: ReadonlySet<string> = new Set();
 
 /**
- * Tools that the model may call and is not told of, so that it has one tool for each job: twins of another tool, those
- * for other profiles, and those of toolkits for a kind of work that nothing of this conversation shows. A run that names
- * its tools is told of all of them. Decided once for a turn.
+ * Tools the model may call but does not see, so that each job has one tool: twins of another tool, tools of other
+ * profiles, and tools of toolkits this conversation does not need. A run that names its tools sees all of them. Decided
+ * once per turn.
  */
 export function hiddenTools(
   tools: readonly Tool[],
@@ -57,7 +57,7 @@ function findHidden(
   return new Set(tools.filter(isHidden).map(({ name }) => name));
 }
 
-/** Toolkits for a kind of work that neither the run nor the conversation nor the workspace shows. */
+/** Toolkits whose kind of work appears in neither run, conversation nor workspace. */
 function idleToolkits(state: GraphState, context: RunContext, config: LangGraphRunnableConfig): readonly Toolkit[] {
   if (context.toolkits !== undefined || context.action_type !== undefined) return [];
   const profile = profileOf(context, config);

@@ -6,8 +6,8 @@ import { modelOfRole, type WorkingRole } from "@millrace/models/registry/roles";
 import type { RunContext } from "../../state.ts";
 
 /**
- * The model that is asked to do this part of the work. A model that sees no images hands messages with images to the
- * one that the run or the server has for them, else to its own counterpart, if there is any.
+ * The model for this part of the work. If it sees no images and the messages have some: the vision model of the run or
+ * the server, else its own counterpart, if any.
  */
 export function modelForWork(
   role: WorkingRole,

@@ -29,10 +29,10 @@ import { instructionsIn } from "../system-text/session-instructions.ts";
 import { sessionTexts } from "../system-text/session-texts.ts";
 import { systemOf, type GatheredContext } from "../system-text/system-layers.ts";
 
-/** What was read of a task's configuration: a node asks for it in many places. */
+/** Parsed contexts by configuration: a node reads its own many times. */
 const contexts = new WeakMap<LangGraphRunnableConfig, RunContext>();
 
-/** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
+/** The run's context: from `context`, or from the same keys in `configurable`, as older clients send them. */
 export function runContext(config: LangGraphRunnableConfig): RunContext {
   const known = contexts.get(config) ?? readContext(config);
   contexts.set(config, known);
@@ -55,8 +55,8 @@ function readContext(config: LangGraphRunnableConfig): RunContext {
 }
 
 /**
- * The tools a run may use: the chosen one, and the default set or those it names, of its toolkits and of the sources that
- * were asked when the run began, as far as the session's owner may use them. An unknown name throws `tool_not_found`.
+ * The tools a run may use: the selected one, and those it names or the default set, from its toolkits and tool sources,
+ * limited to what the session's owner may use. An unknown name throws `tool_not_found`.
  */
 export function offeredTools(context: RunContext, config: LangGraphRunnableConfig): Tool[] {
   const { addedTools = [], allowedTools, toolkitServices } = servicesOf(config);
@@ -69,22 +69,22 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
     isAvailable(tool, available, config);
   const others = context.tools ?? known.defaults().flatMap((tool) => (isUsable(tool) ? [tool.name] : []));
   const named = known.restrict(context.selected_tool === undefined ? others : [context.selected_tool, ...others]);
-  // Whoever sent an agent is not there to carry out its calls.
+  // A background agent has no client that could run its calls.
   const own = context.agent === undefined ? clientTools(context.client_tools ?? []) : [];
   const isOfClient = ({ name }: Tool): boolean => own.some((tool) => tool.name === name);
   const offered = [...named.filter((tool) => tool.offered?.isLeftOut?.(context) !== true && !isOfClient(tool)), ...own];
   if (agentsOf(config).length > 0) return offered;
-  // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
+  // Without agents there is nothing to delegate to; a user who selected the tool learns so from its result.
   return offered.filter((tool) => tool.offered?.mayDelegate !== true || tool.name === context.selected_tool);
 }
 
-/** Whether the toolkit that brings a tool is available; tools of other sources always are. */
+/** Whether the tool's toolkit is available; tools from other sources always are. */
 function isAvailable({ name }: Tool, available: readonly Toolkit[], config: LangGraphRunnableConfig): boolean {
   const has = (toolkit: Toolkit): boolean => toolkit.tools.some((tool) => tool.name === name);
   return available.some(has) || (servicesOf(config).addedTools ?? []).some((tool) => tool.name === name);
 }
 
-/** The document of the editor can be changed where its whole text has come with the run; it is the user's, not an agent's. */
+/** The editor's document can be edited if the run brought its whole text, and not by an agent. */
 function hasDocument({ offered }: Tool, { document, agent }: RunContext): boolean {
   return offered?.needs !== "open_document" || (document?.content !== undefined && agent === undefined);
 }
@@ -94,8 +94,8 @@ function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
 }
 
 /**
- * The loop request of a node: its name, its task text (L1), its tools. The rest comes from the state and the run. `tools`
- * left out means all that the run may use; chat mode has none. `role`: whose model is asked, default the main one.
+ * A node's loop request from its name, task text and tools; the rest comes from the state and the run. `tools` defaults
+ * to all the run may use; chat mode has none. `role` chooses the model, default `main`.
  */
 export function nodeRequest(
   node: string,
@@ -117,7 +117,7 @@ export function nodeRequest(
   const model = modelForWork(options.role ?? "main", history, context, config);
   const prompts = promptsOf(config);
   const usable = usableTools(state, context, options.tools ?? offeredTools(context, config));
-  // A client that writes the system text itself, and offers no tools, has said all that the reply is about.
+  // A client with its own system text and no tools needs no task text.
   const isOwn = context.system !== undefined && usable.length === 0 && options.silent !== true;
   const task = taskText(isOwn ? undefined : options.task, usable, context, config);
   const profile = profileOf(context, config);
@@ -143,7 +143,7 @@ export function nodeRequest(
     providerSearch: context.web_search === "provider",
     ...readingOf(state, context, options.silent === true),
     silent: options.silent ?? false,
-    // What a model wrote as an agent's task is no word of the user's.
+    // An agent's task was written by a model, not by the user.
     ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
     ...(context.document === undefined || context.agent !== undefined ? {} : { document: context.document }),
     ...fallbackOf(context, config),
@@ -155,7 +155,7 @@ export function nodeRequest(
   };
 }
 
-/** The system texts that hold for a whole session. An answer that is for the program follows its own task alone. */
+/** System texts of the whole session; silent calls follow their own task alone. */
 function textsOfSession(state: GraphState, model: string, config: LangGraphRunnableConfig) {
   return {
     kept: sessionTexts(state, runContext(config), config),
@@ -163,7 +163,7 @@ function textsOfSession(state: GraphState, model: string, config: LangGraphRunna
   };
 }
 
-/** What the run has chosen about the model, and about what becomes of its answers. */
+/** The run's choices about the model and its answers. */
 function choicesOf(context: RunContext, isSilent: boolean): Partial<LoopRequest> {
   return {
     ...(context.on_error === undefined ? {} : { onError: context.on_error }),
@@ -171,26 +171,26 @@ function choicesOf(context: RunContext, isSilent: boolean): Partial<LoopRequest>
     ...(context.result_mode === undefined ? {} : { resultMode: context.result_mode }),
     ...(context.temperature === undefined ? {} : { temperature: context.temperature }),
     ...(context.thinking === undefined ? {} : { thinking: context.thinking }),
-    // What is for the program is not cut short.
+    // Answers for the program are not limited.
     ...(context.max_tokens === undefined || isSilent ? {} : { maxTokens: context.max_tokens }),
     ...(context.tool_protocol === undefined ? {} : { toolProtocol: context.tool_protocol }),
   };
 }
 
-/** What of the tools the mode of the conversation leaves. */
+/** The tools that the conversation's mode allows. */
 function usableTools(state: GraphState, context: RunContext, tools: Tool[]): Tool[] {
   if (isPlanning(state, context)) return planningTools(tools);
   return (context.chat_mode ?? state.chat_mode) === "chat" ? [] : tools;
 }
 
-/** The tool that the user has chosen, where it can be called at all. */
+/** The selected tool, if it can be called. */
 function chosenTool(usable: readonly Tool[], { selected_tool }: RunContext): Pick<LoopRequest, "forcedTool"> {
   return usable.some(({ name }) => name === selected_tool) && selected_tool !== undefined
     ? { forcedTool: selected_tool }
     : {};
 }
 
-/** What has been said earlier, as far as its share of what the model may read has room for it. */
+/** The summary, cut to its share of the model's input. */
 function summaryFor(
   model: string,
   { conversation_summary: summary }: GraphState,
@@ -202,7 +202,7 @@ function summaryFor(
   return summaryWithin(summary, Math.floor(inputTokens(limits) * context_shares.summary));
 }
 
-/** What is handed over to be summed up is not made shorter. */
+/** Messages passed in for a summary are not shortened. */
 function roomOf(
   history: BaseMessage[] | undefined,
   cutsEarly = false,
@@ -212,20 +212,20 @@ function roomOf(
   return { room: { shares: context_shares, cutsEarly } };
 }
 
-/** Who is asked where the model cannot be: as the run says, else as the server does. */
+/** The fallback model: the run's, else the server's. */
 function fallbackOf(context: RunContext, config: LangGraphRunnableConfig): Pick<LoopRequest, "fallbackModel"> {
   const fallbackModel = context.fallback_model ?? rolesOf(config).fallback;
   return fallbackModel === undefined ? {} : { fallbackModel };
 }
 
-/** What the run says of the price is about its own model; of any other, and without a word, the registry knows. */
+/** The run's price applies to its own model; others have the registry's. */
 function priceOf(model: string, context: RunContext, config: LangGraphRunnableConfig): Pick<LoopLimits, "price"> {
   const isOwn = model === (context.model ?? rolesOf(config).main);
   const price = (isOwn ? context.limits?.price : undefined) ?? modelPrice(model, profilesOf(config));
   return { price };
 }
 
-/** L1: the task of the node, and where there are tools, which of them wait for a yes and which the user chose. */
+/** The node's task text and, if there are tools, notes on confirmation, the selected tool and the agents. */
 function taskText(
   task: string | undefined,
   usable: readonly Tool[],
@@ -243,7 +243,7 @@ function taskText(
   return parts.join("\n\n");
 }
 
-/** The name of the last tool and how it ended, for the orchestration record. */
+/** The last tool and its shortened result, for the orchestration record. */
 export function lastToolOf(messages: readonly BaseMessage[]): {
   last_tool: string | null;
   last_result_summary: string | null;

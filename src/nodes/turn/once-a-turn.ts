@@ -4,17 +4,17 @@ import { LRUCache } from "lru-cache";
 import { sessionIdOf } from "../../loop/services.ts";
 import type { GraphState } from "../../state.ts";
 
-/** Turns whose values are remembered; the one longest unused is forgotten first. */
+/** Turns kept in the cache, least recently used dropped first. */
 const turnsRemembered = 50;
 
-/** Gives what `make` makes, or what it has made before in the same turn. A failure is not remembered. */
+/** Returns the value made earlier in the same turn, else calls `make`. Failures are not cached. */
 export type OnceATurn<Value> = (
   state: Pick<GraphState, "messages">,
   config: LangGraphRunnableConfig,
   make: () => Promise<Value>,
 ) => Promise<Value>;
 
-/** What is worked out once in a turn: the system text stays the same, also over a question in the middle of it. */
+/** Computes a value once per turn, so that the system text stays the same even across a question. */
 export function onceATurn<Value extends NonNullable<unknown>>(): OnceATurn<Value> {
   const remembered = new LRUCache<string, Value>({ max: turnsRemembered });
   return async ({ messages }, config, make) => {

@@ -3,8 +3,8 @@ import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
 
 /**
- * The reply at the end of a session that a stop cut off: one message, or several when its continuation was stopped too.
- * Throws `invalid_state` when the session ends with anything else.
+ * The partial reply at the end of a session; several messages if its continuation was stopped too. Throws
+ * `invalid_state` if there is none.
  */
 export function partialReply(messages: readonly BaseMessage[]): [AIMessage, ...AIMessage[]] {
   const parts: AIMessage[] = [];
@@ -14,36 +14,40 @@ export function partialReply(messages: readonly BaseMessage[]): [AIMessage, ...A
   }
   const [first, ...rest] = parts;
   if (first === undefined) {
-    throw new AppError("invalid_state", "The session does not end with a partial reply; nothing can be taken up.", {
-      suggestion: "Send a message without the context key partial.",
-    });
+    throw new AppError(
+      "invalid_state",
+      "The session does not end with a partial reply; there is nothing to continue.",
+      {
+        suggestion: "Send a message without the context key partial.",
+      },
+    );
   }
   return [first, ...rest];
 }
 
 /**
- * What a new reply takes the place of at the end of a session: a partial reply, or the words that a stop has left where
- * there was none worth keeping. Throws `invalid_state` when the session ends with anything else.
+ * The messages a regenerated reply replaces: a partial reply, or a stop's closing message. Throws `invalid_state` if
+ * there is neither.
  */
 export function replaceable(messages: readonly BaseMessage[]): AIMessage[] {
-  const words = wordsOfStop(messages);
-  return words === undefined ? partialReply(messages) : [words];
+  const closing = closingMessageOf(messages);
+  return closing === undefined ? partialReply(messages) : [closing];
 }
 
-/** The words of the program with which a stop has ended the session's last turn; `undefined` when it ends otherwise. */
-export function wordsOfStop(messages: readonly BaseMessage[]): AIMessage | undefined {
+/** The closing message that a stop wrote at the session's end; `undefined` if it ends otherwise. */
+export function closingMessageOf(messages: readonly BaseMessage[]): AIMessage | undefined {
   const last = messages.at(-1);
   if (last === undefined || !isAIMessage(last)) return undefined;
   const { is_partial, stop_reason } = last.additional_kwargs;
   return stop_reason !== undefined && is_partial !== true ? last : undefined;
 }
 
-/** Removes a partial reply from the session, so that it can be given anew. */
+/** Updates that remove a partial reply from the session. */
 export function removal(parts: readonly AIMessage[]): BaseMessage[] {
   return parts.flatMap(({ id }) => (id === undefined ? [] : [new RemoveMessage({ id })]));
 }
 
-/** A partial reply and what was added to it, as one complete message in the place of the first part. */
+/** A partial reply and its continuation as one complete message, in place of the first part. */
 export function completedReply(parts: readonly [AIMessage, ...AIMessage[]], addition: string): BaseMessage[] {
   const [first, ...rest] = parts;
   const { stop_reason: _reason, tool_calls_pending: _pending, ...kwargs } = first.additional_kwargs;

@@ -5,8 +5,8 @@ import { workflowAdditions } from "../../toolkits/composition.ts";
 import { carriedBy } from "./carried.ts";
 
 /**
- * What of the user's documentation a model reads first: all of it. An agent has a prompt of its own and is told the
- * rules alone, where its file says so. An answer that is for the program needs none.
+ * Which of the user's documentation a model gets first: all of it. An agent gets only the rules, if its file says so;
+ * silent calls get none.
  */
 export function readingOf(
   state: GraphState,

@@ -7,7 +7,7 @@ export function endsWithRequest(messages: readonly BaseMessage[]): boolean {
   return last !== undefined && isHumanMessage(last);
 }
 
-/** The user's own words of this turn. */
+/** The text of the user's last message. */
 export function requestOf(messages: readonly BaseMessage[]): string {
   return textOf(messages.findLast((message) => isHumanMessage(message))?.content ?? "");
 }

@@ -9,12 +9,12 @@ import { workflowAdditions } from "../../toolkits/composition.ts";
 import { modelForWork } from "./node-model.ts";
 import { lastToolOf, runContext } from "./node-request.ts";
 
-/** What the beginning of a turn sets: its modes, and the orchestration at `plan`. */
+/** Fields that the beginning of a turn sets. */
 export type TurnBegin = Pick<GraphState, "work_mode" | "chat_mode" | "orchestration" | "clarification">;
 
 /**
- * Begins a turn, whatever state the last one was left in, and takes over the modes that the run chose. A turn whose
- * question was answered goes on.
+ * Begins a turn from any state of the last one, with the modes the run chose. A turn whose question was answered goes
+ * on.
  */
 export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): TurnBegin {
   const context = runContext(config);
@@ -24,7 +24,7 @@ export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): T
   if (work_mode !== state.work_mode) {
     emit(config, { type: "work_mode_changed", from_mode: state.work_mode, to_mode: work_mode });
   }
-  tellModel(state, modelForWork("main", [], context, config), config);
+  emitModelChange(state, modelForWork("main", [], context, config), config);
   const from = goesOn ? orchestration.state : advance(config, orchestration.state, "idle");
   return {
     work_mode,
@@ -36,8 +36,8 @@ export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): T
 
 const Answered = z.object({ model_name: z.string() });
 
-/** Tells that another model is asked than before, of which the last reply with counted tokens says who it was. */
-function tellModel(
+/** Emits `model_changed` if the last reply with usage came from another model. */
+function emitModelChange(
   { messages }: Pick<GraphState, "messages">,
   to_model: string,
   config: LangGraphRunnableConfig,
@@ -48,10 +48,10 @@ function tellModel(
   emit(config, { type: "model_changed", from_model, to_model });
 }
 
-/** Where the turn is, and what its tools have found out for the session. */
+/** The turn's state, and fields set by its tools. */
 type TurnEnd = Pick<GraphState, "orchestration"> & Partial<Pick<GraphState, "error_context" | "task_plan">>;
 
-/** Fields of the state that results of tools set, the later one before the earlier. */
+/** Fields of the state set by tool results; later ones win. */
 function learned(messages: readonly BaseMessage[]): Partial<GraphState> {
   const Learned = z.object({ session: settableFields() });
   return messages
@@ -62,17 +62,17 @@ function learned(messages: readonly BaseMessage[]): Partial<GraphState> {
 
 let settable: z.ZodObject | undefined;
 
-/** What tools may set: the last error, the list of steps, and the fields of the toolkits that the workflow is drawn with. */
+/** Fields that tools may set: the last error, the plan, and the fields of the workflow's toolkits. */
 function settableFields(): z.ZodObject {
   const own: z.ZodRawShape = Object.assign({}, ...workflowAdditions().map(({ state }) => state));
   const fields = Object.entries({ ...own, error_context: stateFields.error_context, task_plan: stateFields.task_plan });
-  // A field that is not set keeps its value: no default takes its place.
+  // Without defaults: a field that is not set must keep its value.
   const bare = (field: z.core.$ZodType): z.core.$ZodType => (field instanceof z.ZodDefault ? field.unwrap() : field);
   settable ??= z.object(Object.fromEntries(fields.map(([name, field]) => [name, z.optional(bare(field))])));
   return settable;
 }
 
-/** Notes what a loop call did for the turn, and where the turn is now. */
+/** Records a loop call's last tool, set fields and the turn's new state. */
 export function afterLoop(
   state: { orchestration: Orchestration },
   { messages, turnState }: LoopOutcome,

@@ -6,12 +6,12 @@ import type { CustomEvent } from "../../../src/events.ts";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { Activity } from "../../../src/agent-runs/activity.ts";
 import {
-  afterTold,
+  conversationAfter,
   conversationMoves,
   nextConversation,
   streamStateOf,
   type ConversationName,
-  type Told,
+  type ConversationEvent,
 } from "../../../src/agent-runs/conversation.ts";
 import { restingState } from "../../../src/agent-runs/resting-state.ts";
 import { ConversationState, ToolCallStatus } from "../../../src/state.ts";
@@ -76,7 +76,7 @@ describe("the table of a conversation's moves (STATE-02)", () => {
   });
 });
 
-const toldAfterSent: fc.Arbitrary<Told> = fc.oneof(
+const eventsAfterSent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   fc.record({
     kind: fc.constant("heard" as const),
     message_id: fc.constantFrom("a", "b", null),
@@ -96,13 +96,13 @@ const toldAfterSent: fc.Arbitrary<Told> = fc.oneof(
   }),
 );
 
-describe("a conversation, whatever a run tells", () => {
-  it("makes only moves of the table, and none after its end", () => {
+describe("a conversation, for any order of events", () => {
+  it("makes only allowed state changes, and none after its end", () => {
     fc.assert(
-      fc.property(fc.array(toldAfterSent, { maxLength: 40 }), (all) => {
-        let state = afterTold(one.Idle, { kind: "sent" });
+      fc.property(fc.array(eventsAfterSent, { maxLength: 40 }), (all) => {
+        let state = conversationAfter(one.Idle, { kind: "sent" });
         for (const told of all) {
-          const next = afterTold(state, told);
+          const next = conversationAfter(state, told);
           if (next !== state) expect(conversationMoves[state.state]).toContain(next.state);
           if (["Idle", "Completed", "Error"].includes(state.state)) expect(next).toBe(state);
           expect(ConversationState.parse(next)).toEqual(next);
@@ -112,17 +112,17 @@ describe("a conversation, whatever a run tells", () => {
     );
   });
 
-  it("remembers its last 50 moves", () => {
+  it("keeps its last 50 state changes", () => {
     const activity = new Activity();
-    activity.tell({ kind: "sent" });
-    for (let at = 0; at < 100; at += 1) activity.tell({ kind: "heard", message_id: `${at}`, text: "" });
+    activity.apply({ kind: "sent" });
+    for (let at = 0; at < 100; at += 1) activity.apply({ kind: "heard", message_id: `${at}`, text: "" });
     expect(activity.moves).toHaveLength(50);
     expect(activity.moves.at(-1)).toMatchObject({ from: "StreamingResponse", to: "StreamingResponse" });
   });
 
   it("says of a failure whether the message may be sent again, and what to do", () => {
     const failed = (error: string) =>
-      afterTold(one.WaitingAIResponse, { kind: "failed", error: { error, message: "m" } });
+      conversationAfter(one.WaitingAIResponse, { kind: "failed", error: { error, message: "m" } });
     expect(failed("network")).toMatchObject({
       recoverable: true,
       error: "m",
