@@ -5,27 +5,27 @@ import { reachedBudget, reachedLimit, workedMs } from "./limits/limits.ts";
 import { planView } from "./view/plan-view.ts";
 import { move } from "./limits/move.ts";
 import { emit, loopCall } from "./request.ts";
-import { findingsOf, tellFindings } from "./limits/review.ts";
+import { findingsOf, emitFindings } from "./limits/review.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 
 /**
- * Begins an iteration: looks at what the tools gave, at the limits and the rules against loops, and decides what of the
- * history the model sees. It changes nothing else, so it may run twice.
+ * Starts an iteration: checks tool results, limits and loop rules, and plans the model's view of the history. Changes
+ * nothing else, so it may run twice.
  */
 export async function assemble(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
   const iteration = state.iteration_count + 1;
   begin(iteration, state, config);
   const shown = afterTools(state.messages);
-  if (shown !== null) return over(shown.reason, state, config);
+  if (shown !== null) return endTurn(shown.reason, state, config);
 
   const now = Date.now();
   const start_time = state.start_time === 0 ? now : state.start_time;
   const view = planView(state, call, config);
   const budget = reachedBudget({ ...state, next: view.tokens }, call.limits);
-  if (budget?.stage === "spent") return over(budget.reason, state, config);
+  if (budget?.stage === "spent") return endTurn(budget.reason, state, config);
   const findings = findingsOf(state.messages, call);
-  tellFindings(findings, config);
+  emitFindings(findings, config);
   const found = findings.some(({ stage }) => stage === "finish") ? "guardrail" : null;
   const limit = reachedLimit({ ...state, worked_ms: workedMs(call.clock, state, now) }, call.limits);
   const failed = call.limits.continue_on_tool_error === false && hasFailed(state.messages) ? "error" : null;
@@ -37,7 +37,7 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
     state.phase,
     iteration,
   );
-  // Only what changes is written: every field here is stored with every step.
+  // Only changed fields are written: each is stored with every step.
   return {
     iteration_count: iteration,
     phase,
@@ -58,7 +58,7 @@ function begin(iteration: number, state: LoopState, config: LangGraphRunnableCon
   }
 }
 
-/** The turn ends without another model call. */
-function over(reason: EndReason, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {
+/** Ends the turn without another model call. */
+function endTurn(reason: EndReason, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {
   return { end_reason: reason, phase: move(config, "turn_over", state.phase, state.iteration_count) };
 }

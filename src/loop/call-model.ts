@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
 import { owed } from "../guardrails/completion.ts";
 import { askInStages } from "./model-call/ask-in-stages.ts";
-import { backgroundNews, withTold } from "./sub-agents/background.ts";
+import { backgroundNews, withNewsIds } from "./sub-agents/background.ts";
 import { checkAnswer } from "./limits/check-context.ts";
 import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { hasMessage } from "@millrace/engine/message-list";
@@ -19,17 +19,16 @@ import { cutCalls, toMessage, withEnd, withSources, type TakenIds } from "./repl
 import { notCalled } from "./reply/final-text.ts";
 import { move } from "./limits/move.ts";
 import { emit, loopCall, note, type LoopCall } from "./request.ts";
-import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
+import { logUnfinished, emitTaskProgress, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
 import { newNotes } from "./view/prompt.ts";
 import { hasHints } from "./view/shown.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
-import { tellVendorSearch } from "./model-call/vendor-search.ts";
+import { emitVendorSearch } from "./model-call/vendor-search.ts";
 
 /**
- * One model call, with its retries (law 4) and other ways. A call that fails for good is put to a person where the run
- * wants that. Else it ends the run when nothing has been done or said yet, since nothing is lost then; later in the
- * loop, and at any limit, it ends the turn with what is known.
+ * One model call with its retries (law 4) and fallbacks. A final failure becomes a question to the user if the run
+ * wants that. Otherwise it ends the run if the turn has produced nothing yet, else only the turn, with what is known.
  */
 export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
@@ -41,8 +40,8 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const asked = await askInStages(before, call, config);
   if (asked.kind === "failed") return failedCall(asked.error, asked.plans, before, config);
   const { answer, prompt, state } = asked;
-  const told = newNotes(state, call);
-  // What was given to read is no part of the conversation.
+  const added = newNotes(state, call);
+  // Documentation is not part of the conversation.
   const round = prompt.length - 1 - (call.documentation?.length ?? 0);
   const price = priceOf(state, call, config);
   const taken: TakenIds = {
@@ -58,18 +57,18 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   });
   repairArguments(message, call.tools, cutCalls(message));
   if (hasHints(call)) hintlessCalls(message);
-  withTold(message, call.news);
+  withNewsIds(message, call.news);
   checkAnswer(message, call, config);
-  tellVendorSearch(message, modelOf(state, call), call, config);
+  emitVendorSearch(message, modelOf(state, call), call, config);
   const decision = decideOn(message, state, call, config);
   const messages = messagesOf(message, decision, call, config);
   note(config, messages);
   progress?.answered(taskPathOf(config));
-  tellUsage(message, { state, call, round }, config);
+  emitUsage(message, { state, call, round }, config);
   return {
     ...(messages.length === 0 ? {} : { messages }),
     worked_ms: workedMs(call.clock, before, Date.now()),
-    ...(told.length === 0 ? {} : { notes: [...state.notes, ...told] }),
+    ...(added.length === 0 ? {} : { notes: [...state.notes, ...added] }),
     ...(state.offered === null && state.alternative !== "without_tools"
       ? { offered: offeredTools(state, call).map(({ name }) => name) }
       : {}),
@@ -81,8 +80,8 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
 }
 
 /**
- * What the reply adds to the conversation: itself with how it ended, and what the program has to say of it. A reply without
- * anything is no message: some providers refuse it in a history.
+ * The messages a reply adds: itself with its end reason, and a note if the chosen tool was not called. An empty reply
+ * adds none: some providers refuse it in a history.
  */
 function messagesOf(
   message: AIMessage,
@@ -99,19 +98,19 @@ function messagesOf(
   return said;
 }
 
-/** What the reply comes to (law 7). The turn is read only where there is something to owe. */
+/** Decides what follows the reply (law 7). The turn is parsed only if needed. */
 function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): Decision {
   const calls = message.tool_calls?.length ?? 0;
   const { max_force_continue } = call.limits;
   let turn: ReturnType<typeof turnOf> | undefined;
   const read = (): ReturnType<typeof turnOf> => (turn ??= turnOf([...state.messages, message], call));
   const text = textOf(message.content);
-  // Without tools nothing can be owed but words, nor besides the tool that the user has chosen.
+  // Work can be left over only if there are tools, and none while the user's chosen tool was the task.
   const mayOwe =
     state.closing === null &&
     offeredTools(state, call).length > 0 &&
     (call.forcedTool === undefined || isForcedNow(state.messages, call));
-  if (calls === 0 && mayOwe && !call.silent) tellTask(read(), config);
+  if (calls === 0 && mayOwe && !call.silent) emitTaskProgress(read(), config);
   return afterReply(
     { text, calls },
     {
@@ -163,7 +162,7 @@ function spent({ usage_metadata: usage }: AIMessage, state: LoopState, price: Mo
   };
 }
 
-function tellUsage(
+function emitUsage(
   message: AIMessage,
   { state, call, round }: { state: LoopState; call: LoopCall; round: number },
   config: LangGraphRunnableConfig,

@@ -22,8 +22,8 @@ import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
 import { failure, toldResult, type ToolResult } from "../tools/runtime/result.ts";
 
 /**
- * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the
- * effect (law 3). A failing tool is a result like any other; only a stop of the run is thrown.
+ * Runs one call and returns one result message (law 6). It has effects and never interrupts (law 1); the ledger rows
+ * surround the effect (law 3). A failed tool returns a result too; only a stop is thrown.
  */
 export async function callTool(task: ToolTask, config: LangGraphRunnableConfig): Promise<Command> {
   const goto = task.beside_agents === true ? "delegate" : "assemble";
@@ -49,18 +49,18 @@ async function answered(task: ToolTask, config: LangGraphRunnableConfig): Promis
       () => resultOf(task, config),
       (elapsed_seconds) => emit(config, { ...status, status: "executing", elapsed_seconds }),
     ));
-  // Only what has run is in the ledger.
+  // The ledger has only calls that ran.
   const whole = task.outcome.kind === "run" ? task.ledger_id : undefined;
-  return { messages: [tellResult({ ...task.call, ...(whole === undefined ? {} : { whole }) }, result, config)] };
+  return { messages: [resultMessage({ ...task.call, ...(whole === undefined ? {} : { whole }) }, result, config)] };
 }
 
-/** The message that a result becomes: noted, and told. Each call has exactly one (law 6). */
-export function tellResult(call: AnsweredCall, result: ToolResult, config: LangGraphRunnableConfig): ToolMessage {
+/** Turns a result into its message, records it and emits its events. Each call has exactly one (law 6). */
+export function resultMessage(call: AnsweredCall, result: ToolResult, config: LangGraphRunnableConfig): ToolMessage {
   const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;
   const { limits, tools } = loopCall(config);
   const tool = tools.find(({ name }) => name === call.name);
   const end = tool === undefined ? undefined : endOf(tool, result, loopCall(config).resultMode);
-  // What the model itself has written as the final result is not cut.
+  // The final result, written by the model itself, is not cut.
   const maxLength = end === "completed" ? Infinity : limits.tool_result_max_length;
   const message = toToolMessage(
     { call },
@@ -93,7 +93,7 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
   return message;
 }
 
-/** Why this result ends the turn, if it does: what the run says counts before what the tool says. */
+/** Why this result ends the turn, if it does; the run's `result_mode` overrides the tool's. */
 function endOf(tool: Tool, { success }: ToolResult, ofRun: ResultMode | undefined): EndReason | undefined {
   if (!success) return undefined;
   if (tool.inTurn?.completes === true) return "completed";
@@ -127,7 +127,7 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
   }
 }
 
-/** The user has chosen a tool: it is called first, once, and the others only after it. */
+/** The result of a call that breaks the rule for a chosen tool: it is called first and once, others after it. */
 function notNow(name: string, chosen: string): ToolResult {
   const isChosen = name === chosen;
   return failure(
@@ -137,7 +137,7 @@ function notNow(name: string, chosen: string): ToolResult {
   );
 }
 
-/** A tool of a source was there when the call was decided, and is not when the run goes on after a crash. */
+/** The result if a source's tool disappeared between the decision and the restart after a crash. */
 function toolLost(name: string): ToolResult {
   return {
     success: false,
@@ -156,7 +156,7 @@ async function runOnce(
   task: ToolTask,
   config: LangGraphRunnableConfig,
 ): Promise<ToolResult> {
-  // After a stop no effect begins, not even a row that says so.
+  // After a stop nothing starts, not even the ledger row.
   config.signal?.throwIfAborted();
   const { limits } = loopCall(config);
   const over = task.outcome.kind === "run" ? task.outcome.over : undefined;
@@ -183,7 +183,7 @@ async function runOnce(
   return result;
 }
 
-/** The refusal of a call that would not do any more what the approved hash stands for. */
+/** Refuses a call whose effect is no longer what was approved. */
 async function refuseUnless(
   approved: string,
   tool: Tool,

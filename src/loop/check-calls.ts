@@ -18,8 +18,8 @@ import {
 import type { ToolResult } from "../tools/runtime/result.ts";
 
 /**
- * Decides about one requested call, and does nothing (law 1): on resume it starts again from its first line. The only
- * step that interrupts, once per call. Every call, refused or not, goes on to exactly one `call_tool` (law 6).
+ * Decides about one requested call without effects (law 1), since it restarts from its first line on resume. The only
+ * step that interrupts, once per call. Every call, refused or not, goes to exactly one `call_tool` (law 6).
  */
 export async function checkCalls(ruled: RuledCall, config: LangGraphRunnableConfig): Promise<Command> {
   const { ruling = await ruleOn(ruled, undefined, config), ...requested } = ruled;
@@ -36,7 +36,7 @@ async function outcomeOf(
     case "ask":
       return askAbout(requested, ruling.asked, config);
     case "chain":
-      return askForWord(requested, config);
+      return askToContinue(requested, config);
     case "question":
       return { kind: "answer", result: askUser(requested, ruling.asked, loopCall(config)) };
     default:
@@ -44,8 +44,8 @@ async function outcomeOf(
   }
 }
 
-/** Waits for the word that confirms a further tool of this turn; anything else declines it. */
-async function askForWord(requested: Omit<RuledCall, "ruling">, config: LangGraphRunnableConfig): Promise<Outcome> {
+/** Asks the user to confirm a further tool of this turn; any other answer declines. */
+async function askToContinue(requested: Omit<RuledCall, "ruling">, config: LangGraphRunnableConfig): Promise<Outcome> {
   const { call } = requested;
   const answer = readChainAnswer(interrupt(chainRequest(call, userLanguage(loopCall(config)))));
   if (answer.kind === "declined") return declinedChain(answer.said);
@@ -53,11 +53,11 @@ async function askForWord(requested: Omit<RuledCall, "ruling">, config: LangGrap
   if (tool === undefined) return { kind: "unknown_tool" };
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
-  // What the call would do may have changed while it waited: then it is a question of its own.
-  return outcomeOf(await remembered(() => ruleOnInput(tool, prepared.input, config)), requested, config);
+  // The call's effect may have changed while it waited; then it needs its own approval.
+  return outcomeOf(await storedRuling(() => ruleOnInput(tool, prepared.input, config)), requested, config);
 }
 
-/** Puts the call's own question to the user, and again until the answer can be used. */
+/** Asks the call's own question until the answer is usable. */
 function askUser(
   { call }: Pick<RuledCall, "call">,
   asked: UserQuestion,
@@ -85,8 +85,8 @@ async function askAbout(
 }
 
 /**
- * Asks, and asks again until the answer can be used and what was approved still holds. Each further question is a new
- * interrupt of the same task, with an id of its own.
+ * Asks until the answer is usable and the approved effect is unchanged. Each further question is a new interrupt of the
+ * same task with its own id.
  */
 async function confirmed(
   tool: Tool,
@@ -104,7 +104,7 @@ async function confirmed(
       case "reject":
         return refused(decision.message);
       case "approve": {
-        const now = await lookAgain(tool, input, asked, config);
+        const now = await recheck(tool, input, asked, config);
         if (now.kind !== "ask") return now;
         ({ asked } = now);
         problem = "What this call would do has changed since you were asked; your answer was not used.";
@@ -133,26 +133,26 @@ function refused(message: string | undefined): Outcome {
   };
 }
 
-/** What an approved call comes to now: it runs when nothing has changed since the question, else a new question. */
-function lookAgain(
+/** Rechecks an approved call: runs it if its effect is unchanged, else asks again. */
+function recheck(
   tool: Tool,
   input: Record<string, unknown>,
   asked: Asked,
   config: LangGraphRunnableConfig,
 ): Promise<CallRuling> {
-  return remembered(async () => {
+  return storedRuling(async () => {
     const { hash } = await lookAt(tool, input, config);
     return hash === asked.hash ? { kind: "run", approved: hash } : ruleOnInput(tool, input, config);
   });
 }
 
-/** The edit is the yes to what the edited call would do; a rule that denies it still does. */
+/** An edit approves the edited call; a rule that denies it still applies. */
 async function approveEdit(
   tool: Tool,
   edited: Record<string, unknown>,
   config: LangGraphRunnableConfig,
 ): Promise<Outcome> {
-  const ruling = await remembered(() => ruleOnInput(tool, edited, config));
+  const ruling = await storedRuling(() => ruleOnInput(tool, edited, config));
   switch (ruling.kind) {
     case "ask":
       return { kind: "run", edited, approved: ruling.asked.hash };
@@ -164,9 +164,9 @@ async function approveEdit(
 }
 
 /**
- * What was found after an answer is stored with the task: a later resume must come to the same questions in the same
- * order, or one answer would be taken for another's.
+ * Stores a ruling made after an answer with the task: a later resume must reach the same questions in the same order,
+ * else an answer would match the wrong question.
  */
-async function remembered(look: () => Promise<CallRuling>): Promise<CallRuling> {
+async function storedRuling(look: () => Promise<CallRuling>): Promise<CallRuling> {
   return await task("look_again", look)();
 }

@@ -1,59 +1,53 @@
 import { isAIMessage, isToolMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { type ForcedRound, EndReason } from "./state.ts";
 
-/**
- * What follows a reply of the model. `uncalled`: the tool that the user has chosen, and that was asked for twice without a
- * call.
- */
+/** What follows a model's reply. `uncalled`: the chosen tool, requested twice and never called. */
 export type Decision =
   | { kind: "calls" }
   | { kind: "force"; round: ForcedRound }
   | { kind: "end"; reason: EndReason; uncalled?: string };
 
-/** Names the forced round that asks for the tool which the user has chosen. */
-export const askedForTool = "tool_not_called";
+/** Kind of the forced round that requests the chosen tool. */
+export const toolRequested = "tool_not_called";
 
-/** Where the turn stands when a reply has come. */
-export interface Standing {
-  /** This call was the last one of the turn, for that reason. */
+/** The turn's state when a reply arrives. */
+export interface TurnStanding {
+  /** Set if this was the turn's last model call: the reason. */
   closing: EndReason | null;
-  /** Forced continuations so far, and how many there may be; none where the program reads the reply. */
+  /** Forced continuations so far and at most; none for silent calls. */
   forced: number;
   maxForced: number;
-  /** The tool that the user has chosen and that has not been called, how to ask for it, and whether that was done. */
+  /** The chosen tool that has not been called yet, the prompt that requests it, and whether that was sent. */
   uncalled: { tool: string; prompt: string; wasAsked: boolean } | null;
-  /** What is still owed; asked only where it matters. */
+  /** The unfinished work, computed only if needed. */
   owed: () => ForcedRound | null;
-  /** Work is known to be left. */
+  /** Whether work is known to be left. */
   isIncomplete: () => boolean;
 }
 
 /**
- * The one place that says whether a reply ends the turn (law 7). Calls are followed; an empty reply and one that leaves
- * something owed are asked again, within a limit; any other is the answer. A closing reply always ends.
+ * The only place that decides whether a reply ends the turn (law 7). Tool calls are executed; an empty reply, or one
+ * with unfinished work, gets another round, up to a limit; any other reply is the answer. A closing reply always ends.
  */
-export function afterReply(reply: { text: string; calls: number }, standing: Standing): Decision {
-  if (standing.closing !== null) return { kind: "end", reason: standing.closing };
+export function afterReply(reply: { text: string; calls: number }, turn: TurnStanding): Decision {
+  if (turn.closing !== null) return { kind: "end", reason: turn.closing };
   if (reply.calls > 0) return { kind: "calls" };
-  if (standing.uncalled !== null) {
-    const { tool, prompt, wasAsked } = standing.uncalled;
+  if (turn.uncalled !== null) {
+    const { tool, prompt, wasAsked } = turn.uncalled;
     if (wasAsked) return { kind: "end", reason: "error", uncalled: tool };
-    return { kind: "force", round: { kind: askedForTool, prompt } };
+    return { kind: "force", round: { kind: toolRequested, prompt } };
   }
-  if (standing.maxForced === 0) return { kind: "end", reason: "answered" };
-  const round = standing.forced < standing.maxForced ? standing.owed() : null;
+  if (turn.maxForced === 0) return { kind: "end", reason: "answered" };
+  const round = turn.forced < turn.maxForced ? turn.owed() : null;
   if (round !== null) return { kind: "force", round };
-  // Asked again and again, it did not get on.
-  const isStuck = standing.forced > 0 && (reply.text.trim() === "" || standing.isIncomplete());
+  // The forced rounds brought no progress.
+  const isStuck = turn.forced > 0 && (reply.text.trim() === "" || turn.isIncomplete());
   return { kind: "end", reason: isStuck ? "guardrail" : "answered" };
 }
 
 const Ending = EndReason.optional().catch(undefined);
 
-/**
- * Whether the results of the last calls are the reply: all went well, and one of them is to be shown. `text` is what is
- * shown.
- */
+/** The last tool results as the reply, if all succeeded and one ends the turn; `text` is what is shown. Else `null`. */
 export function afterTools(messages: readonly BaseMessage[]): { reason: EndReason; text: string } | null {
   const results = lastResults(messages);
   if (results.some(({ status }) => status === "error")) return null;
@@ -67,10 +61,10 @@ export function afterTools(messages: readonly BaseMessage[]): { reason: EndReaso
   return { reason: first.reason, text: shown.map(({ text }) => text).join("\n\n") };
 }
 
-/** Errors of results by which nothing has failed: a person or a rule has refused the call. */
+/** Error types that mean refused by a person or a rule, not failed. */
 const refusals: ReadonlySet<unknown> = new Set(["blocked", "denied"]);
 
-/** Whether a tool has failed among the last calls. */
+/** Whether one of the last calls failed. */
 export function hasFailed(messages: readonly BaseMessage[]): boolean {
   return lastResults(messages).some(
     ({ status, additional_kwargs }) => status === "error" && !refusals.has(additional_kwargs["errorType"]),

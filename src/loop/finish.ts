@@ -4,14 +4,14 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
 import { afterTools } from "./decide.ts";
 import { checkOutcome } from "./limits/check-context.ts";
-import { finalMessage, spoken } from "./reply/final-text.ts";
+import { finalMessage, programMessage } from "./reply/final-text.ts";
 import { workedMs } from "./limits/limits.ts";
 import { emit, loopCall, note } from "./request.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 
 /**
- * Ends a turn of the loop. It makes sure that there is an answer in words, that it says why the turn ended, and that no
- * call is left without a result, whatever ended the loop.
+ * Ends the loop, whatever ended it: makes sure there is an answer in words with the end reason, and that every call has
+ * a result.
  */
 export async function finish(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
@@ -33,16 +33,16 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
   return { messages, end_reason: reason, worked_ms, phase: reason === "error" ? "error" : "complete" };
 }
 
-/** What has to be added so that the turn ends well; nothing when the last reply already does. */
+/** Messages needed for a valid end; empty if the last reply is one. */
 function closingMessages(state: LoopState, reason: EndReason, userRequest: string): BaseMessage[] {
   const shown = afterTools(state.messages);
-  if (shown !== null) return [spoken(shown.text, reason)];
+  if (shown !== null) return [programMessage(shown.text, reason)];
   const last = state.messages.at(-1);
   const added: BaseMessage[] = [];
   if (last !== undefined && isAIMessage(last)) {
     for (const open of last.tool_calls ?? []) added.push(notRun(open.id ?? "", open.name));
     const isAnswer = added.length === 0 && textOf(last.content).trim() !== "";
-    // A reply that was to be gone on from, and was not, is no end: the reason has to be said.
+    // A reply that should have been continued does not say why the turn ended.
     const saysWhy = reason !== "guardrail" || state.closing !== null;
     if (isAnswer && saysWhy) return [];
   }

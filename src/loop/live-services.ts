@@ -3,14 +3,14 @@ import { createRate } from "@millrace/engine/concurrency/limits";
 import type { RunServices } from "./services.ts";
 
 /**
- * The services of a server. Those that depend on settings which change while it runs are read from the settings at each
- * use. A run takes a copy when it begins or goes on, so a change counts from then on.
+ * Makes services that depend on changeable settings read them at each use. A run copies the services when it starts or
+ * resumes, so a change counts from then on.
  */
 export function withLiveSettings<Services extends RunServices>(
   services: Services,
   settings: Pick<LiveSettings, "current">,
 ): Services {
-  const [toolRate, modelRate] = [kept(rateOf), kept(rateOf)];
+  const [toolRate, modelRate] = [cached(rateOf), cached(rateOf)];
   const live: Partial<RunServices> = {
     get toolRate() {
       return toolRate(settings.current().toolRate);
@@ -35,8 +35,8 @@ function rateOf(perSecond: number | undefined): RunServices["toolRate"] {
   return perSecond === undefined ? undefined : createRate(perSecond);
 }
 
-/** Makes a thing anew only when what it is made of changes. */
-function kept<Of, Made>(make: (of: Of) => Made): (of: Of) => Made {
+/** Caches the last value by its input. */
+function cached<Of, Made>(make: (of: Of) => Made): (of: Of) => Made {
   let last: { of: Of; made: Made } | undefined;
   return (of) => {
     if (last === undefined || last.of !== of) last = { of, made: make(of) };

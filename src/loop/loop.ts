@@ -19,8 +19,8 @@ import { LoopState, type EndReason } from "./state.ts";
 import { subAgent } from "./sub-agents/sub-agent.ts";
 
 /**
- * The steps of the agentic loop: assemble → call model → check calls → call tools ↺ → finish. A model call that fails
- * for good may first ask a person. Each requested call is checked and run in a task of its own (law 2).
+ * The agentic loop: assemble → call model → check calls → call tools ↺ → finish. A final model failure may first ask
+ * the user. Each requested call is checked and run in a task of its own (law 2).
  */
 function steps(afterTools: readonly string[]) {
   return new StateGraph(LoopState)
@@ -36,10 +36,10 @@ function steps(afterTools: readonly string[]) {
     .addEdge("finish", END);
 }
 
-/** The loop of a sub-agent: the same steps, without agents of its own. */
+/** The loop of a sub-agent, which has no agents of its own. */
 const agentLoop = steps(["assemble"]).compile({ name: "agentic_loop" });
 
-/** The agentic loop, a subgraph that every node calls. A call may hand work to agents, each in a task of its own. */
+/** The agentic loop, a subgraph that nodes call. A call may delegate to agents, each in a task of its own. */
 export const loop = steps(["assemble", "delegate"])
   .addNode("delegate", delegate, { ends: ["sub_agent", "assemble"] })
   .addNode(
@@ -50,19 +50,19 @@ export const loop = steps(["assemble", "delegate"])
   .addEdge("sub_agent", "delegate")
   .compile({ name: "agentic_loop" });
 
-/** What one call of the loop came to: its report, the messages it added, in order and valid, and why it ended. */
+/** The result of one loop call: its report, its added messages, in order and valid, and its end reason. */
 export interface LoopOutcome extends LoopReport {
   messages: BaseMessage[];
   end_reason: EndReason;
   iterations: number;
-  /** Tokens and money of all model calls, those of its agents too. */
+  /** Usage of all model calls, including those of agents. */
   total_tokens: number;
   total_cost: number;
-  /** Where the turn is now. */
+  /** The turn's state afterwards. */
   turnState: TurnState;
 }
 
-/** Runs the loop once for a node. Throws what the model could not recover from, and the reason of a stop. */
+/** Runs the loop once for a node. Throws unrecoverable model errors and the reason of a stop. */
 export async function runLoop(request: LoopRequest, config: LangGraphRunnableConfig): Promise<LoopOutcome> {
   return run(loop, request, config);
 }
@@ -73,7 +73,7 @@ async function run(
   config: LangGraphRunnableConfig,
 ): Promise<LoopOutcome> {
   const outcome = await graph.invoke(
-    // The state takes none of it: what the loop is given travels beside it.
+    // Only the span sees this input; the request travels beside the state.
     spanInput(config, request),
     {
       ...withLoopCall(config, request, await documentsFor(request, config)),
@@ -84,7 +84,7 @@ async function run(
   );
   return {
     ...loopReport(outcome, Date.now()),
-    // A later call of the turn begins with words of its own, so no vendor reads them any more.
+    // The next loop call starts a new prefix, so no vendor needs the sealed parts.
     messages: dropSealed(outcome.messages),
     end_reason: outcome.end_reason ?? "answered",
     iterations: outcome.iteration_count,

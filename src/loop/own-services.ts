@@ -19,14 +19,14 @@ import { openToolkits, withToolkitStores } from "../toolkits/open-toolkits.ts";
 import { createLocks } from "../tools/runtime/locks.ts";
 import type { RunServices } from "./services.ts";
 
-/** The agents of a workspace, and of the user who runs the program. */
+/** Agents from the workspace and the user's home. */
 export function openAgents(workspace: string, logger: Pick<Logger, "error">): AgentSource {
   return createAgentFolders({ workspace, home: homedir(), toolNames: Object.keys(builtInTools()), logger });
 }
 
 let own: RunServices | undefined;
 
-/** The services of a process that nobody lends any, made at the first call. */
+/** Services for a process without our server, created on first use. */
 export function ownServices(): RunServices {
   if (own === undefined) {
     const settings = withModelByKey(currentConfig());

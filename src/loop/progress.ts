@@ -2,44 +2,44 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isAIMessageChunk, textOf } from "@millrace/engine/message-kinds";
 
-/** A model's answer as far as the run's readers were told it. */
+/** A model's answer as far as it was streamed to the run's readers. */
 export const HeardAnswer = z.object({
-  /** The message id that the stream gave. */
+  /** The message id in the stream. */
   id: z.string().optional(),
   text: z.string(),
   reasoning: z.string(),
-  /** Tool calls as far as they came; `args` is the text so far, mostly not yet JSON. */
+  /** Tool calls so far; `args` is partial text, mostly not valid JSON yet. */
   calls: z.array(z.object({ id: z.string().optional(), name: z.string(), args: z.string() })),
 });
 export type HeardAnswer = z.infer<typeof HeardAnswer>;
 
-/** What one call of the loop has added, also where no checkpoint holds it yet. */
+/** Messages added by one loop call, including those not in a checkpoint yet. */
 export interface LoopRecord {
   /** LangGraph's path of the task that called the loop (`node:task`). */
   task: string;
-  /** Its messages are for the program, not for the session. */
+  /** Its messages are not part of the session. */
   silent: boolean;
   messages: BaseMessage[];
 }
 
 /**
- * What a run has done beyond its last checkpoint, kept in memory so that a stop loses none of it. `heard` is filled by
- * whoever tells the readers, so what is kept is what was told, byte for byte.
+ * Work of a run since its last checkpoint, kept in memory so that a stop loses none of it. `heard` gets exactly what
+ * was streamed to readers.
  */
 export interface Progress {
   readonly records: readonly LoopRecord[];
   begin(task: string, silent: boolean): LoopRecord;
-  /** A chunk that the readers were told; `path` is that of the task it comes from. */
+  /** Adds a streamed chunk; `path` is its task's. */
   heard(path: string, message: BaseMessage): void;
-  /** What the readers were told of the answer that this task waits for. */
+  /** The part streamed of the answer this task waits for. */
   heardOf(path: string): HeardAnswer | undefined;
-  /** The model call of this task is over: its answer is a whole message, or it failed. */
+  /** Marks the task's model call as over: its answer is complete, or it failed. */
   answered(path: string): void;
-  /** The answers that readers saw begin and that never became a message of a loop. */
+  /** Answers that were partly streamed and never became a message. */
   unfinished(): HeardAnswer[];
 }
 
-/** The progress of one run, empty. */
+/** Creates an empty progress. */
 export function createProgress(): Progress {
   const records: LoopRecord[] = [];
   const open = new Map<string, HeardAnswer>();
@@ -77,7 +77,7 @@ export function createProgress(): Progress {
       open.delete(path);
     },
     unfinished() {
-      // Of calls of the loop inside each other, the innermost says whether its answer is the session's.
+      // Of nested loop calls, the innermost decides whether its answer belongs to the session.
       const innermost = records.toSorted((left, right) => right.task.length - left.task.length);
       return [...open]
         .filter(([path]) => innermost.find(({ task }) => path.startsWith(`${task}|`))?.silent === false)
@@ -86,12 +86,12 @@ export function createProgress(): Progress {
   };
 }
 
-/** A provider may number its calls as it likes, also by the time: only those that are there are looked at. */
+/** Providers number calls freely, even by time, so the array may have holes. */
 function withoutHoles(answer: HeardAnswer): HeardAnswer {
   return { ...answer, calls: Object.values(answer.calls) };
 }
 
-/** Adds what is new, in order; a message that is there already stays where it is. */
+/** Appends messages whose id is new. */
 export function addMessages(record: Pick<LoopRecord, "messages">, messages: readonly BaseMessage[]): void {
   for (const message of messages) {
     if (!record.messages.some(({ id }) => id === message.id)) record.messages.push(message);

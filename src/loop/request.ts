@@ -17,120 +17,120 @@ import type { CallDocuments, ReadingList, Shown } from "./state.ts";
 import type { TurnState } from "./limits/orchestration.ts";
 import type { LoopClock } from "./limits/limits.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
-import { servicesOf, taskPathOf, tellEvent } from "./services.ts";
+import { servicesOf, taskPathOf, emitEvent } from "./services.ts";
 
 /**
- * What a node hands to the loop. It travels beside the loop's state, not in it: after a crash the node runs again from
- * its first line and hands over the same, so nothing of the history is stored a second time.
+ * A node's request to the loop. It is not in the loop's state: after a crash the node runs again and passes the same
+ * request, so the history is not stored twice.
  */
 export interface LoopRequest {
-  /** The node that calls, for events. */
+  /** The calling node, for events. */
   node: string;
-  /** The system text, the same through all iterations. */
+  /** The system text, unchanged in all iterations. */
   system: string;
-  /** The pieces that it was put together from, for whoever looks at it; absent: it is one piece. */
+  /** The parts of the system text; absent: it is one part. */
   parts?: readonly SystemPart[];
-  /** What the model is given to read before the conversation; comes right after the system text. */
+  /** Documentation between the system text and the conversation. */
   documentation?: BaseMessage[];
-  /** What of the user's documentation that is, to be looked up when the loop begins; absent: none. */
+  /** Which documentation to load when the loop begins; absent: none. */
   reading?: ReadingList;
-  /** Where the notes of the loop come from; absent: the built-in texts. */
+  /** Prompts for the loop's notes; default the built-in ones. */
   prompts?: Prompts;
-  /** Pages that were found on the web for the turn; kept on its reply. */
+  /** Web pages found for this turn; kept on its reply. */
   found?: readonly SearchResult[];
-  /** What the client's editor shows; with its text, the model can change it. */
+  /** The document in the client's editor; editable if its text came along. */
   document?: EditorDocument;
-  /** The model's vendor searches the web by itself, where it can. */
+  /** Whether the model's vendor searches the web, if it can. */
   providerSearch?: boolean;
   history: BaseMessage[];
   summary: ConversationSummary | null;
-  /** What to do now, where it is not simply the last message of the history. Seen by the model, never stored. */
+  /** An instruction in addition to the user's last message; sent to the model, never stored. */
   instruction?: string;
-  /** What the model may call; empty for a plain answer. */
+  /** Callable tools; empty for a plain answer. */
   tools: Tool[];
-  /** Names of those that it is not told of, though it may call them. */
+  /** Tools the model may call but does not see. */
   hidden?: ReadonlySet<string>;
-  /** The tool that must be called first; once it was, there are only the others, each by the user's word. */
+  /** The tool to call first; afterwards only other tools are callable, each with the user's consent. */
   forcedTool?: string;
   limits: LoopLimits;
-  /** How far the model may go with tools on its own; default `auto`. */
+  /** Default `auto`. */
   toolPolicy?: ToolPolicy;
-  /** What becomes of tool results, where the run says so; else each tool knows. */
+  /** The run's choice for tool results; default each tool's own. */
   resultMode?: ResultMode;
   model: string;
-  /** How what a model may read is shared, where the run says so, and whether a document is cut early. */
+  /** The run's shares of the window, if set, and whether a document's conversation is cut early. */
   room?: { shares: ContextShares | undefined; cutsEarly: boolean };
-  /** The model that is asked where the other one cannot be. */
+  /** The model to use if the main one is unavailable. */
   fallbackModel?: string;
-  /** Whether a person decides about a model call that fails for good; else it fails. */
+  /** Whether the user decides about a final model failure; default `fail`. */
   onError?: "ask" | "fail";
   temperature?: number;
-  /** Whether a model thinks that can do both. */
+  /** Turns an optional thinking mode on or off. */
   thinking?: boolean;
-  /** Tokens of one answer. */
+  /** Maximum tokens per answer. */
   maxTokens?: number;
-  /** How the model calls tools, where the run says so. */
+  /** The run's tool protocol; default by the model's profile. */
   toolProtocol?: NonNullable<RunContext["tool_protocol"]>;
-  /** The session waits for a confirmation: every tool call is refused. */
+  /** The session waits for a confirmation; every tool call is refused. */
   requiresConfirm: boolean;
-  /** Where the turn is when the loop begins; without it, at its plan. */
+  /** The turn's state at the loop's start; default `plan`. */
   turnState?: TurnState;
-  /** Says of a reply whether work is left; without it a whole reply ends the turn. */
+  /** Checks whether a reply leaves work undone; without it every complete reply ends the turn. */
   completion?: CompletionCheck | undefined;
-  /** The user only wants to plan: nothing may be changed. */
+  /** Plan mode: nothing may be changed. */
   isPlanning?: boolean;
-  /** The answer is for the program, not for the reader: its tokens are not streamed. */
+  /** The answer is for the program and is not streamed. */
   silent: boolean;
-  /** The user's own words, where the last human message of the history is not theirs; only those can be a yes. */
+  /** The user's request, if the last human message is not theirs; only the user can consent. */
   userRequest?: string;
   /** Set in the loop of a sub-agent. */
   agent?: AgentPlace;
 }
 
-/** Which sub-agent works, and for which call. */
+/** The running sub-agent and its call. */
 export interface AgentPlace {
   name: string;
-  /** The same after a crash, never used twice in a session: the ledger's name of the call, and the agent's place in it. */
+  /** Stable after a crash and unique in a session: the call's ledger id and the agent's index. */
   id: string;
-  /** The session's message that asked for the work; what the agent changes is kept under it. */
+  /** The session's message that requested the work; changes by the agent are recorded under it. */
   messageId: string;
 }
 
-/** What a model call is told of work that has finished in the background: the words, and what they are about. */
+/** News for a model call about work that ended in the background. */
 export interface BackgroundNews {
   text: string;
-  /** Sessions of agents, and ids of commands. */
+  /** Ids of the agents' sessions and of commands. */
   fresh: string[];
 }
 
-/** The request with what the steps of this one call share in memory; all of it can be found again from the state. */
+/** The request plus state shared in memory by this call's steps; all of it can be rebuilt from the loop's state. */
 export interface LoopCall extends LoopRequest {
-  /** The history as it may be shown: compacted, and cut where that is decided once for the call (law 5). */
+  /** The history after compaction and cuts decided for the whole call (law 5). */
   visible: BaseMessage[];
-  /** What of it is left out because the user has said so much since. */
+  /** Older messages left out because of `max_history_rounds`. */
   earlier: BaseMessage[];
-  /** What the model can be given to read; chosen from in each iteration. */
+  /** Available documents; each iteration chooses among them. */
   documents: CallDocuments | undefined;
-  /** The phase as last told. */
+  /** The phase last emitted. */
   phase: LoopPhase;
   turnState: TurnState;
   record: LoopRecord | undefined;
   clock: LoopClock;
-  /** What the rules against loops said of the messages up to `last`. */
+  /** Cached findings of the loop rules up to message `last`. */
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
-  /** What pruning leaves of the conversation with these messages. */
+  /** Cached result of pruning for these messages. */
   shown: { last: BaseMessage | undefined; count: number; most: number; shown: Shown } | undefined;
-  /** Keys of what is told only once. */
-  told: Set<string>;
-  /** What the model call under way is told of agents in the background. */
+  /** Keys of events that are emitted only once. */
+  emitted: Set<string>;
+  /** Background news for the current model call. */
   news: BackgroundNews | undefined;
-  /** What of the documentation counts since the last calls. */
+  /** Documentation that became relevant with the last calls. */
   rules: string | null;
 }
 
 const callKey = "__millrace_loop";
 
-/** The configuration that hands a request to the loop's steps. */
+/** Adds the request to the configuration of the loop's steps. */
 export function withLoopCall(
   config: LangGraphRunnableConfig,
   request: LoopRequest,
@@ -149,7 +149,7 @@ export function withLoopCall(
     clock: { since: Date.now(), before: undefined },
     review: undefined,
     shown: undefined,
-    told: new Set(),
+    emitted: new Set(),
     news: undefined,
     rules: null,
   };
@@ -166,29 +166,29 @@ export function loopCall(config: LangGraphRunnableConfig): LoopCall {
   return call;
 }
 
-/** The user's own words that this call works for. */
+/** The user's request this call works on. */
 export function userWords({ userRequest, history }: LoopRequest): string {
   return userRequest ?? textOf(history.findLast((message) => isHumanMessage(message))?.content ?? "");
 }
 
-/** The language in which the user is asked and told something: that of their own words. */
+/** The language for texts to the user: that of their request. */
 export function userLanguage(call: LoopRequest): Language {
   return languageOfWords(userWords(call));
 }
 
-/** Notes messages of this call at once, so that a stop before the next checkpoint does not lose them. */
+/** Records messages at once, so that a stop before the next checkpoint does not lose them. */
 export function note(config: LangGraphRunnableConfig, messages: readonly BaseMessage[]): void {
   const { record } = loopCall(config);
   if (record !== undefined) addMessages(record, messages);
 }
 
 /**
- * Tells the run's readers (`custom` stream mode). What a sub-agent tells bears its name and id, and is not taken for
- * what the session does.
+ * Emits an event on the run's `custom` stream. A sub-agent's events carry its name and id and do not count as the
+ * session's own.
  */
 export function emit(config: LangGraphRunnableConfig, event: CustomEvent): void {
-  // Only withLoopCall sets this key; a node that emits outside of the loop has none.
+  // Only withLoopCall sets this key; nodes outside the loop have none.
   const agent = (config.configurable?.[callKey] as LoopCall | undefined)?.agent;
-  if (agent === undefined) tellEvent(config, event);
+  if (agent === undefined) emitEvent(config, event);
   else config.writer?.({ ...event, agent: { name: agent.name, id: agent.id } });
 }

@@ -15,12 +15,12 @@ import type { LoopState, LoopUpdate } from "./state.ts";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
 import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } from "./tool-call/tool-task.ts";
 
-/** Where the loop goes after a step: to one step, or to a check of each requested call. */
+/** The next step of the loop, or a check per requested call. */
 type Goto = Send[] | "call_model" | "assemble" | "ask_about_failure" | "finish";
 
 /**
- * A step that says itself what comes after it, from the state as it will be then. A conditional edge would do the same,
- * and read the whole state once more for it.
+ * Makes a step return its next step as a Command, computed from the updated state. A conditional edge would read the
+ * whole state once more.
  */
 export function routed(
   step: (state: LoopState, config: LangGraphRunnableConfig) => Promise<LoopUpdate>,
@@ -28,23 +28,20 @@ export function routed(
 ): (state: LoopState, config: LangGraphRunnableConfig) => Promise<Command> {
   return async (state, config) => {
     const update = await step(state, config);
-    // The steps of the loop add messages, and nothing that would be one only after it was read.
+    // The loop's steps only add message objects.
     const messages = addToMessages(state.messages, (update.messages ?? []) as BaseMessage[]);
-    // What decides here is written as it is: besides messages only delegations and the time have reducers.
+    // Fields used for routing have no reducer; only messages, delegations and the time have one.
     const after = { ...state, ...update, messages } as LoopState;
     return new Command({ update, goto: await next(after, config) });
   };
 }
 
-/** After the view is made, or a person has decided about a failure: the model, or the end that was found. */
+/** After `assemble` or the user's decision about a failure: the model, or the end. */
 export function afterAssemble(state: Pick<LoopState, "end_reason">): "call_model" | "finish" {
   return state.end_reason === null ? "call_model" : "finish";
 }
 
-/**
- * What comes after a model call, as was decided there: one check per requested call, with what the rules say of it;
- * another round that is forced; the question about a call that failed; or the end.
- */
+/** After a model call: one ruled check per requested call, a forced round, the question about a failure, or the end. */
 export async function afterModel(
   state: Pick<LoopState, "messages" | "forced" | "failure" | "end_reason" | "iteration_count">,
   config: LangGraphRunnableConfig,
@@ -60,19 +57,29 @@ export async function afterModel(
   const turn = turnOf(state.messages, call);
   return Promise.all(
     requestedCalls(answer, state, call).map(async (requested) => {
-      tellStatus(requested, "pending", config);
-      const ruling = readOff(await ruleOn(requested, turn, config, state.messages), requested, state.messages, call);
-      // Told here and not by `check_calls`, which begins anew at every answer.
-      if (ruling.kind === "ask" || ruling.kind === "chain") tellStatus(requested, "awaiting_confirmation", config);
-      if (ruling.kind === "question") tellStatus(requested, "awaiting_answer", config);
+      emitStatus(requested, "pending", config);
+      const ruling = answerFromConversation(
+        await ruleOn(requested, turn, config, state.messages),
+        requested,
+        state.messages,
+        call,
+      );
+      // Emitted here because `check_calls` restarts at every answer.
+      if (ruling.kind === "ask" || ruling.kind === "chain") emitStatus(requested, "awaiting_confirmation", config);
+      if (ruling.kind === "question") emitStatus(requested, "awaiting_answer", config);
       const ruled: RuledCall = { ...requested, ruling };
       return new Send("check_calls", ruled);
     }),
   );
 }
 
-/** A call that is allowed and only reads the conversation has its result at once, for here the conversation is known. */
-function readOff(ruling: Ruling, { call, ledger_id }: RequestedCall, messages: BaseMessage[], loop: LoopCall): Ruling {
+/** An allowed call that only reads the conversation gets its result here, where the conversation is known. */
+function answerFromConversation(
+  ruling: Ruling,
+  { call, ledger_id }: RequestedCall,
+  messages: BaseMessage[],
+  loop: LoopCall,
+): Ruling {
   const tool = loop.tools.find(({ name }) => name === call.name);
   if (ruling.kind !== "run" || tool?.inTurn?.reads === undefined) return ruling;
   const prepared = prepareCall(tool, writtenArguments(call.args));
@@ -83,25 +90,25 @@ function readOff(ruling: Ruling, { call, ledger_id }: RequestedCall, messages: B
   return { kind: "answer", result: tool.inTurn.reads(prepared.input, conversation) };
 }
 
-function tellStatus({ call }: RequestedCall, status: ToolCallStatus, config: LangGraphRunnableConfig): void {
+function emitStatus({ call }: RequestedCall, status: ToolCallStatus, config: LangGraphRunnableConfig): void {
   emit(config, { type: "tool_status", tool_call_id: call.id, tool_name: call.name, status });
 }
 
-/** Whether one of a reply's calls may ask for agents: then they are sent once all its calls are through. */
+/** Whether a reply's calls may start agents, which run after all its other calls. */
 function asksAgents({ tool_calls = [] }: AIMessage, { tools }: LoopCall): boolean {
   return tool_calls.some(({ name }) =>
     tools.some((tool) => tool.name === name && tool.inTurn?.delegates !== undefined),
   );
 }
 
-/** The calls that a reply asks for, up to the number that one reply may hold. */
+/** A reply's calls; those above the limit are marked. */
 function requestedCalls(
   answer: AIMessage,
   { messages, iteration_count: iteration }: Pick<LoopState, "messages" | "iteration_count">,
   loop: LoopCall,
 ): RequestedCall[] {
   const maxCalls = callsPerReply(loop);
-  // Agents that work side by side do not see each other's ids, which some servers repeat.
+  // Parallel agents do not see each other's ids, which some servers repeat.
   const place = loop.agent === undefined ? "" : `${loop.agent.id}/`;
   const cut = cutCalls(answer);
   const isForced = isForcedNow(messages.slice(0, -1), loop);

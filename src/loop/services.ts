@@ -26,66 +26,66 @@ import type { Rate } from "@millrace/engine/concurrency/limits";
 import type { BackgroundService } from "./sub-agents/background-service.ts";
 import type { Progress } from "./progress.ts";
 
-/** What the server lends to a run: the ledger, the workspace (absolute, links resolved) and more. */
+/** Services for a run. `workspace` is an absolute path with links resolved. */
 export interface RunServices {
   ledger: Ledger;
   workspace: string;
-  /** What the operator wants to be asked about besides the rules; see `ToolContext`. */
+  /** Files and task deletions that always need approval; see `ToolContext`. */
   criticalFiles?: readonly string[];
   confirmTasks?: boolean;
-  /** The yeses that a session remembers; absent where nobody stores any. */
+  /** The session's remembered approvals; absent if none are stored. */
   grants?: (sessionId: string) => Promise<Pick<Grant, "tool" | "path_pattern">[]>;
-  /** What tools change in the workspace, kept for undo; absent where nobody can undo it. */
+  /** Stores workspace changes for undo; absent: no undo. */
   operations?: OperationStore;
-  /** What tools have changed just now; absent where nobody asks. */
+  /** Collects recent changes by tools. */
   changedFiles?: ChangedFiles;
-  /** Where what the model is sent can be looked at; absent where nobody looks. */
+  /** Records model requests for inspection. */
   requests?: Pick<ModelRequestStore, "note">;
-  /** Sources of context beside the built-in ones. */
+  /** Additional context sources. */
   collectors?: readonly Collector[];
-  /** Who watches tool calls, and who is told what they throw. */
+  /** Observers of tool calls, and a handler for their errors. */
   hooks?: readonly ToolHook[];
   onHookProblem?: (hook: string, error: unknown) => void;
-  /** How many tool calls and model calls of all runs may begin in a second; absent: as many as come. */
+  /** Rate limits for tool calls and model calls of all runs; absent: unlimited. */
   toolRate?: Rate | undefined;
   modelRate?: Rate | undefined;
-  /** Model calls of all runs that may be under way at once; absent: as many as come. */
+  /** Concurrent model calls of all runs; absent: unlimited. */
   modelRequests?: number | undefined;
-  /** The toolkits that runs may use. */
+  /** Toolkits that runs may use. */
   toolkits: readonly Toolkit[];
-  /** What single owners may use of the tools, and what the owner of this run's session may; absent: all. */
+  /** Tools per owner, and those allowed to this session's owner; absent: all. */
   ownerTools?: OwnerTools;
   allowedTools?: ReadonlySet<string> | undefined;
-  /** What toolkits keep open for their tools and nodes, as far as it belongs to the session of this run. */
+  /** Toolkits' long-lived services, limited to this run's session. */
   toolkitServices: ToolkitServices;
-  /** Where tools come from that may come and go. Each run asks them once, when it begins or goes on. */
+  /** Sources of changing tools, read when a run starts or resumes. */
   toolSources?: readonly ToolSource[];
-  /** What they had for this run: the same tools to its end, also when a source is lost meanwhile. */
+  /** Their tools for this run; they stay to its end even if a source is lost. */
   addedTools?: readonly Tool[];
-  /** Locks of the process, shared by all runs. */
+  /** Locks shared by all runs of the process. */
   locks: Locks;
-  /** The model used when a run names none. */
+  /** The model of runs that name none. */
   defaultModel: string;
-  /** Tokens a model may read at most, where the operator said so. */
+  /** The operator's limit for a model's input tokens. */
   contextLimit: number | undefined;
   loadModel: ModelLoader;
-  /** What is known of models, and who has which role; absent: what is built in, and `defaultModel` for everything. */
+  /** Model profiles and roles; absent: built-in profiles and `defaultModel` for every role. */
   models?: Pick<ModelRegistry, "profile" | "roles">;
-  /** Where prompts come from. */
+  /** The prompts. */
   prompts: Prompts;
-  /** The agents that work can be handed to; absent: none. */
+  /** Available agents; absent: none. */
   agents?: AgentSource;
-  /** What models are given to read before a conversation; absent: nothing. */
+  /** Documentation for models; absent: none. */
   documents?: readonly DocumentSource[];
-  /** Called when documentation is looked up. */
+  /** Called when documentation is loaded. */
   callBack?: CallBack | undefined;
-  /** Where agents work beyond the turn; absent: nowhere. */
+  /** Runs agents beyond the turn; absent: not possible. */
   background?: BackgroundService | undefined;
-  /** Where a detected loop is logged; absent where nobody reads a log. */
+  /** Absent: no logging. */
   logger?: Pick<Logger, "info" | "warn">;
-  /** Told of every event in the moment it is emitted, whether or not a reader of the run has asked for it. */
+  /** Called with every event at once, even if no reader requested it. */
   onEvent?: ((event: CustomEvent) => void) | undefined;
-  /** Collects what the run does, where somebody can stop it. */
+  /** Records the run's work for a stop. */
   progress?: Progress | undefined;
 }
 
@@ -97,12 +97,12 @@ export function promptsOf(config: RunnableConfig): Prompts {
   return servicesOf(config).prompts;
 }
 
-/** What is known of models in this run. */
+/** Model profiles for this run. */
 export function profilesOf(config: RunnableConfig): ReadProfile {
   return servicesOf(config).models?.profile ?? builtInProfiles;
 }
 
-/** Who has which role where this run does not say. */
+/** The server's model roles, used where the run sets none. */
 export function rolesOf(config: RunnableConfig): ServerRoles {
   const { models, defaultModel } = servicesOf(config);
   return models?.roles() ?? { main: defaultModel };
@@ -113,12 +113,12 @@ export function sessionIdOf(config: RunnableConfig): string {
   return textAt(config, "thread_id");
 }
 
-/** The run's id; empty where a test or another server gives none. */
+/** The run's id; empty under a server or test that sets none. */
 export function runIdOf(config: RunnableConfig): string {
   return textAt(config, "run_id");
 }
 
-/** The path of the task that runs: `node:task`, with `|` between the levels of subgraphs. */
+/** The current task's path: `node:task`, subgraph levels separated by `|`. */
 export function taskPathOf(config: RunnableConfig): string {
   return textAt(config, "checkpoint_ns");
 }
@@ -128,38 +128,38 @@ function textAt(config: RunnableConfig, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Tells the run's readers (`custom` stream mode), and the server that has lent its services. */
-export function tellEvent(config: Pick<LangGraphRunnableConfig, "writer" | "configurable">, event: CustomEvent): void {
+/** Emits an event on the run's `custom` stream and to the server's `onEvent`. */
+export function emitEvent(config: Pick<LangGraphRunnableConfig, "writer" | "configurable">, event: CustomEvent): void {
   config.writer?.(event);
-  lentTo(config)?.onEvent?.(event);
+  providedServices(config)?.onEvent?.(event);
 }
 
 let makeOwnServices: (() => RunServices) | undefined;
 
-/** Sets what makes the services of a process that is lent none: see `servicesOf`. The workflow does, when it is loaded. */
+/** Sets the factory for services without our server, see `servicesOf`; called when the workflow is loaded. */
 export function provideOwnServices(make: () => RunServices): void {
   makeOwnServices = make;
 }
 
 /**
- * The services of this run. Under another server (LangGraph's own, or a test) nobody lends any: then the process has
- * its own, with a ledger in memory, so the graph still runs; only repeating after a crash is then not prevented.
+ * The run's services. Without our server (LangGraph's own, or a test) the process creates its own with a ledger in
+ * memory: the graph runs, but calls may repeat after a crash.
  */
 export function servicesOf(config: RunnableConfig): RunServices {
-  const services = lentTo(config) ?? makeOwnServices?.();
+  const services = providedServices(config) ?? makeOwnServices?.();
   if (services === undefined) {
-    throw new Error("The loop has no services: no server lends any, and provideOwnServices() was not called.");
+    throw new Error("The loop has no services: the server provides none, and provideOwnServices() was not called.");
   }
   return services;
 }
 
-/** Lends a run its services, which it makes when the graph first asks for them. */
+/** Creates a run's services on first access. */
 export interface ServicesLender {
   readonly services: RunServices;
 }
 
-function lentTo({ configurable }: Pick<RunnableConfig, "configurable">): RunServices | undefined {
-  // Only src/agent-runs and tests set this key, to one of these.
-  const lent = configurable?.[servicesKey] as ServicesLender | RunServices | undefined;
-  return lent !== undefined && "services" in lent ? lent.services : lent;
+function providedServices({ configurable }: Pick<RunnableConfig, "configurable">): RunServices | undefined {
+  // Only src/agent-runs and tests set this key.
+  const provided = configurable?.[servicesKey] as ServicesLender | RunServices | undefined;
+  return provided !== undefined && "services" in provided ? provided.services : provided;
 }

@@ -8,32 +8,32 @@ import { MessageList } from "@millrace/engine/message-list";
 import { Delegation, DelegationProgress, mergeDelegations } from "./sub-agents/delegation.ts";
 import { Failure } from "./model-call/failure.ts";
 
-/** The conversation as a model call may show it: valid, and pruned. The stored messages stay as they are. */
+/** The conversation after repair and pruning. Stored messages are unchanged. */
 export interface Shown {
   history: BaseMessage[];
-  /** The messages of this call of the loop. */
+  /** Messages of this loop call. */
   turn: BaseMessage[];
-  /** Estimated tokens of both, as they are shown and as they are stored. */
+  /** Estimated tokens of both, as shown (`tokens`) and as stored (`whole`). */
   tokens: number;
   whole: number;
   deleted: number;
   cleared: number;
-  /** Why nothing was pruned although it should have been. */
+  /** The error that prevented pruning. */
   problem: unknown;
 }
 
-/** The documents of one loop call, as they were when it began. */
+/** Documents of one loop call, loaded at its start. */
 export interface CallDocuments {
   documents: readonly LoadedDocument[];
-  /** Files at hand before the model has done anything. */
+  /** Files referenced before the first model call. */
   files: readonly string[];
 }
 
-/** What a loop call has its model read before the conversation. */
+/** Documentation to load for a loop call. */
 export interface ReadingList {
-  /** Kinds of documents. */
+  /** Document kinds. */
   kinds: readonly string[] | "all";
-  /** Files that the session is about, besides those that the request names. */
+  /** Files of the session in addition to those named in the request. */
   files: readonly (string | null)[];
 }
 
@@ -51,51 +51,51 @@ export const EndReason = z.enum([
 ]);
 export type EndReason = z.infer<typeof EndReason>;
 
-/** What the next model call is asked to do before the turn may end. */
+/** What the next model call must do before the turn may end. */
 export const ForcedRound = z.object({
   kind: z.string(),
   prompt: z.string(),
 });
 export type ForcedRound = z.infer<typeof ForcedRound>;
 
-/** What the model was told besides the conversation: it stays where it was said, so that requests begin alike. */
-export const ToldNote = z.object({
-  /** Messages of this call of the loop that stand before it. */
+/** A note to the model beside the conversation; it keeps its position, so that requests share a prefix. */
+export const PlacedNote = z.object({
+  /** Number of this loop call's messages before it. */
   after: z.number().int(),
   text: z.string(),
-  /** Of the note about the room that is left: tenths of it that were taken. */
+  /** For the note on remaining room: tenths used. */
   tenths: z.number().int().optional(),
 });
-export type ToldNote = z.infer<typeof ToldNote>;
+export type PlacedNote = z.infer<typeof PlacedNote>;
 
-/** What of the history the model sees in one call: decided by `assemble`, applied by `call_model` (law 5). */
+/** The model's view in one call: planned by `assemble`, applied by `call_model` (law 5). */
 export const ViewPlan = z.object({
-  /** Index of the first message that is shown of what pruning leaves of the visible history. */
+  /** Index of the first message shown, after pruning. */
   first: z.number().int(),
-  /** Estimated tokens of the whole view, and what it would take if nothing of the conversation were left out. */
+  /** Estimated tokens of the view, and without anything left out. */
   tokens: z.number().int(),
   whole: z.number().int().optional(),
-  /** Pairs of documentation that there is no room for, from the first on. */
+  /** Number of documentation pairs left out, from the first. */
   left_out: z.number().int().optional(),
-  /** Set where the history is cut early: the tokens that its messages may take then. */
+  /** Set if the history is cut early: its token limit. */
   early: z.number().int().optional(),
-  /** Tokens that the conversation may take before old tool results are cleared. */
+  /** Tokens above which old tool results are cleared. */
   zone: z.number().int().optional(),
-  /** The form that the view has because it would not fit otherwise; absent: everything from `first` on is shown. */
+  /** The shortened form that fits; absent: everything from `first` on. */
   form: z.number().int().optional(),
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
 
-/** Tasks that end side by side have each seen the same time pass: the latest is right. */
+/** Parallel tasks each report the same elapsed time; the largest value is right. */
 const latest = new ReducedValue(z.number().default(0), { reducer: Math.max });
 
-/** The work of agents, by the ledger's name of the call that asked; `null` removes it, reports are added. */
+/** Delegations by the call's ledger id; `null` removes one, reports are merged. */
 const delegations = new ReducedValue(z.record(z.string(), Delegation).default({}), {
   inputSchema: z.record(z.string(), z.union([Delegation, DelegationProgress, z.null()])),
   reducer: mergeDelegations,
 });
 
-/** A state that only steps of the program write: their updates are typed, and looked at by nobody again. */
+/** Skips validation: only the loop's own typed steps write this state. */
 class TrustedState<Fields extends StateSchemaFields> extends StateSchema<Fields> {
   override async validateInput<Update>(update: Update): Promise<Update> {
     return update;
@@ -103,9 +103,8 @@ class TrustedState<Fields extends StateSchemaFields> extends StateSchema<Fields>
 }
 
 /**
- * One call of the loop. `messages` holds only what this call added. `start_time` is milliseconds since 1970;
- * `worked_ms` are the milliseconds of its work until the last step, without those in which the server was down or a
- * person was waited for.
+ * State of one loop call. `messages` has only its own messages; `start_time` is Unix time in ms; `worked_ms` excludes
+ * downtime and waiting for people.
  */
 export const LoopState = new TrustedState({
   messages: MessageList,
@@ -114,26 +113,26 @@ export const LoopState = new TrustedState({
   start_time: z.number().default(0),
   worked_ms: latest,
   total_tokens_used: z.number().default(0),
-  /** Money of all model calls; stays 0 where no price is known. */
+  /** Cost of all model calls; 0 if no price is known. */
   total_cost: z.number().default(0),
-  /** What agents are at work on. */
+  /** Work delegated to agents. */
   delegations,
-  /** The forced continuation that the next model call answers. */
+  /** The forced round that the next model call answers. */
   forced: ForcedRound.nullable().default(null),
-  /** Forced continuations so far: the one thing about a turn that its messages do not tell. */
+  /** Forced rounds so far; not derivable from the messages. */
   forced_count: z.number().int().default(0),
   view: ViewPlan.nullable().default(null),
-  /** What the model was told by notes. */
-  notes: z.array(ToldNote).default([]),
-  /** Names of the tools that the first request has offered; `null` before it. The later ones offer the same. */
+  /** Notes sent to the model. */
+  notes: z.array(PlacedNote).default([]),
+  /** Tools of the first request, kept by later ones; `null` before it. */
   offered: z.array(z.string()).nullable().default(null),
-  /** The other way in which the model is asked since the usual one failed. */
+  /** The fallback in use since a failure. */
   alternative: z.enum(alternativePlans).nullable().default(null),
-  /** The model's answers could not be streamed: they are asked for in one piece. */
+  /** Streaming failed; answers are requested whole. */
   unstreamed: z.boolean().default(false),
-  /** Set while a person decides about a failed model call. */
+  /** Set while the user decides about a failed model call. */
   failure: Failure.nullable().default(null),
-  /** Set when a limit is reached: the next model call is the last and has no tools. */
+  /** Set at a limit: the next model call is the last and has no tools. */
   closing: EndReason.nullable().default(null),
   end_reason: EndReason.nullable().default(null),
   last_error: z.string().nullable().default(null),

@@ -1,8 +1,8 @@
 import type { Turn } from "../../guardrails/turn.ts";
 
 /**
- * Why the task cannot be called complete now, or `null`. `callId` is the call that says it is complete, a part of the
- * last reply; `completing` are the tools that do. What a person or a rule has refused is no failure.
+ * Why the task cannot be declared complete, or `null`. `callId` is the declaring call, part of the last reply;
+ * `completing` are the tools that declare it. Refusals by a person or a rule are not failures.
  */
 export function completionProblem(turn: Turn, callId: string, completing: ReadonlySet<string>): string | null {
   const open = turn.rounds.at(-1)?.calls.filter(({ id }) => id !== callId) ?? [];

@@ -4,26 +4,23 @@ import type { LoopLimits, RunContext, ToolPolicy } from "../../state.ts";
 import type { EndReason, LoopState } from "../state.ts";
 
 /**
- * The time of a loop call in this process: it begins anew when the call goes on after a stop of the server or an
- * answer, so that neither counts. Milliseconds.
+ * The working time of a loop call in this process. Restarts when the call resumes after a server stop or an answer, so
+ * that neither counts. Milliseconds.
  */
 export interface LoopClock {
-  /** When the call began here, since 1970. */
+  /** Start in this process, Unix time. */
   since: number;
-  /** What it had worked before, as the state says; `undefined` until a step has read it. */
+  /** Time worked before that, from the state; `undefined` until a step has read it. */
   before: number | undefined;
 }
 
-/** How many calls of one reply are run: one where the user has chosen the tool, and in a guarded turn. */
+/** Calls executed per reply: one if the user chose the tool, or in a guarded turn. */
 export function callsPerReply(call: { limits: LoopLimits; forcedTool?: string; toolPolicy?: ToolPolicy }): number {
   const isOne = call.forcedTool !== undefined || call.toolPolicy === "guarded";
   return isOne ? 1 : call.limits.max_tool_calls_per_turn;
 }
 
-/**
- * How many calls of one session run at once: one after the other unless the policy is `auto`, and where the model
- * writes its calls as text.
- */
+/** Calls of one session that run in parallel: one unless the policy is `auto` and the model has native tool calls. */
 export function callsAtOnce(
   call: { limits: LoopLimits; model: string; toolPolicy?: ToolPolicy; toolProtocol?: RunContext["tool_protocol"] },
   profileOf: ReadProfile,
@@ -32,7 +29,7 @@ export function callsAtOnce(
   return toolPolicy === "auto" && toolProtocol === "native" ? limits.max_parallel_tools : 1;
 }
 
-/** Milliseconds the loop has worked until now, never less than its state says. Reads the clock's past off the state once. */
+/** Milliseconds worked so far, never less than the state's. Initializes the clock from the state once. */
 export function workedMs(
   clock: LoopClock,
   { worked_ms, start_time }: Pick<LoopState, "worked_ms" | "start_time">,
@@ -40,13 +37,13 @@ export function workedMs(
 ): number {
   if (clock.before === undefined) {
     clock.before = worked_ms;
-    // Before the first step nothing is work, only making ready for it.
+    // Time before the first step is preparation.
     if (start_time === 0) clock.since = now;
   }
   return Math.max(worked_ms, clock.before + now - clock.since);
 }
 
-/** Begins the clock anew where what has passed was not the loop's own time. Answers with what it has worked. */
+/** Restarts the clock after time that was not the loop's own. Returns the time worked. */
 export function restart(clock: LoopClock, { worked_ms }: { worked_ms: number }, now: number): number {
   clock.since = now;
   clock.before = worked_ms;
@@ -58,18 +55,18 @@ export function remainingMs(worked: number, { timeout_seconds }: LoopLimits): nu
   return Math.max(0, timeout_seconds * 1000 - worked);
 }
 
-/** The limit that the loop has reached before its next iteration, if any: then that one answers. */
+/** The limit reached before the next iteration, if any; that iteration must answer. */
 export function reachedLimit(
   state: { worked_ms: number; iteration_count: number },
   limits: LoopLimits,
 ): EndReason | null {
   if (remainingMs(state.worked_ms, limits) === 0) return "timeout";
-  // The last allowed iteration is the one that answers, so that a limit never ends in silence.
+  // The last allowed iteration answers, so that no limit ends without a reply.
   if (state.iteration_count + 1 >= limits.max_iterations) return "iteration_limit";
   return null;
 }
 
-/** What the model calls of one loop have used, and the estimated tokens of the next one's prompt. */
+/** Usage of the loop's model calls so far, and the estimated tokens of the next prompt. */
 export interface Spent {
   total_tokens_used: number;
   total_cost: number;
@@ -77,8 +74,8 @@ export interface Spent {
 }
 
 /**
- * What the budgets say of the next model call: `spent` forbids it, `last` allows it as the closing one, because another
- * would not fit. Without a budget, or a price for it, nothing is said.
+ * Checks the budgets before a model call: `spent` forbids it, `last` allows it as the closing one, because a second
+ * would not fit. `null` without a budget, or without a price for it.
  */
 export function reachedBudget(
   { total_tokens_used, total_cost, next }: Spent,
@@ -97,14 +94,14 @@ export function reachedBudget(
   return null;
 }
 
-/** What so many tokens cost, in the unit of the price. */
+/** The cost of tokens, in the unit of `price`. */
 export function costOf(tokens: { input: number; output: number }, price: ModelPrice): number {
   return (tokens.input * price.input + tokens.output * price.output) / 1_000_000;
 }
 
 /**
- * Supersteps LangGraph may take so that its own limit never fires before ours: four per iteration, those of agents that
- * work one after the other, and the steps around them.
+ * LangGraph's superstep limit, high enough that ours is reached first: four per iteration, those of agents that work in
+ * sequence, and the steps around them.
  */
 export function recursionLimit(limits: LoopLimits): number {
   return limits.max_iterations * (4 + 2 * mostAgents + 1) + 10;

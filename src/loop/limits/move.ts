@@ -5,8 +5,8 @@ import { nextPhase, type PhaseEvent } from "./phases.ts";
 import { emit, loopCall } from "../request.ts";
 
 /**
- * Moves the loop's phase and tells it. `stored` is the phase in the state: after a restart the memory starts at `idle`
- * and takes up from there.
+ * Advances the loop's phase and emits the change. `stored` is the state's phase: after a restart memory starts at
+ * `idle` and continues from there.
  */
 export function move(
   config: LangGraphRunnableConfig,
@@ -22,7 +22,7 @@ export function move(
   const from = call.phase;
   const to = nextPhase(from, event);
   call.phase = to;
-  // What only the program reads is a part of planning, and what a sub-agent does is one of a call: no step of the turn.
+  // Silent calls belong to planning and sub-agents to a call; neither moves the turn.
   if (!call.silent && call.agent === undefined)
     call.turnState = advance(config, call.turnState, stateInPhase(call.turnState, to));
   if (from !== to) {

@@ -2,14 +2,14 @@ import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { LoopPhase, Orchestration } from "../../state.ts";
-import { tellEvent } from "../services.ts";
+import { emitEvent } from "../services.ts";
 
-/** Where a turn is: see `Orchestration` for the record that a session keeps. */
+/** State of a turn; the session's record is `Orchestration`. */
 export type TurnState = Orchestration["state"];
 
 /**
- * The moves of a turn: `plan` judges what the turn needs, `decide` goes on, sums up or asks. A turn without tools goes
- * from `plan` to its reply; a plan's next step is judged anew. Whatever ended the last turn, the next begins at `idle`.
+ * Allowed state changes of a turn: `plan` judges what it needs, `decide` continues, summarises or asks. A turn without
+ * tools goes from `plan` to its reply; each next step of a plan is judged again. Every turn begins at `idle`.
  */
 const moves: Record<TurnState, readonly TurnState[]> = {
   idle: ["plan"],
@@ -20,24 +20,24 @@ const moves: Record<TurnState, readonly TurnState[]> = {
   respond: ["idle"],
 };
 
-/** The state after a move. Throws `invalid_state` for one the table does not have; staying is no move. */
+/** The new state; staying is allowed. Throws `invalid_state` for a change not in the table. */
 export function nextTurnState(from: TurnState, to: TurnState): TurnState {
   if (from === to || moves[from].includes(to)) return to;
   throw new AppError("invalid_state", `The turn cannot go from "${from}" to "${to}".`);
 }
 
-/** Moves a turn and tells it. */
+/** Changes a turn's state and emits the change. */
 export function advance(
   config: Pick<LangGraphRunnableConfig, "writer" | "configurable">,
   from: TurnState,
   to: TurnState,
 ): TurnState {
   const state = nextTurnState(from, to);
-  if (from !== to) tellEvent(config, { type: "orchestration_changed", from_state: from, to_state: to });
+  if (from !== to) emitEvent(config, { type: "orchestration_changed", from_state: from, to_state: to });
   return state;
 }
 
-/** Where the turn goes when the loop enters a phase; the loop's other phases leave it where it is. */
+/** The turn's state when the loop enters a phase; phases not listed leave it unchanged. */
 export function stateInPhase(state: TurnState, phase: LoopPhase): TurnState {
   switch (phase) {
     case "executing":
@@ -53,7 +53,7 @@ export function stateInPhase(state: TurnState, phase: LoopPhase): TurnState {
   }
 }
 
-/** Where a loop call leaves its turn: calls, and their results, are behind it. `state` is as the call was handed over. */
+/** The turn's state after a loop call. `state` is the state at its start. */
 export function stateAfterLoop(state: TurnState, messages: readonly BaseMessage[]): TurnState {
   return messages.some((message) => isToolMessage(message)) ? "decide" : state;
 }

@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { LoopPhase } from "../../state.ts";
 
-/** What moves the loop from one phase to the next. */
+/** Events that change the loop's phase. */
 export type PhaseEvent =
   | "start"
   | "prompt_ready"
@@ -21,22 +21,25 @@ export type PhaseEvent =
 const moves: Record<Exclude<PhaseEvent, "cancel" | "error">, Partial<Record<LoopPhase, LoopPhase>>> = {
   start: { idle: "preparing" },
   prompt_ready: { preparing: "calling_llm" },
-  // Asked again in another way, it streams as before.
+  // A repeated request streams again.
   stream_started: { calling_llm: "streaming", streaming: "streaming" },
   response_complete: { streaming: "parsing", calling_llm: "parsing" },
   tools_detected: { parsing: "executing" },
   no_tools: { parsing: "complete" },
-  // A forced continuation begins a round without tools before it; the table knows no such round.
+  // A forced continuation starts a round without tool calls before it.
   reply_continued: { parsing: "preparing" },
   tool_started: { executing: "waiting_tool", waiting_tool: "waiting_tool" },
   tool_complete: { waiting_tool: "aggregating", executing: "aggregating" },
   results_ready: { aggregating: "calling_llm" },
-  // A result that is the reply, or a budget that is used up.
+  // The turn ends with a tool result, or because a budget is spent.
   turn_over: { aggregating: "complete", preparing: "complete" },
   reset: { complete: "idle", cancelled: "idle", error: "idle" },
 };
 
-/** The phase after an event. Throws `invalid_state` for a move the table does not have; cancel and error always work. */
+/**
+ * The phase after an event; `cancel` and `error` are always allowed. Throws `invalid_state` for a change not in the
+ * table.
+ */
 export function nextPhase(phase: LoopPhase, event: PhaseEvent): LoopPhase {
   if (event === "cancel") return "cancelled";
   if (event === "error") return "error";

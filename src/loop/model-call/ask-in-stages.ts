@@ -18,15 +18,14 @@ import type { LoopState } from "../state.ts";
 import { tooLong, wayThatFits } from "./too-long.ts";
 import { isOutOfTime } from "./within-time.ts";
 
-/** An answer, with the state it was asked in; or why there is none, and the other ways that nobody has tried. */
+/** The answer with the prompt and state that produced it; or the error and the untried fallbacks. */
 export type StagedAnswer =
   | { kind: "answer"; answer: AIMessageChunk; prompt: BaseMessage[]; state: LoopState }
   | { kind: "failed"; error: unknown; plans: AlternativePlan[] };
 
 /**
- * Asks the model, and in another way where the usual one fails for good. Each other way is taken once, and told as
- * `degraded`. Before all others a model that could not stream is asked for its answer in one piece. What is too long
- * for the model is not sent. Never throws.
+ * Calls the model, then falls back: first from streaming to one response, then to each possible plan once, emitting
+ * `degraded`. A request too long for the model is not sent. Never throws.
  */
 export async function askInStages(
   state: LoopState,
@@ -38,9 +37,9 @@ export async function askInStages(
   const take = (plan: AlternativePlan, { code, message }: AppError): void => {
     plans = plans.filter((other) => other !== plan);
     const unstreamed = asked.unstreamed && plan !== "other_model";
-    // Of another model nothing is known yet.
+    // Nothing is known about the other model's streaming.
     const next = { ...asked, ...inAnotherWay(asked, plan, call, config), unstreamed };
-    // Where the other way has nothing to leave out, what was learned of the window says what is.
+    // If the fallback is no shorter, the view is planned again with the learned window.
     const isAsLong = code === "context_overflow" && leavesAll(next, state, call);
     asked = isAsLong ? { ...next, view: planView(next, call, config) } : next;
     emit(config, { type: "degraded", plan, error_type: code, reason: message });
@@ -75,21 +74,21 @@ export async function askInStages(
   }
 }
 
-/** Whether a request takes as much as the first one, but for a little. */
+/** Whether the request is within 5 % of the first one's length, or longer. */
 function leavesAll(state: LoopState, first: LoopState, call: LoopCall): boolean {
   return countMessages(promptOf(state, call)) > countMessages(promptOf(first, call)) * 0.95;
 }
 
-/** The next views keep below what the model could not read. */
+/** Keeps the next views below what the model could not read. */
 function learn(state: LoopState, call: LoopCall, said: string, config: LangGraphRunnableConfig): void {
-  // In another way less was sent than the view holds: then only the words tell.
+  // A fallback sent less than the view; then only the error's text tells the limit.
   const tokens = state.alternative === null ? (state.view?.tokens ?? Infinity) : Infinity;
   learnLimit(servicesOf(config).loadModel, modelOf(state, call), { said, tokens });
 }
 
 /**
- * The same where a server has cut the prompt in silence. What it has read may be much less than it can, since it leaves
- * out whole messages; half of what was sent comes nearer each time.
+ * The same for a server that silently cut the prompt. It drops whole messages, so it may have read much less than it
+ * can; half of what was sent gets closer each time.
  */
 function learnFromCut(answer: AIMessageChunk, state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): void {
   const cut = cutPrompt(answer);

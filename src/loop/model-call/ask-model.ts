@@ -10,10 +10,10 @@ import { callWithRetry } from "@millrace/models/resilience/resilience";
 import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { toldTools, isForcedNow } from "./callable-tools.ts";
+import { visibleTools, isForcedNow } from "./callable-tools.ts";
 import { ContinuedModel } from "../reply/continued-model.ts";
 import { withUsage } from "./fill-usage.ts";
-import { heldToJson } from "./held-to-json.ts";
+import { withJsonMode } from "./json-mode.ts";
 import { remainingMs, workedMs } from "../limits/limits.ts";
 import { requestNoter } from "./note-request.ts";
 import { move } from "../limits/move.ts";
@@ -26,8 +26,8 @@ import { searchOptions } from "./vendor-search.ts";
 import { withinTime } from "./within-time.ts";
 
 /**
- * Asks the model once and gives its whole answer: retried where it could not be reached, continued where it was cut,
- * within the time that is left. Throws AppErrors, and the reason of a stop.
+ * Calls the model once and returns its complete answer: retried on connection failures, continued if cut off, within
+ * the remaining time. Throws AppErrors, and the reason of a stop.
  */
 export async function ask(
   prompt: BaseMessage[],
@@ -62,14 +62,14 @@ export async function ask(
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
     whole.invoke(prompt, { ...config, ...tools, ...options, runName: `llm_call_iter_${state.iteration_count}` });
-  // What the program reads is JSON.
-  const isHeld = call.silent && profilesOf(config)(name).structured_output !== "none";
+  // Silent calls expect JSON.
+  const expectsJson = call.silent && profilesOf(config)(name).structured_output !== "none";
   const answer = await withinTime(time, config.signal, (signal) =>
     callWithRetry(
       (attemptSignal) =>
-        inTurn(services, attemptSignal, () =>
-          isHeld
-            ? heldToJson(model, (format) => request({ ...format, signal: attemptSignal }))
+        withinRates(services, attemptSignal, () =>
+          expectsJson
+            ? withJsonMode(model, (format) => request({ ...format, signal: attemptSignal }))
             : request({ signal: attemptSignal }),
         ),
       {
@@ -83,8 +83,8 @@ export async function ask(
   return withUsage(answer, prompt);
 }
 
-/** Makes one request when the process may make another; the wait counts as time of the turn. */
-async function inTurn<T>(
+/** Makes one request within the process's rate and concurrency limits; waiting counts as the turn's time. */
+async function withinRates<T>(
   { modelRate, modelRequests, locks }: RunServices,
   signal: AbortSignal,
   request: () => Promise<T>,
@@ -96,7 +96,7 @@ async function inTurn<T>(
   return modelRequests === undefined ? begin() : locks.withSlot("models", modelRequests, signal, begin);
 }
 
-/** The tools as options of the request. A model bound to them would merge the whole configuration twice more. */
+/** The tools as request options. `bindTools` would merge the whole configuration twice more. */
 function toolOptions(
   model: BaseChatModel,
   offered: Tool[],
@@ -112,18 +112,18 @@ function toolOptions(
   return choice === undefined ? { tools } : { tools, tool_choice: choice };
 }
 
-/** The tool that has to be called now, or `none` in a closing call; else the model chooses. */
+/** The tool the model must call, or `none` in a closing call; `undefined`: free choice. */
 function toolChoice(state: LoopState, call: LoopCall): string | undefined {
   if (state.closing !== null) return "none";
   return isForcedNow(state.messages, call) ? call.forcedTool : undefined;
 }
 
-/** The model that this call asks. */
+/** The model this call uses. */
 export function modelOf({ alternative }: Pick<LoopState, "alternative">, call: LoopCall): string {
   return alternative === "other_model" && call.fallbackModel !== undefined ? call.fallbackModel : call.model;
 }
 
-/** What that model costs: the price of the request is that of the request's own model. */
+/** The price of that model; the request's price is its own model's. */
 export function priceOf(
   state: Pick<LoopState, "alternative">,
   call: LoopCall,
@@ -134,19 +134,19 @@ export function priceOf(
 }
 
 /**
- * The tools that a request holds. Within a turn the list stays the same, also where one of them must be called or none may
- * be, so that each request begins as the one before it.
+ * The tools in a request. They stay the same within a turn, also when one must be called or none may be, so that a
+ * provider's prefix cache holds.
  */
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   if (state.alternative === "without_tools") return [];
-  const told = toldTools(call, state);
-  if (state.offered !== null || hidesSome(state, call)) return told;
-  return told.filter(({ offered }) => offered?.onlyWhenHistoryCut !== true);
+  const visible = visibleTools(call, state);
+  if (state.offered !== null || hidesSome(state, call)) return visible;
+  return visible.filter(({ offered }) => offered?.onlyWhenHistoryCut !== true);
 }
 
 const hasCutResult = overGrowingList(false, (found, message) => found || isCutResult(message));
 
-/** Whether the model sees less than was said and done: a summary, the newest messages only, what pruning left, a cut result. */
+/** Whether the view hides anything: by a summary, cut history, pruning, or a cut result. */
 function hidesSome(state: LoopState, call: LoopCall): boolean {
   const { first = 0, form, early } = state.view ?? {};
   const isLess = first > 0 || form !== undefined || early !== undefined;

@@ -16,8 +16,8 @@ import type { EndReason, LoopState, LoopUpdate } from "../state.ts";
 import { isOutOfTime } from "./within-time.ts";
 
 /**
- * What a model call that failed for good comes to: a question to a person where the run wants that; else the end of the
- * turn with what is known, or of the run where nothing has been done or said yet. Throws what ends the run, and a stop.
+ * Handles a final model failure: asks the user if the run wants that; else ends the turn with what is known, or the run
+ * if the turn has produced nothing. Throws what ends the run, and a stop.
  */
 export function failedCall(
   error: unknown,
@@ -40,7 +40,7 @@ export function failedCall(
   const { history, limits, onError, clock } = loopCall(config);
   const worked_ms = workedMs(clock, state, Date.now());
   const isLate = isOutOfTime(error) || remainingMs(worked_ms, limits) === 0;
-  const last_error = toldError(error, history);
+  const last_error = userError(error, history);
   const decision = handle(error, "ask_user", { plans, mayAsk: onError === "ask" && !isLate });
   if (decision.kind === "pause_for_user_decision") {
     return {
@@ -51,15 +51,15 @@ export function failedCall(
     };
   }
   const end_reason: EndReason = isLate ? "timeout" : "error";
-  const messages = toldPart(heard, end_reason, state, config);
-  // A limit ends a turn, never a run; the final message says which one. Nor does a service that is left alone.
+  const messages = partialMessages(heard, end_reason, state, config);
+  // A limit, or a paused service, ends the turn and not the run; the final message says so.
   const isExpected = isLate || error.code === "service_paused";
   if (!isExpected && messages.length === 0 && state.messages.length === 0) throw error;
   return { phase, end_reason, last_error, worked_ms, ...(messages.length === 0 ? {} : { messages }) };
 }
 
-/** What the user reads, in the language of the request; what exactly happened is in the event and in the log. */
-function toldError(error: AppError, history: readonly BaseMessage[]): string {
+/** The error for the user, in the language of the request; details are in the event and the log. */
+function userError(error: AppError, history: readonly BaseMessage[]): string {
   const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
   const language = languageOfWords(request);
   return userSentence(error.code, language, adviceOf(error)?.[language]);
@@ -70,10 +70,9 @@ function aboutError({ code, message, suggestion }: AppError) {
 }
 
 /**
- * The words that readers have seen of an answer that broke off stay, as those of a stopped one do: the message that the
- * turn ends with, or none where too little had come.
+ * The text already streamed of a failed answer, kept as the turn's last message, as after a stop; none if too short.
  */
-export function toldPart(
+export function partialMessages(
   heard: HeardAnswer | undefined,
   reason: "timeout" | "error" | "cancelled",
   state: LoopState,

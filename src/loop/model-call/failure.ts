@@ -11,32 +11,32 @@ import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import type { Language } from "@millrace/engine/language";
 import { HeardAnswer } from "../progress.ts";
 
-/** A model call that failed for good, while a person decides about it. */
+/** A final model failure that waits for the user's decision. */
 export const Failure = z.object({
   code: z.enum(errorCodes),
   message: z.string(),
   suggestion: z.string().optional(),
-  /** Other ways that are possible and have not been tried. */
+  /** Possible fallbacks not tried yet. */
   plans: z.array(z.enum(alternativePlans)),
-  /** What readers had been told of the answer that broke off. */
+  /** The part of the answer that was already streamed. */
   heard: HeardAnswer.optional(),
 });
 export type Failure = z.infer<typeof Failure>;
 
-/** What a person is asked about a failure, as the interrupt carries it (kind `error_decision`). */
+/** The interrupt that asks about a failure (kind `error_decision`). */
 export interface ErrorDecisionRequest {
   kind: "error_decision";
   question: string;
   error: Failure["code"];
-  /** What exactly happened, for whoever wants to see it. */
+  /** What exactly happened. */
   details: string;
   suggestions: string[];
   options: UserOption[];
-  /** Set when the last answer could not be used: what was wrong with it. */
+  /** Why the last answer could not be used. */
   problem?: string;
 }
 
-/** Whether a person is asked about this failure, and what. */
+/** The question about this failure; `null` if the user cannot decide it. */
 export function decisionRequest(failure: Failure, language: Language, problem?: string): ErrorDecisionRequest | null {
   const { code, message, suggestion, plans } = failure;
   const error = new AppError(code, message, suggestion === undefined ? {} : { suggestion });
@@ -54,7 +54,7 @@ export function decisionRequest(failure: Failure, language: Language, problem?: 
   };
 }
 
-/** What was decided: another try, in the same way or in this other one; an end of this step; an end of the turn. */
+/** The user's decision: retry, retry with a fallback, end the step, or end the turn. */
 export type Decided =
   | { kind: "retry" }
   | { kind: "alternative"; plan: AlternativePlan }
@@ -82,7 +82,9 @@ const Answer = z.union([
   z.object({ type: z.enum(["reject", "ignore", "deny"]) }).transform(() => "cancel" as const),
 ]);
 
-/** Reads a decision as clients spell it: the option's name, alone or in an answer; a no ends the turn. */
+/**
+ * Reads a decision in the spellings of clients: the option's name, alone or in an answer; a rejection ends the turn.
+ */
 export function readDecided(answer: unknown, failure: Failure): Decided {
   const read = Answer.safeParse(answer);
   const plan = planAsked(failure.code, failure.plans);

@@ -4,14 +4,14 @@ import { callsOf } from "../reply/reply-calls.ts";
 import { usageOf } from "../reply/reply-message.ts";
 
 /**
- * The answer with what it has used. Where the vendor does not say, it is our own estimate of what was sent and said,
- * marked as `usage_estimated`: limits of tokens and money hold for such vendors too. Tools are not in it.
+ * Fills in missing usage with an estimate of prompt and answer, without tools, marked as `usage_estimated`, so that
+ * token and cost limits work with every vendor.
  */
 export function withUsage(answer: AIMessageChunk, prompt: readonly BaseMessage[]): AIMessageChunk {
   const usage = usageOf(answer);
   if (usage !== undefined && usage.total_tokens > 0) return answer;
   const input_tokens = countMessages(prompt);
-  // The calls as they will be kept: what a model wrote may be nested too deep to be written out.
+  // The normalized calls: raw ones may be nested too deep to serialize.
   const { content, additional_kwargs } = answer;
   const output_tokens = countMessage(new AIMessage({ content, additional_kwargs, tool_calls: callsOf(answer) }));
   answer.additional_kwargs["usage_estimated"] = true;

@@ -9,8 +9,8 @@ import type { LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
 /**
- * What notes the requests of one model call, so that they can be looked at: whoever sends them calls it with each
- * request. Nobody waits for it; that one was not noted is logged. The requests of agents are not the session's.
+ * Returns a function that records each request of one model call for inspection. Recording is not awaited; failures are
+ * logged. Requests of agents are not recorded.
  */
 export function requestNoter(
   model: string,
@@ -36,7 +36,7 @@ export function requestNoter(
   };
   let last: BaseMessage[] | undefined;
   return (messages) => {
-    // Another try sends the same list again.
+    // A retry sends the same list again.
     if (messages === last) return;
     last = messages;
     const head = headOf(messages, call);
@@ -49,7 +49,7 @@ export function requestNoter(
 
 const heads = new WeakMap<LoopCall, RequestHead>();
 
-/** The same object while it says the same: what is stored of it is worked out once. A touched file may bring another rule. */
+/** Reuses the object while unchanged, so that its stored form is computed once. A touched file may add a rule. */
 function headOf(messages: readonly BaseMessage[], call: LoopCall): RequestHead {
   const system = textOf(messages[0]?.content ?? "");
   const documentation = call.documentation ?? [];

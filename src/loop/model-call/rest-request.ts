@@ -8,24 +8,24 @@ import { continueReply } from "../../prompts/templates/continue-reply.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { askedSeam, begunSeam, type Seam } from "../reply/seam.ts";
 
-/** What a model has said of an answer, and thought. */
+/** The text and reasoning of an answer so far. */
 export interface Said {
   text: string;
   reasoning: string;
 }
 
-/** A request for the rest of an answer, and how what comes is put behind what is there. */
+/** A request for the rest of an answer, and how to join it. */
 export interface RestRequest {
   messages: BaseMessage[];
   seam: Seam;
 }
 
-/** Models that have refused the beginning of an answer, so that they are not given one again and again. */
+/** Models that refused a request ending with the beginning of an answer. */
 const refusing = new WeakSet<BaseChatModel>();
 
 /**
- * The ways to ask a model for the rest of its answer, the better one first: what it has said stands last, as the
- * beginning of the answer where the model takes that, else with a request in words behind it.
+ * Requests for the rest of an answer, the better one first: ending with the answer so far, if the model continues from
+ * that; else followed by an instruction.
  */
 export function* restRequests(
   model: BaseChatModel,
@@ -36,12 +36,15 @@ export function* restRequests(
   if (takesBeginning && !refusing.has(model)) {
     yield { messages: [...messages, answerBeginning(said.text, said.reasoning)], seam: begunSeam };
   }
-  // A cut may fall into a character; strict providers refuse half of one.
+  // A cut may split a character, and strict providers refuse half of one.
   const asked = [new AIMessage(said.text.toWellFormed()), noteMessage(continueReply(prompts))];
   yield { messages: [...messages, ...asked], seam: askedSeam };
 }
 
-/** Whether a server has refused to be given the beginning of an answer: it is asked in words, from then on at once. */
+/**
+ * Whether the server refused a request ending with the beginning of an answer; later requests then use the instruction
+ * at once.
+ */
 export function isBeginningRefused(model: BaseChatModel, { seam }: RestRequest, error: unknown): boolean {
   const isRefused = ["api_error", "not_found", "unavailable_tool_mode"].includes(toModelError(error).code);
   if (seam !== begunSeam || !isRefused || brokeMidStream(error)) return false;

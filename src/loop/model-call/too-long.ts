@@ -11,8 +11,8 @@ import type { LoopCall } from "../request.ts";
 import type { LoopState } from "../state.ts";
 
 /**
- * Why a request is not sent: it takes more than the model reads although everything was left out that can be. Says what
- * takes how much, and what to do. `undefined` for what may be sent, also where an earlier error seemed to forbid it.
+ * An error if the request exceeds the model's window although everything optional was left out; it lists what takes how
+ * much. `undefined` if it fits.
  */
 export function tooLong(
   prompt: BaseMessage[],
@@ -39,7 +39,7 @@ export function tooLong(
   );
 }
 
-/** Another way in which it would not be too long: the other model where that reads more, else without tools. */
+/** A fallback with which the request fits: the other model, else without tools. */
 export function wayThatFits(
   plans: readonly AlternativePlan[],
   state: LoopState,

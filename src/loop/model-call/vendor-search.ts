@@ -8,13 +8,13 @@ import { emit, type LoopCall } from "../request.ts";
 
 const Kept = z.array(SearchResult).min(1);
 
-/** What a model is asked to do besides: to search the web by itself, where the run wants that and its vendor can. */
+/** The option for the vendor's own web search, if the run wants it and the vendor has it. */
 export function searchOptions(model: string, { providerSearch, silent }: LoopCall): Pick<ModelOptions, "webSearch"> {
   return providerSearch === true && !silent && isProviderSearchAvailable(model) ? { webSearch: true } : {};
 }
 
-/** Tells what a vendor has found, which it says of its answer alone. */
-export function tellVendorSearch(
+/** Emits the vendor's search results, which come only with the answer. */
+export function emitVendorSearch(
   { additional_kwargs }: AIMessage,
   model: string,
   { providerSearch }: LoopCall,

@@ -3,17 +3,17 @@ import { onAbort } from "@millrace/engine/concurrency/abort";
 
 const ranOut = new WeakSet<object>();
 
-/** The longest wait that a timer can hold, in milliseconds (25 days); with a longer one it would be over at once. */
+/** The longest delay of a timer in milliseconds (25 days); longer ones fire at once. */
 const longestTimer = 0x7fff_ffff;
 
-/** Whether this error says that the time of `withinTime` was over: told by the error, since clocks and timers differ. */
+/** Whether `withinTime` made this error; comparing clocks would be unreliable. */
 export function isOutOfTime(error: unknown): boolean {
   return typeof error === "object" && error !== null && ranOut.has(error);
 }
 
 /**
- * Runs `work` with a signal that aborts when `signal` does, or after `milliseconds` with `timeout`. Timer and listener
- * go with the work: `AbortSignal.timeout` would hold everything the call has touched until its time is over.
+ * Runs `work` with a signal that aborts with `signal`, or with `timeout` after `milliseconds`. Timer and listener end
+ * with the work; `AbortSignal.timeout` would keep everything the call touched until it fires.
  */
 export async function withinTime<T>(
   milliseconds: number,

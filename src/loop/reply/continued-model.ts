@@ -10,34 +10,34 @@ import { goesOn, join, saidIn } from "./join-pieces.ts";
 import { isBeginningRefused, restRequests, type Said } from "../model-call/rest-request.ts";
 import { readBehind, type Seam } from "./seam.ts";
 
-/** How an output that was cut at the length limit is continued. */
+/** How to continue an output that the length limit cut off. */
 export interface Continuation {
-  /** Further pieces at most. */
+  /** Maximum number of continuations. */
   rounds: number;
-  /** Where the words come from that ask for the next piece; absent: the built-in ones. */
+  /** Prompts for the continuation; default the built-in ones. */
   prompts?: Prompts | undefined;
-  /** Told of what the model is sent, before each piece. */
+  /** Called before each request with its messages. */
   onRequest?: (messages: BaseMessage[]) => void;
-  /** A request may end with the beginning of the answer; else the model is asked in words for the rest. */
+  /** Whether a request may end with the beginning of the answer; else an instruction asks for the rest. */
   takesBeginning?: boolean;
-  /** The messages that the model is shown bear hints, which are not to be repeated. */
+  /** Messages sent to the model carry hints, which are removed from its answer. */
   hasHints?: boolean;
-  /** Told before each further piece, counted from 1. */
+  /** Called before each continuation, counted from 1. */
   onPiece: (round: number) => void;
-  /** A further piece could not be had; what is there stands. */
+  /** Called when a continuation failed; the answer so far stays. */
   onFailure: (error: unknown) => void;
 }
 
-/** What is known of an answer that comes in pieces. */
+/** An answer received in pieces. */
 interface Answer extends Said {
   id: string | undefined;
-  /** It asks for tools: half a call cannot be continued. */
+  /** It has tool calls; half a call cannot be continued. */
   hasCalls: boolean;
 }
 
 /**
- * A model whose answers do not end at the length limit: the model is asked for the rest, and the pieces are one message
- * for whoever reads, streamed or not, with nothing said twice at the seams.
+ * A model that continues answers cut off at the length limit. Readers get the pieces as one message, streamed or not,
+ * without repetition at the seams.
  */
 export class ContinuedModel extends WrappedModel {
   readonly #continuation: Continuation;
@@ -69,7 +69,7 @@ export class ContinuedModel extends WrappedModel {
     return this.#continuation.hasHints === true ? hintlessResult(whole) : whole;
   }
 
-  /** An answer that was not streamed, with its next piece. */
+  /** Joins a complete answer with its next piece. */
   async #joined(
     messages: BaseMessage[],
     before: AIMessage,
@@ -108,7 +108,7 @@ export class ContinuedModel extends WrappedModel {
       const known = answer.text.length;
       try {
         isOpen = yield* this.#rest(messages, answer, round < rounds, options);
-        // A piece that only repeats would be followed by another such.
+        // A piece that only repeats would be followed by another.
         if (isOpen && answer.text.length === known) {
           yield cutEnd(answer.id);
           return;
@@ -138,7 +138,7 @@ export class ContinuedModel extends WrappedModel {
     return false;
   }
 
-  /** One piece of the answer; says whether another has to follow. `mayContinue`: there may be one. */
+  /** Streams one piece; returns whether another must follow. `mayContinue`: another is allowed. */
   async *#piece(
     { messages, seam }: { messages: BaseMessage[]; seam?: Seam },
     answer: Answer,

@@ -2,14 +2,14 @@ import { AIMessageChunk, isAIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { endReasonKeys, isCut } from "@millrace/models/messages/end-reason";
 
-/** Whether this chunk says that the answer was cut. */
+/** Whether this chunk marks the answer as cut off. */
 export function isCutMark(chunk: ChatGenerationChunk): boolean {
   return isCut({ ...chunk.generationInfo, ...chunk.message.response_metadata });
 }
 
 /**
- * The chunk as a part of the message `id`, with another text, and where asked without the mark that it was cut. A mark
- * that stays is said on the message: some clients keep it beside.
+ * The chunk as part of message `id` with other text; `unmarked` removes the mark that it was cut off. A remaining mark
+ * goes on the message, since some clients keep it elsewhere.
  */
 export function asPart(
   chunk: ChatGenerationChunk,
@@ -40,7 +40,7 @@ function unmark(said: Record<string, unknown> = {}): Record<string, unknown> {
   return Object.fromEntries(Object.entries(said).filter(([key]) => !endReasonKeys.includes(key)));
 }
 
-/** The end of an answer that could not be continued: what is there stands, and says that it was cut. */
+/** A final chunk that marks an answer as cut off. */
 export function cutEnd(id: string | undefined): ChatGenerationChunk {
   const said = { finish_reason: "length" };
   const message = new AIMessageChunk({ ...(id === undefined ? {} : { id }), content: "", response_metadata: said });
@@ -48,12 +48,12 @@ export function cutEnd(id: string | undefined): ChatGenerationChunk {
 }
 
 /**
- * The arguments of calls as the provider sent them, by the call's id, where they are not whole JSON. Of calls that
- * share an id all are taken for broken when one is.
+ * Raw arguments of calls that are not complete JSON, by call id. If calls share an id, one broken call marks all of
+ * them.
  */
 export function brokenArgumentsOf(answer: AIMessageChunk): Map<string, string> {
   const calls = new Map<string, { id: string; text: string }>();
-  // A message that was not streamed has no such pieces.
+  // Only streamed messages have chunks.
   for (const piece of answer.tool_call_chunks ?? []) {
     const place = String(piece.index ?? piece.id);
     const call = calls.get(place) ?? { id: piece.id ?? "", text: "" };
@@ -68,7 +68,6 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // Not whole: that is the answer.
     return false;
   }
 }

@@ -35,7 +35,7 @@ const openings: Record<EndReason, Record<Language, string>> = {
   },
 };
 
-/** The same for an end after a failed tool, where the run does not want to go on from one. */
+/** The opening after a failed tool with `continue_on_tool_error: false`. */
 const afterFailedTool: Record<Language, string> = {
   en: "I stopped here because a tool call failed.",
   zh: "我在此停止：一次工具调用失败了。",
@@ -46,35 +46,32 @@ const words: Record<Language, { reason: string; done: string }> = {
   zh: { reason: "原因", done: "目前已完成：" },
 };
 
-/** So much of a result is shown. */
+/** Characters shown of each result. */
 const shownLength = 160;
 
-/**
- * The final message where the model gave none: why the turn ended, and what its tools have done. In the language of the
- * user's own words.
- */
+/** The final message if the model gave none: why the turn ended and what its tools did, in the user's language. */
 export function finalMessage(...given: Parameters<typeof finalText>): AIMessage {
-  return spoken(finalText(...given), given[1]);
+  return programMessage(finalText(...given), given[1]);
 }
 
-/** Words of the program that end a turn, with the reason. */
-export function spoken(content: string, reason: EndReason): AIMessage {
+/** A message by the program that ends a turn. */
+export function programMessage(content: string, reason: EndReason): AIMessage {
   return new AIMessage({
     id: randomUUID(),
-    // A shortened line may end in half a character.
+    // A shortened line may end in half a surrogate pair.
     content: content.toWellFormed(),
     additional_kwargs: { timestamp: new Date().toISOString(), end_reason: reason },
   });
 }
 
-/** The end of a turn whose chosen tool the model does not call. */
+/** The message if the model never called the chosen tool. */
 export function notCalled(tool: string, call: LoopRequest): AIMessage {
   const isChinese = userLanguage(call) === "zh";
   const said = isChinese
     ? `未能调用您指定的工具 ${tool}：模型只用文字回答，再次要求后仍是如此。请换一个能调用工具的模型，或不指定工具后重试。`
     : `The tool that you chose, ${tool}, was not called: the model answered in words, also when it was asked again. Choose a model that calls tools, ` +
       "or ask again without choosing one.";
-  return spoken(said, "error");
+  return programMessage(said, "error");
 }
 
 function finalText(
@@ -89,7 +86,7 @@ function finalText(
   const results = messages.filter(isToolMessage);
   if (results.length > 0) lines.push(words[language].done);
   for (const result of results) {
-    // A line of a file bears its number.
+    // Lines of a file start with their number.
     const text = (textOf(result.content).split("\n", 1)[0] ?? "").replace(/^\d+\t/u, "");
     lines.push(
       `- ${result.name ?? "tool"}: ${text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text}`,

@@ -4,7 +4,7 @@ import { openHintLength, withoutHints, withoutHintsIn } from "../../context/hint
 import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { asPart } from "./cut-output.ts";
 
-/** The pieces of an answer without the hints that a model repeats. What may become one waits for what follows. */
+/** Removes hints that a model repeats from a streamed answer. Text that may become a hint waits for the next piece. */
 export async function* hintlessPieces(pieces: AsyncIterable<ChatGenerationChunk>): AsyncGenerator<ChatGenerationChunk> {
   let held = "";
   let id: string | undefined;
@@ -21,7 +21,7 @@ export async function* hintlessPieces(pieces: AsyncIterable<ChatGenerationChunk>
   yield new ChatGenerationChunk({ text: held, message });
 }
 
-/** An answer that came whole, without the hints that a model repeats. */
+/** Removes repeated hints from a complete answer. */
 export function hintlessResult(result: ChatResult): ChatResult {
   for (const generation of result.generations) {
     const { message } = generation;
@@ -32,7 +32,7 @@ export function hintlessResult(result: ChatResult): ChatResult {
   return result;
 }
 
-/** Takes the hints out of the calls of a reply, but for the one that names messages by them. */
+/** Removes hints from a reply's calls, except the call that refers to messages by them. */
 export function hintlessCalls(message: AIMessage): void {
   message.tool_calls = (message.tool_calls ?? []).map((call) =>
     call.name === writeTool ? call : { ...call, args: withoutHintsIn(call.args) },

@@ -5,19 +5,19 @@ import { isCut } from "@millrace/models/messages/end-reason";
 import type { Said } from "../model-call/rest-request.ts";
 import type { Seam } from "./seam.ts";
 
-/** Whether an answer that was not streamed was cut in the middle of its words. */
+/** Whether a complete response was cut off within its text. */
 export function goesOn(message: AIMessage, info: ChatGeneration["generationInfo"]): boolean {
   const calls = (message.tool_calls?.length ?? 0) + (message.invalid_tool_calls?.length ?? 0);
   return isCut({ ...info, ...message.response_metadata }) && calls === 0 && textOf(message.content).trim() !== "";
 }
 
-/** What a message says. */
+/** Text and reasoning of a message. */
 export function saidIn({ content, additional_kwargs }: AIMessage): Said {
   const { reasoning_content } = additional_kwargs;
   return { text: textOf(content), reasoning: typeof reasoning_content === "string" ? reasoning_content : "" };
 }
 
-/** The answer with its next piece; `undefined` when that brings nothing new. */
+/** Joins an answer with its next piece; `undefined` if that adds nothing. */
 export function join(before: AIMessage, next: ChatGeneration | undefined, seam: Seam): ChatGeneration | undefined {
   if (next === undefined || !isAIMessage(next.message)) return undefined;
   const text = textOf(before.content);
@@ -33,7 +33,7 @@ export function join(before: AIMessage, next: ChatGeneration | undefined, seam: 
     invalid_tool_calls: next.message.invalid_tool_calls ?? [],
   });
   const usage = sum(before.usage_metadata, next.message.usage_metadata);
-  // The field's own type comes out as `undefined` under exactOptionalPropertyTypes, so it cannot be given to the constructor.
+  // Assigned because the constructor's type does not allow `undefined` under exactOptionalPropertyTypes.
   return {
     ...next,
     text: text + added,

@@ -5,7 +5,7 @@ import type { PartialAnswer } from "../../events.ts";
 import type { StopReason } from "@millrace/engine/run-events";
 import type { HeardAnswer } from "../progress.ts";
 
-/** A partial answer of at most so many characters is not worth a message. */
+/** Partial answers up to this many characters are not stored. */
 const shortAnswer = 50;
 
 function characters(text: string): number {
@@ -13,8 +13,8 @@ function characters(text: string): number {
 }
 
 /**
- * What readers were told of an answer that a stop or a failure has cut off, as a message: never under an id that is
- * `taken`, since a server that repeats its ids must not overwrite an earlier one.
+ * The streamed part of a cut-off answer as a message. An id in `taken` is replaced: servers that repeat ids must not
+ * overwrite earlier messages.
  */
 export function toPartial(
   answer: HeardAnswer,

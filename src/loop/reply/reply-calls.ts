@@ -7,7 +7,7 @@ import { repairedArguments } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { brokenArgumentsOf } from "./cut-output.ts";
 
-/** A call as it stands in a message. */
+/** A tool call of a message. */
 export interface ReplyCall {
   name: string;
   args: Record<string, unknown>;
@@ -15,27 +15,27 @@ export interface ReplyCall {
   type: "tool_call";
 }
 
-/** What OpenAI's service takes back in a history at most: calls in one message, and characters of an id and of a name. */
-const mostCalls = 128;
-const longestId = 40;
-const longestName = 64;
-/** Nobody needs arguments that are nested deeper; what walks through them level by level would run out of stack. */
-const deepest = 64;
+/** OpenAI's limits for histories: calls per message, characters of an id and of a name. */
+const maxCalls = 128;
+const maxIdLength = 40;
+const maxNameLength = 64;
+/** Maximum nesting of arguments; deeper ones would overflow the stack of recursive code. */
+const maxDepth = 64;
 
 /**
- * The calls of an answer, in a form that a strict provider takes back (law 6): names that are names, ids that are short
- * and their own, not too many. Arguments that are not whole JSON stand as text. What a model did not ask for in this
- * form is refused later like any other wrong call. `isTaken`: another call of the conversation has this id.
+ * An answer's calls in a form that strict providers accept in a history (law 6): valid names, short unique ids, not too
+ * many. Arguments that are not complete JSON stay as text; unusable calls are refused later. `isTaken`: the
+ * conversation already has this call id.
  */
 export function callsOf(answer: AIMessageChunk, isTaken: (id: string) => boolean = () => false): ReplyCall[] {
   const seen = new Set<string>();
   const own = (id = ""): string => {
-    const isUsable = id !== "" && id.length <= longestId && !seen.has(id) && !isTaken(id);
+    const isUsable = id !== "" && id.length <= maxIdLength && !seen.has(id) && !isTaken(id);
     const fresh = isUsable ? id : `call_${randomUUID().replaceAll("-", "")}`;
     seen.add(fresh);
     return fresh;
   };
-  // A streamed call that breaks off is completed by the client as if it were whole; only its text tells.
+  // Clients complete a cut-off streamed call as if it were whole; only its raw text shows that.
   const raw = brokenArgumentsOf(answer);
   const whole = (answer.tool_calls ?? []).map(({ name, args, id }) => {
     const text = raw.get(id ?? "");
@@ -46,7 +46,7 @@ export function callsOf(answer: AIMessageChunk, isTaken: (id: string) => boolean
     args: { [brokenArguments]: args },
     id,
   }));
-  return [...whole, ...broken].slice(0, mostCalls).map(({ name, args, id }) => ({
+  return [...whole, ...broken].slice(0, maxCalls).map(({ name, args, id }) => ({
     name: asName(name),
     args: asArguments(args),
     id: own(id),
@@ -55,8 +55,8 @@ export function callsOf(answer: AIMessageChunk, isTaken: (id: string) => boolean
 }
 
 /**
- * Puts repaired arguments in the place of broken ones, so that the history keeps what is run: clients would show the
- * broken text, and a model would repeat it. Calls that were cut at the length limit stay as they are.
+ * Replaces broken arguments by repaired ones, so that the history shows what ran: clients would show the broken text
+ * and the model would repeat it. Calls cut at the length limit stay as they are.
  */
 export function repairArguments(message: AIMessage, tools: readonly Tool[], cut: ReadonlySet<unknown>): void {
   for (const call of message.tool_calls ?? []) {
@@ -76,21 +76,21 @@ const idsOfCalls = overGrowingList<Set<unknown> | undefined>(undefined, (ids, me
 });
 
 /**
- * Whether a message of the list has a call of this id. Some servers count the calls of each reply anew; strict
- * providers refuse a history with the same id twice, and clients show the result of one call at the other.
+ * Whether a message has a call with this id. Some servers restart their call ids with each reply; strict providers
+ * refuse duplicates, and clients would mix up results.
  */
 export function hasCall(messages: readonly BaseMessage[], id: string): boolean {
   return idsOfCalls(messages)?.has(id) === true;
 }
 
-/** The name with a mark for each character that no name has; such a tool is then not found. Some models write none. */
+/** Replaces invalid characters by `_`; such a tool is then not found. Some models send no name. */
 function asName(name: unknown): string {
-  return typeof name !== "string" || name === "" ? "unnamed" : name.replaceAll(/[^\w-]/gu, "_").slice(0, longestName);
+  return typeof name !== "string" || name === "" ? "unnamed" : name.replaceAll(/[^\w-]/gu, "_").slice(0, maxNameLength);
 }
 
-/** Clients give whatever JSON the model wrote: a text, a list or nothing is no object, which a history must hold. */
+/** Arguments must be an object in a history; models may write any JSON. */
 function asArguments(given: unknown): Record<string, unknown> {
-  if (isTooDeep(given)) return { [brokenArguments]: `(nested more than ${deepest} levels deep)` };
+  if (isTooDeep(given)) return { [brokenArguments]: `(nested more than ${maxDepth} levels deep)` };
   const read = Arguments.safeParse(given);
   return read.success ? read.data : { [brokenArguments]: JSON.stringify(given) ?? "" };
 }
@@ -100,7 +100,7 @@ const Arguments = z.record(z.string(), z.unknown());
 function isTooDeep(given: unknown): boolean {
   let level = [given];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > deepest) return true;
+    if (depth > maxDepth) return true;
     level = level.flatMap((value): unknown[] =>
       typeof value === "object" && value !== null ? Object.values(value) : [],
     );
@@ -108,7 +108,7 @@ function isTooDeep(given: unknown): boolean {
   return false;
 }
 
-/** Arguments that came as whole JSON. None at all may be a call that was cut before them. */
+/** Whether the arguments came as complete JSON. Empty ones may mean that the call was cut before them. */
 export function hasWholeArguments(args: Record<string, unknown>): boolean {
   return Object.keys(args).length > 0 && !(brokenArguments in args);
 }

@@ -10,27 +10,27 @@ import type { EndReason, ForcedRound } from "../state.ts";
 
 type WebSources = Pick<LoopRequest, "found" | "silent">;
 
-/** Whether a message, or a call, of the conversation has an id. */
+/** Looks up message and call ids that the conversation already uses. */
 export interface TakenIds {
   message: (id: string) => boolean;
   call: (id: string) => boolean;
 }
 
-/** What a message says of itself beside its words; see `toMessage`. */
+/** Metadata of a reply; see `toMessage`. */
 export interface ReplyNotes {
-  /** The model, and what it costs where that is known. */
+  /** The model, and its price if known. */
   model: string;
   price: ModelPrice | undefined;
   runId: string;
-  /** The place of this reply in the conversation that the model saw. */
+  /** Number of messages the model saw before this reply. */
   conversationRound: number;
   forcedBy: ForcedRound["kind"] | undefined;
 }
 
 /**
- * The answer as a whole message with ids that are its own: some servers repeat message ids or call ids, and two messages
- * with one id would replace each other. `taken` says which ids the conversation has already. Arguments that are not whole
- * JSON stand as text, and a call that the length limit may have cut in half is listed under `cut_calls`: it is never run. Pieces that were streamed before bear the ids that the server gave.
+ * The complete message of an answer, with unique ids: some servers repeat ids, and two messages with one id would
+ * replace each other. Incomplete JSON arguments stay as text; a call that the length limit may have cut is listed in
+ * `cut_calls` and never runs. Streamed chunks keep the server's ids.
  */
 export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyNotes): AIMessage {
   const { id } = answer;
@@ -56,19 +56,19 @@ export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyN
   return new AIMessage(fields);
 }
 
-/** Why the turn ended with this message, said on the message itself. */
+/** Sets the end reason on the turn's last message. */
 export function withEnd(message: AIMessage, reason: EndReason): AIMessage {
   message.additional_kwargs["end_reason"] = reason;
   return message;
 }
 
-/** The pages that the reply may speak of, kept on the reply that a reader sees: of several steps, the last. */
+/** Adds the turn's web pages to its visible reply. */
 export function withSources(message: AIMessage, { found = [], silent }: WebSources): AIMessage {
   if (found.length > 0 && !silent) message.additional_kwargs["web_search_results"] = [...found];
   return message;
 }
 
-/** Half a character, as a cut leaves it, is no Unicode: strict providers refuse a history that holds one. */
+/** A lone surrogate from a cut is invalid Unicode; strict providers refuse it. */
 function wholeCharacters(content: AIMessage["content"]): AIMessage["content"] {
   if (typeof content === "string") return content.toWellFormed();
   return content.map((part) => {
@@ -77,17 +77,17 @@ function wholeCharacters(content: AIMessage["content"]): AIMessage["content"] {
   });
 }
 
-/** The calls that the length limit has cut in half. */
+/** Ids of calls that the length limit cut. */
 export function cutCalls(message: AIMessage): ReadonlySet<unknown> {
   const listed = message.additional_kwargs["cut_calls"];
   return new Set(Array.isArray(listed) ? listed : []);
 }
 
-/** Clients leave out a count that is 0, and a sum with nothing would be no number. */
+/** Clients omit counts of 0; a sum with `undefined` would be NaN. */
 const Count = z.number().nonnegative().catch(0);
 const Usage = z.looseObject({ input_tokens: Count, output_tokens: Count, total_tokens: Count }).optional();
 
-/** The tokens of an answer, where the provider counts them. */
+/** The usage the provider reports, if any. */
 export function usageOf(answer: { usage_metadata?: unknown }): UsageMetadata | undefined {
   return Usage.parse(answer.usage_metadata);
 }
@@ -111,7 +111,7 @@ function llmMetadata(
   };
 }
 
-/** Usage is said once, as `usage_metadata`; providers repeat it here up to three times. */
+/** Usage is kept once, as `usage_metadata`; providers repeat it here up to three times. */
 function withoutUsage(metadata: AIMessageChunk["response_metadata"]): Record<string, unknown> {
   const { usage: _usage, tokenUsage: _tokens, estimatedTokenUsage: _estimate, ...rest } = metadata;
   return rest;

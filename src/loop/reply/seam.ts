@@ -1,20 +1,23 @@
-/** A shorter repetition is taken for the text's own. In bytes of UTF-8: a Chinese character says more than a letter. */
+/**
+ * Shorter repetitions count as part of the text. In UTF-8 bytes, because a Chinese character carries more than a
+ * letter.
+ */
 const shortestOverlap = 16;
-/** A model that repeats repeats the end of what it has said; further back nothing is looked for. */
+/** Characters at the end of the text that are searched for a repetition. */
 const longestOverlap = 2000;
 
-/** How a further piece of an answer is put behind what was said. */
+/** How a continuation is joined to the text so far. */
 export interface Seam {
-  /** How many characters at the beginning of `next` say again what `text` has said. */
+  /** Number of characters at the start of `next` that repeat `text`. */
   overlap(text: string, next: string): number;
-  /** Whether more of `next` may still come that makes the overlap longer: until then nothing of it can be told. */
+  /** Whether more of `next` could make the overlap longer; until then none of it is emitted. */
   mayGrow(text: string, next: string): boolean;
 }
 
 /**
- * How many characters at the beginning of `next` only repeat the end of `text`: the model was asked to go on with the
- * very next character, and did not. A pattern that `text` itself repeats (a ruled line, rows of a table) is no such
- * overlap: going on with it is what a model does that obeys.
+ * Number of characters at the start of `next` that repeat the end of `text`, although the model was asked to go on with
+ * the next character. A pattern that `text` itself repeats (a ruled line, table rows) is no overlap: the model
+ * continues it as asked.
  */
 export function overlapAtSeam(text: string, next: string): number {
   const end = text.slice(-longestOverlap);
@@ -26,12 +29,12 @@ export function overlapAtSeam(text: string, next: string): number {
   return 0;
 }
 
-/** Whether more of `next` may still come that makes this overlap longer. */
+/** Whether more of `next` could make this overlap longer. */
 export function overlapMayGrow(text: string, next: string): boolean {
   return next.length < longestOverlap && text.slice(-longestOverlap).includes(next);
 }
 
-/** The end of the text has this very part twice in a row, or the part is made of a shorter pattern. */
+/** Whether the end repeats this part, or the part consists of a shorter pattern. */
 function goesOnItself(end: string, part: string): boolean {
   if (end.endsWith(part + part)) return true;
   for (let shift = 1; shift <= part.length / 2; shift += 1) {
@@ -40,12 +43,12 @@ function goesOnItself(end: string, part: string): boolean {
   return false;
 }
 
-/** Where the model was asked in words for the rest of its answer. */
+/** For continuations requested by an instruction. */
 export const askedSeam: Seam = { overlap: overlapAtSeam, mayGrow: overlapMayGrow };
 
 /**
- * Where the model was given its own words as the beginning of its answer: it goes on with the next character, so a
- * repetition is its own. But some servers send the beginning back, whole, before what is new.
+ * For continuations of a given beginning: the model goes on with the next character, so a repetition is intended. Some
+ * servers however return the whole beginning first.
  */
 export const begunSeam: Seam = {
   overlap: (text, next) =>
@@ -53,7 +56,7 @@ export const begunSeam: Seam = {
   mayGrow: (text, next) => next.length < text.length && text.toWellFormed().startsWith(next),
 };
 
-/** What is new of a further piece while it streams: nothing as long as it may only repeat. Without a seam all of it is. */
+/** Filters a streamed continuation: holds it back while it may only repeat `text`. Without a seam everything passes. */
 export function readBehind(text: string, seam: Seam | undefined): { push(part: string): string; end(): string } {
   let held: string | undefined = seam === undefined ? undefined : "";
   const end = (): string => {

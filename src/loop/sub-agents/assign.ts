@@ -5,7 +5,7 @@ import type { AssignedAgent } from "./delegation.ts";
 import { loopCall } from "../request.ts";
 import { servicesOf } from "../services.ts";
 
-/** The agents of a call, as they are now. Throws `invalid_parameter` for a name that none of them has. */
+/** The current definitions of the agents in a call. Throws `invalid_parameter` for an unknown name. */
 export function assign(subagents: readonly Assignment[], config: LangGraphRunnableConfig): AssignedAgent[] {
   const caller = loopCall(config);
   const known = new Map((servicesOf(config).agents?.list() ?? []).map((agent) => [agent.name, agent]));

@@ -14,17 +14,14 @@ import { loopCall, userWords, type BackgroundNews, type LoopCall } from "../requ
 import { servicesOf, sessionIdOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 
-/** Pieces of work in one note, and characters of all of them together. */
-const mostInNote = 64;
+/** Items per note, and characters of the note. */
+const maxItems = 64;
 const noteLength = 6000;
 
-/** Where a reply keeps whom its model was told of. */
+/** Key of a reply's field with the ids its model was told about. */
 const toldKey = "background_told";
 
-/**
- * What a call of this loop may do with agents in the background; `undefined` where nobody keeps their sessions, and for
- * agents, which have none of their own.
- */
+/** The background agents of a call; `undefined` without a background service, and for sub-agents. */
 export function backgroundAgents(config: LangGraphRunnableConfig, callId: string): BackgroundAgents | undefined {
   const { background } = servicesOf(config);
   const caller = loopCall(config);
@@ -40,7 +37,7 @@ export function backgroundAgents(config: LangGraphRunnableConfig, callId: string
         ...(await background.send({ call_id: callId, place, name, task, context }, signal)),
       };
     } catch (error) {
-      // The others may have begun: this one's reason stands beside their ids.
+      // Others may have started, so this failure is reported beside their ids.
       if (signal.aborted || !isAppError(error)) throw error;
       return { kind: "refused", name, problem: error.message };
     }
@@ -61,8 +58,8 @@ export function backgroundAgents(config: LangGraphRunnableConfig, callId: string
 }
 
 /**
- * What the agent's run may choose: never more than its caller, and the user's own words stay the only ones that can be
- * a yes. Limits are its own: what it uses is not known while the caller's turn is counted.
+ * The context of the agent's run: never more than its caller's, and only the user's own request counts as consent. It
+ * has its own limits, since its usage is unknown while the caller's turn is counted.
  */
 function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: number): RunContext {
   const { price, ...limits } = caller.limits;
@@ -95,8 +92,8 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
 }
 
 /**
- * What the next model call reads of agents, and of other work of toolkits, that has ended in the background. Each is said
- * once: the reply keeps its id. Agents are looked up only for a session that has asked for some.
+ * News for the next model call about ended background work of agents and toolkits. Each is reported once: the reply
+ * keeps its id. Agents are listed only if the session started some.
  */
 export async function backgroundNews(
   state: Pick<LoopState, "messages">,
@@ -114,7 +111,7 @@ export async function backgroundNews(
   const finished: FinishedWork[] = [
     ...agents.map((agent) => ({ id: agent.session_id, text: (longest: number) => backgroundText(agent, longest) })),
     ...ended.filter(({ id }) => !before.has(id)),
-  ].slice(0, mostInNote);
+  ].slice(0, maxItems);
   if (finished.length === 0) return undefined;
   const share = Math.max(100, Math.floor(noteLength / finished.length) - 100);
   return {
@@ -123,14 +120,14 @@ export async function backgroundNews(
   };
 }
 
-/** Says on a reply whom its model was told of. */
-export function withTold(message: AIMessage, news: BackgroundNews | undefined): void {
+/** Stores the reported ids on the reply. */
+export function withNewsIds(message: AIMessage, news: BackgroundNews | undefined): void {
   if (news !== undefined) message.additional_kwargs[toldKey] = news.fresh;
 }
 
-const hasSent = overGrowingList(false, (found, message) => found || asksAgents(message));
+const hasSent = overGrowingList(false, (found, message) => found || startsAgents(message));
 
-function asksAgents(message: BaseMessage): boolean {
+function startsAgents(message: BaseMessage): boolean {
   return isAIMessage(message) && message.tool_calls?.some(({ name }) => name === runNamedSubagents.name) === true;
 }
 

@@ -1,29 +1,29 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { tellResult } from "../call-tool.ts";
+import { resultMessage } from "../call-tool.ts";
 import type { AgentReport, AssignedAgent, Delegation, DelegationProgress } from "./delegation.ts";
 import { emit, loopCall } from "../request.ts";
 import { delegationResult } from "./delegation-result.ts";
 import { restart, workedMs } from "../limits/limits.ts";
 import type { LoopState, LoopUpdate } from "../state.ts";
 
-/** One agent's work on its way to `sub_agent`. */
+/** Input of a `sub_agent` task. */
 export interface AgentTask {
-  /** The delegation's name, and the agent's place in it. */
+  /** The delegation's id and the agent's index in it. */
   delegation: string;
   index: number;
   agent: AssignedAgent;
   message_id: string;
   timeout_seconds: number;
-  /** What of the caller's budgets is left for it; absent: no limit. */
+  /** Its share of the caller's remaining budgets; absent: no limit. */
   max_tokens?: number;
   max_cost?: number;
 }
 
 /**
- * Sends agents to work, each in a task of its own (law 2), and gathers their reports: of a delegation that is through
- * it makes the one result of its call (law 6). Between two visits every agent that was sent has reported. The caller's
- * clock stands still meanwhile, since each agent has its own; tokens and money are the caller's.
+ * Starts agents, each in its own task (law 2), and collects their reports; a finished delegation becomes the one result
+ * of its call (law 6). On each visit all started agents have reported. The caller's clock pauses meanwhile, since each
+ * agent has its own; tokens and cost count for the caller.
  */
 export async function delegate(state: LoopState, config: LangGraphRunnableConfig): Promise<Command> {
   const delegations: Record<string, DelegationProgress | null> = {};
@@ -44,7 +44,7 @@ export async function delegate(state: LoopState, config: LangGraphRunnableConfig
     delegations[id] = null;
     done.push(work);
     const result = delegationResult(work, loopCall(config));
-    const message = tellResult(work.call, result, config);
+    const message = resultMessage(work.call, result, config);
     message.additional_kwargs["subagents"] = result.data;
     messages.push(message);
   }
@@ -54,13 +54,13 @@ export async function delegate(state: LoopState, config: LangGraphRunnableConfig
     ...(Object.keys(delegations).length === 0 ? {} : { delegations }),
     ...(messages.length === 0 ? {} : { messages, ...spentBy(reports, state) }),
   };
-  // The caller's own count gets what agents have used only at the end of their call.
+  // The caller's totals include agents only when their call ends.
   const spent = { ...state, ...spentBy(Object.values(state.delegations).flatMap(reportsOf), state) };
   const goto = due.length === 0 ? "assemble" : due.map((task) => send(task, due.length, spent, config));
   return new Command({ update, goto });
 }
 
-/** The agents whose turn it is: all at once, or the next one. */
+/** The next agents: all in parallel mode, else one. */
 function dueOf(id: string, work: Delegation): AgentTask[] {
   const count = work.mode === "parallel" ? work.agents.length : 1;
   return work.agents.slice(work.sent, work.sent + count).map((agent, at) => ({
@@ -72,7 +72,7 @@ function dueOf(id: string, work: Delegation): AgentTask[] {
   }));
 }
 
-/** What is left of a budget is shared by those who begin together, so that they cannot use it up several times. */
+/** Agents that start together share the remaining budget, so they cannot spend it several times. */
 function send(task: AgentTask, sharers: number, spent: Spent, config: LangGraphRunnableConfig): Send {
   const { max_tokens, max_cost } = loopCall(config).limits;
   emit(config, {
@@ -89,7 +89,7 @@ function send(task: AgentTask, sharers: number, spent: Spent, config: LangGraphR
   return new Send("sub_agent", { ...task, ...budget } satisfies AgentTask);
 }
 
-/** The name of an agent's work: the same after a crash, never used twice in a session. */
+/** An agent's id: stable after a crash, unique in a session. */
 export function agentId({ delegation, index }: Pick<AgentTask, "delegation" | "index">): string {
   return `${delegation}/${index}`;
 }

@@ -3,8 +3,8 @@ import type { Delegation } from "./delegation.ts";
 import type { LoopCall } from "../request.ts";
 
 /**
- * The reports of all agents as the result of the call that sent them. Each reply gets its share of the length, so that
- * none pushes another out. It is a failure only when no agent has come to an end of its own.
+ * Combines all agents' reports into the call's result. Each reply gets an equal share of the length. It fails only if
+ * no agent succeeded.
  */
 export function delegationResult(work: Delegation, { limits }: Pick<LoopCall, "limits">): ToolResult {
   const share = Math.floor((limits.tool_result_max_length - 100) / work.agents.length) - 200;

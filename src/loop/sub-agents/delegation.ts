@@ -1,20 +1,20 @@
 import { z } from "zod";
 import { DelegationMode } from "../../agents/delegation.ts";
 
-/** An agent at one piece of work, as it was found when the call began: its file may change before it is done. */
+/** An agent and its task, copied when the call began: its file may change meanwhile. */
 export const AssignedAgent = z.object({
   name: z.string(),
   task: z.string(),
   prompt: z.string(),
-  /** Names of its tools; `null`: all of the caller's. */
+  /** Its tools; `null`: all of the caller's. */
   tools: z.array(z.string()).nullable(),
   model: z.string(),
-  /** Whether it is told the user's rules; absent in work that began before there were any. */
+  /** Whether it gets the user's rules; absent in data of older versions. */
   include_rules: z.boolean().optional(),
 });
 export type AssignedAgent = z.infer<typeof AssignedAgent>;
 
-/** What an agent's work came to. `cost` is `null` where no price is known; `duration_ms` is without waiting for people. */
+/** An agent's result. `cost` is `null` if no price is known; `duration_ms` excludes waiting for people. */
 export const AgentReport = z.object({
   success: z.boolean(),
   end_reason: z.string(),
@@ -28,7 +28,7 @@ export type AgentReport = z.infer<typeof AgentReport>;
 
 const Reports = z.record(z.string(), AgentReport);
 
-/** The work that one call has handed to agents. It is stored, so that a crash repeats no finished agent. */
+/** Work delegated by one call; stored, so that a crash repeats no finished agent. */
 export const Delegation = z.object({
   call: z.object({ id: z.string(), name: z.string() }),
   message_id: z.string(),
@@ -36,18 +36,18 @@ export const Delegation = z.object({
   mode: DelegationMode,
   timeout_seconds: z.number(),
   agents: z.array(AssignedAgent),
-  /** How many of them have been sent to work. */
+  /** Number of agents started. */
   sent: z.number().int(),
-  /** By the agent's place in the list. */
+  /** By the agent's index. */
   reports: Reports,
 });
 export type Delegation = z.infer<typeof Delegation>;
 
-/** What changes of a delegation while it goes on. */
+/** An update of a running delegation. */
 export const DelegationProgress = z.object({ sent: z.number().int().optional(), reports: Reports.optional() });
 export type DelegationProgress = z.infer<typeof DelegationProgress>;
 
-/** Delegations by the ledger's name of their call; an update adds, changes, or with `null` removes. */
+/** Merges delegations by their call's ledger id: adds, updates, or removes with `null`. */
 export function mergeDelegations(
   left: Record<string, Delegation>,
   right: Record<string, Delegation | DelegationProgress | null>,

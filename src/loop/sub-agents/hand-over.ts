@@ -7,12 +7,12 @@ import type { AssignedAgent, Delegation } from "./delegation.ts";
 import { loopCall } from "../request.ts";
 import { writtenArguments, type ToolTask } from "../tool-call/tool-task.ts";
 
-/** What a call that hands work over begins with: the work, or the result that says why there is none. */
+/** The work to delegate, or the error result. */
 export type HandedOver = { kind: "work"; work: Delegation } | { kind: "result"; result: ToolResult };
 
 /**
- * The work that an allowed call hands to agents; `undefined` for any other call, also for one that sends them to the
- * background. The agents are taken as they are now.
+ * The work an allowed call delegates to agents, with their current definitions; `undefined` for other calls and for
+ * background work.
  */
 export function handOver(task: ToolTask, config: LangGraphRunnableConfig): HandedOver | undefined {
   const { call, outcome } = task;

@@ -2,7 +2,7 @@ import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/me
 import { textOf } from "@millrace/engine/message-kinds";
 import type { LoopState } from "../state.ts";
 
-/** One call of a loop and what came of it; `result` and `success` are `null` while it has none. */
+/** A tool call and its outcome; `result` and `success` are `null` until it has one. */
 export interface RecordedCall {
   id: string;
   name: string;
@@ -11,15 +11,15 @@ export interface RecordedCall {
   success: boolean | null;
 }
 
-/** What a loop call has done so far. Times are milliseconds since 1970; `worked_ms` has no waits for a person and no downtime. */
+/** A loop call's report. Times are Unix ms; `worked_ms` excludes waiting for people and downtime. */
 export interface LoopReport {
   is_running: boolean;
   is_cancelled: boolean;
   tool_calls_history: RecordedCall[];
-  /** The words and the reasoning of the last reply; empty without one. */
+  /** Text and reasoning of the last reply; empty if there is none. */
   final_response: string;
   final_reasoning: string;
-  /** Of the calls that failed, then of the last model call that did. */
+  /** Errors of failed calls, then of the last failed model call. */
   errors: string[];
   start_time: number;
   end_time: number | null;
@@ -28,7 +28,7 @@ export interface LoopReport {
 
 type Reported = Pick<LoopState, "messages" | "phase" | "end_reason" | "last_error" | "start_time" | "worked_ms">;
 
-/** Reads the report off the state, where all of it stands already: nothing is recorded a second time. */
+/** Builds the report from the state. */
 export function loopReport(state: Reported, now: number): LoopReport {
   const isOver = state.end_reason !== null;
   const calls = recordedCalls(state.messages);

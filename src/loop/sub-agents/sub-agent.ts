@@ -11,7 +11,7 @@ import { emit, loopCall, userWords, type LoopCall, type LoopRequest } from "../r
 import { profilesOf, promptsOf, servicesOf, sessionIdOf } from "../services.ts";
 import type { EndReason, LoopUpdate } from "../state.ts";
 
-/** What an agent's loop came to. */
+/** The result of an agent's loop. */
 export interface AgentOutcome {
   messages: BaseMessage[];
   end_reason: EndReason;
@@ -21,13 +21,13 @@ export interface AgentOutcome {
   worked_ms: number;
 }
 
-/** Runs the loop that agents work in. */
+/** Runs the agents' loop. */
 export type RunAgentLoop = (request: LoopRequest, config: LangGraphRunnableConfig) => Promise<AgentOutcome>;
 
 /**
- * The step in which one agent works: the same loop with its own prompt, tools, model and messages, under the checkpoint
- * of this very task. So after a crash or an answer it goes on where it was, and what it asks reaches whoever reads the
- * run. What fails in it is its report; only a stop and a question are thrown.
+ * The step of one agent: the same loop with its own prompt, tools, model and messages, checkpointed under this task. So
+ * it resumes after a crash or an answer, and its questions reach the run's readers. Failures become its report; only a
+ * stop and an interrupt are thrown.
  */
 export function subAgent(runAgentLoop: RunAgentLoop) {
   return async (task: AgentTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> => {
@@ -70,7 +70,7 @@ async function work(
   }
 }
 
-/** Only what the caller may use, and never agents of its own. The caller's price is that of the caller's model. */
+/** The agent's request: only tools the caller may use, and no agents. The price is that of the agent's model. */
 function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnableConfig): LoopRequest {
   const { agent, max_tokens, max_cost, timeout_seconds } = task;
   const { price: ownPrice, ...limits } = caller.limits;
@@ -87,7 +87,7 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     tools: caller.tools.filter(
       (tool) => tool.offered?.mayDelegate !== true && (agent.tools === null || agent.tools.includes(tool.name)),
     ),
-    // An agent whose file names its tools is told of all of them.
+    // An agent that names its tools sees all of them.
     ...(agent.tools === null && caller.hidden !== undefined ? { hidden: caller.hidden } : {}),
     limits: {
       ...limits,

@@ -5,34 +5,34 @@ import { canonicalJson } from "../../tools/runtime/canonical-json.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
 
 /**
- * The question put to a person about one tool call (kind `confirmation`). It carries LangChain's human-in-the-loop
- * request, so that existing clients can show and answer it.
+ * The interrupt that asks to approve a tool call (kind `confirmation`). Contains LangChain's human-in-the-loop request,
+ * so that existing clients can show and answer it.
  */
 export interface ConfirmationRequest extends ReviewRequest {
   kind: "confirmation";
   question: string;
   tool_call_id: string;
   tool: string;
-  /** What a yes stands for: see `approvalHash`. */
+  /** What an approval is bound to: see `approvalHash`. */
   hash: string;
-  /** What the call would do, as it was found when the question was put. */
+  /** What the call would do, determined when asking. */
   operation: Operation;
-  /** Whether a yes may be remembered for later calls. */
+  /** Whether the approval may be remembered for later calls. */
   may_remember: boolean;
-  /** Words of which each is a yes. */
+  /** Words that approve. */
   keywords: readonly string[];
-  /** Set when the last answer could not be used: what was wrong with it. */
+  /** Why the last answer could not be used. */
   problem?: string;
 }
 
-/** One action that is asked about. */
+/** An action to approve. */
 export interface ActionRequest {
   name: string;
   args: Record<string, unknown>;
   description: string;
 }
 
-/** What may be decided about an action, in both spellings. */
+/** Allowed decisions for an action, in both spellings. */
 interface ReviewConfig {
   actionName: string;
   action_name: string;
@@ -40,10 +40,7 @@ interface ReviewConfig {
   allowed_decisions: readonly string[];
 }
 
-/**
- * LangChain's human-in-the-loop request in both spellings in use. Each entry has both too: clients take one of the two
- * lists and look in it for names of the other spelling.
- */
+/** LangChain's human-in-the-loop request in both spellings, for lists and entries: clients mix them. */
 export interface ReviewRequest {
   actionRequests: ActionRequest[];
   reviewConfigs: ReviewConfig[];
@@ -51,7 +48,7 @@ export interface ReviewRequest {
   review_configs: ReviewConfig[];
 }
 
-/** The request about one action. */
+/** Builds the request for one action. */
 export function reviewRequest(action: ActionRequest, allowed: readonly string[]): ReviewRequest {
   const review: ReviewConfig = {
     actionName: action.name,
@@ -62,7 +59,7 @@ export function reviewRequest(action: ActionRequest, allowed: readonly string[])
   return { actionRequests: [action], reviewConfigs: [review], action_requests: [action], review_configs: [review] };
 }
 
-/** A question and what it is about. `operation` holds the facts as they were found. */
+/** A question, the operation it is about, and that operation's hash. */
 export interface Asked {
   question: string;
   hash: string;
@@ -70,8 +67,8 @@ export interface Asked {
 }
 
 /**
- * What an approval is bound to: the tool, its arguments, the workspace, and what the call would do there. Another
- * target or other facts (one file more in the folder) give another hash. Hexadecimal SHA-256 of canonical JSON.
+ * What an approval is bound to: the tool, its arguments, the workspace, and what the call would do. Another target or
+ * changed facts (one more file in the folder) give another hash. Hex SHA-256 of canonical JSON.
  */
 export function approvalHash(bound: {
   tool: string;
@@ -82,7 +79,7 @@ export function approvalHash(bound: {
   return createHash("sha256").update(canonicalJson(bound)).digest("hex");
 }
 
-/** Builds the question for one call. */
+/** Builds the interrupt for one call. */
 export function confirmationRequest(
   call: { id: string; name: string; args: Record<string, unknown> },
   { question, hash, operation }: Asked,

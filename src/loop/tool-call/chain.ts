@@ -10,7 +10,8 @@ import type { LoopRequest } from "../request.ts";
 import type { Outcome } from "./tool-task.ts";
 
 /**
- * The question whether a further tool of a guarded turn may run (kind `chain_confirm`), with the words that confirm. It carries LangChain's human-in-the-loop request too, so that existing clients can show it.
+ * The interrupt that asks to run a further tool in a guarded turn (kind `chain_confirm`), with the confirming words.
+ * Contains LangChain's human-in-the-loop request, so that existing clients can show it.
  */
 export interface ChainRequest extends ReviewRequest {
   kind: "chain_confirm";
@@ -23,8 +24,8 @@ export interface ChainRequest extends ReviewRequest {
 const allowed = ["approve", "reject", "respond", "answer"] as const;
 
 /**
- * Whether a call is a further one of a guarded turn: a tool has run since the user's last message, in this loop call or
- * an earlier one of the turn. In a turn with a chosen tool, every call of another tool is.
+ * Whether a guarded turn already ran a tool since the user's last message, in this or an earlier loop call. With a
+ * chosen tool, every call of another tool counts.
  */
 export function isChained(
   tool: Tool,
@@ -38,30 +39,30 @@ export function isChained(
   }: Pick<LoopRequest, "toolPolicy" | "forcedTool" | "history" | "tools" | "agent">,
 ): boolean {
   if (tool.inTurn?.completes === true) return false;
-  // Besides the tool that the user has chosen, nothing runs without their word.
+  // Other tools than the chosen one need the user's consent.
   if (forcedTool !== undefined && tool.name !== forcedTool) return true;
   if (toolPolicy !== "guarded") return false;
-  // The call that sent the agent was the turn's first tool.
+  // The call that started the agent was the turn's first.
   if (agent !== undefined) return true;
   const before = history.slice(history.findLastIndex((message) => isHumanMessage(message)) + 1);
   const rounds = [...readTurn(before, { userRequest: "", tools }).rounds, ...(turn?.rounds ?? [])];
   return rounds.some(({ calls }) => calls.some((call) => hasRun(call) && isPart(call.tool, tools)));
 }
 
-/** Failures of a call that never came to its tool, as `toToolMessage` writes them. */
+/** Errors of calls that never reached their tool, as `toToolMessage` writes them. */
 const neverBegun = /^Error \((tool_not_found|invalid_format|invalid_parameter|missing_parameter)\)/u;
 
 function hasRun({ outcome, result }: PastCall): boolean {
   return outcome === "success" || (outcome === "failed" && !neverBegun.test(result));
 }
 
-/** A question to the user and the end of the turn are no tools of a chain. */
+/** Questions to the user and completions do not count. */
 function isPart(name: string, tools: readonly Tool[]): boolean {
   const known = tools.find((candidate) => candidate.name === name);
   return known?.inTurn?.asks === undefined && known?.inTurn?.completes === undefined;
 }
 
-/** Builds the question for one call. */
+/** Builds the interrupt for one call. */
 export function chainRequest(
   call: { id: string; name: string; args: Record<string, unknown> },
   language: Language,
@@ -78,10 +79,10 @@ export function chainRequest(
   };
 }
 
-/** What was answered. `said`: the words of somebody who did not confirm. */
+/** The user's answer; `said` is the text of a refusal. */
 export type ChainAnswer = { kind: "confirmed" } | { kind: "declined"; said: string | null };
 
-/** Reads an answer: a word that confirms, or a decision to approve, as clients spell them. Anything else declines. */
+/** Reads an answer: a confirming word or an approval as clients spell it; anything else declines. */
 export function readChainAnswer(answer: unknown): ChainAnswer {
   const given = readUserAnswer(answer);
   switch (given.kind) {
@@ -96,7 +97,7 @@ export function readChainAnswer(answer: unknown): ChainAnswer {
   }
 }
 
-/** The refusal that the model reads. */
+/** The result for the model after a refusal. */
 export function declinedChain(said: string | null): Outcome {
   const words = said === null ? "" : ` They said: ${said}`;
   return {

@@ -12,13 +12,13 @@ import type { RunServices } from "../services.ts";
 import type { CallRuling } from "./tool-task.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
-/** What the rules read beside the call itself: the user's words, the approvals that the session remembers, the toolkits. */
+/** What the rules use besides the call: the user's request, remembered approvals, toolkits. */
 export interface Circumstances
   extends Pick<CheckedCall, "userRequest" | "requiresConfirm">, Pick<RunServices, "grants" | "toolkits"> {}
 
 /**
- * What the rules over one call, and the yeses that were remembered, say of valid arguments. The same for a call of the
- * model and for one that a person makes by hand. It looks and changes nothing.
+ * Applies the rules and remembered approvals to a call with valid arguments, made by the model or by hand. Changes
+ * nothing.
  */
 export async function judgeCall(
   tool: Tool,
@@ -42,7 +42,7 @@ export async function judgeCall(
   }
 }
 
-/** What a call would do now, and the hash of exactly that. */
+/** What a call would do now, and its approval hash. */
 export async function lookAtCall(
   tool: Tool,
   input: Record<string, unknown>,
@@ -54,7 +54,7 @@ export async function lookAtCall(
 
 async function operationOf(tool: Tool, input: Record<string, unknown>, context: ToolContext): Promise<Operation> {
   const { workspace, askAbout } = context;
-  // A tool that ends a turn only shows its command.
+  // A tool that ends the turn only shows its command.
   const isChecked = tool.checksCommand === true || tool.inTurn?.completes === true;
   const risk = isChecked ? undefined : riskyCommand(input);
   const found = risk ?? (await tool.operation(input, context));
@@ -63,7 +63,7 @@ async function operationOf(tool: Tool, input: Record<string, unknown>, context: 
     : withMarks(found, await touchedPaths(tool, input, workspace), askAbout.criticalFiles);
 }
 
-/** Every name of what a call would change: as written, and where its links lead. */
+/** All paths a call would change, as written and with links resolved. */
 async function touchedPaths(tool: Tool, input: Record<string, unknown>, workspace: string): Promise<string[]> {
   const touched = tool.touches?.(input);
   if (touched === undefined || touched.kind === "document") return [];
@@ -72,7 +72,7 @@ async function touchedPaths(tool: Tool, input: Record<string, unknown>, workspac
   return [...written, ...places.flat()];
 }
 
-/** The refusal of a call that would not do any more what the approved hash stands for. */
+/** The result for a call whose effect is no longer what was approved. */
 export function notApproved(tool: Tool): ToolResult {
   return {
     success: false,
@@ -105,7 +105,7 @@ async function isGranted(
   return known.some((grant) => grantCovers(grant, { tool: tool.name, paths }));
 }
 
-/** A path as written and as it lies in the workspace once links are followed; none when it is refused. */
+/** A path as written and with links resolved; none if it is refused. */
 async function placesOf(workspace: string, path: string): Promise<string[]> {
   try {
     const place = await locate(workspace, path, "keep");

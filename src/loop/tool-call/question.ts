@@ -2,15 +2,15 @@ import { z } from "zod";
 import { failure, success, type ToolResult } from "../../tools/runtime/result.ts";
 import type { UserQuestion } from "../../tools/runtime/tool.ts";
 
-/** A question of the model to the user, or a call for the client, as the interrupt carries it. */
+/** The interrupt of a call that asks the user or runs on the client. */
 export interface QuestionRequest extends UserQuestion {
   tool_call_id: string;
   tool: string;
-  /** Set when the last answer could not be used: what was wrong with it. */
+  /** Why the last answer could not be used. */
   problem?: string;
 }
 
-/** Builds the question for one call. */
+/** Builds the interrupt for one call. */
 export function questionRequest(
   call: { id: string; name: string },
   asked: UserQuestion,
@@ -37,14 +37,17 @@ const Wrapped = z.union([
   z.tuple([z.unknown()]).transform(([only]) => only),
 ]);
 
-/** What a person said to a question: words, a plain yes, a no, or nothing that can be used. */
+/** The user's answer: text, agreement, refusal, or something unusable. */
 export type UserAnswer =
   | { kind: "words"; text: string }
   | { kind: "agreed" }
   | { kind: "declined"; why: string }
   | { kind: "unclear"; problem: string };
 
-/** Reads an answer as clients spell it: words, `{type: "answer" | "respond", text}`, `approve` or `reject`, wrapped or not. */
+/**
+ * Reads an answer in the spellings of clients: text, `{type: "answer" | "respond", text}`, `approve` or `reject`,
+ * wrapped or not.
+ */
 export function readUserAnswer(answer: unknown): UserAnswer {
   const wrapped = Wrapped.safeParse(answer);
   const given: unknown = wrapped.success ? wrapped.data : answer;
@@ -56,12 +59,12 @@ export function readUserAnswer(answer: unknown): UserAnswer {
   return { kind: "declined", why: declined.data.message?.trim() ?? "" };
 }
 
-/** What an answer comes to: the result of the call, or what was wrong with the answer. */
+/** The call's result, or why the answer is unusable. */
 export type ReadAnswer = { kind: "result"; result: ToolResult } | { kind: "unclear"; problem: string };
 
 /**
- * The result of a call that put a question to the user; a yes counts only where a plan was shown. A no is a result too,
- * so that the model goes on without what it asked for. `isPlanning`: nothing may be carried out yet.
+ * The result of a call that asked the user; plain agreement counts only for a plan. A refusal is a result too, so that
+ * the model goes on without the answer. `isPlanning`: nothing may be carried out yet.
  */
 export function readAnswer(
   answer: unknown,

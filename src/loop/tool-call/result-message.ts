@@ -4,7 +4,7 @@ import { strategies } from "@millrace/engine/errors/error-strategy";
 import { resultText, type ToolResult } from "../../tools/runtime/result.ts";
 import type { EndReason } from "../state.ts";
 
-/** The call that a result answers. `whole`: under which name the ledger keeps all of the result. */
+/** The call a result belongs to. `whole`: the ledger id of the full result. */
 export interface AnsweredCall {
   id: string;
   name: string;
@@ -12,8 +12,8 @@ export interface AnsweredCall {
 }
 
 /**
- * The message the model reads: beginning and end of what the call gave, cut with a visible mark. Where the ledger keeps
- * the whole, the message says under which name, and with `isReadable` the model is told how to read it.
+ * The tool message for the model: start and end of the result, with a mark where it was cut. If the ledger has the full
+ * result the message names its id, and with `isReadable` says how to read it.
  */
 export function toToolMessage(
   { call }: { call: AnsweredCall },
@@ -46,19 +46,19 @@ export function toToolMessage(
   });
 }
 
-/** Whether a message is a result of which the ledger keeps more than it shows. */
+/** Whether the message is a cut result whose full text is in the ledger. */
 export function isCutResult(message: BaseMessage): boolean {
   return message.additional_kwargs["whole_result"] !== undefined;
 }
 
-/** What a failed call says of its failure beside the words, as run errors and HTTP errors do. */
+/** Error fields of a failed call, the same as in run and HTTP errors. */
 function aboutFailure({ errorType, suggestion }: ToolResult): Record<string, unknown> {
   if (errorType === undefined) return {};
   const recoverable = strategies[errorType].class !== "fatal";
   return { errorType, recoverable, ...(suggestion === undefined ? {} : { suggestion }) };
 }
 
-/** A list ends with its last entries, an output with its error: a fifth of what is shown is the end. */
+/** Keeps the last fifth too: lists end with their last entries, output with its error. */
 function cutMiddle(text: string, maxLength: number, hint: string): string {
   const end = Math.floor(maxLength / 5);
   const mark = `[… cut: ${text.length - maxLength} of ${text.length} characters are not shown${hint}]`;

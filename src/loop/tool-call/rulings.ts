@@ -16,14 +16,14 @@ import { completionProblem } from "../limits/completion.ts";
 import { editorBuffer } from "../view/editor-buffer.ts";
 import { judgeCall, lookAtCall } from "./judge-call.ts";
 import { loopCall, userLanguage, userWords } from "../request.ts";
-import { tellFindings } from "../limits/review.ts";
+import { emitFindings } from "../limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, type RunServices } from "../services.ts";
 import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /**
- * What the rules say of a requested call. `turn` ends with the reply that asks for it; it is missing for a call that an
- * older version of the program has stored. It looks and changes nothing, so it may run twice (law 1).
+ * Rules on a requested call. `turn` ends with the reply that requests it; absent for calls stored by an older version.
+ * Changes nothing, so it may run twice (law 1).
  */
 export async function ruleOn(
   requested: RequestedCall,
@@ -55,7 +55,7 @@ export async function ruleOn(
     if (problem !== null) return { kind: "refuse", code: "NOT_COMPLETE", errorType: "blocked", reason: problem };
     const finding = reviewCall(turn, callInTurn(call.name, call.args, tools), limits);
     if (finding !== null) {
-      tellFindings([finding], config);
+      emitFindings([finding], config);
       return { kind: "answer", result: blocked(finding) };
     }
   }
@@ -68,11 +68,13 @@ export async function ruleOn(
       ? await askAboutBatch(tool, prepared.input, call.id, turn, config)
       : null;
   const ruling: CallRuling = batch ?? (first.kind === "run" ? { ...first, over: over.version } : first);
-  // A call that is asked about anyway gets its yes there.
+  // If the call needs an approval anyway, one question is enough.
   return ruling.kind === "run" && isChained(tool, turn, loopCall(config)) ? { kind: "chain" } : ruling;
 }
 
-/** Whether the call may write over what lies there: the conversation has read it, or the user says it in so many words. */
+/**
+ * Whether the call may overwrite an existing file: the conversation has read it, or the user asks for it explicitly.
+ */
 async function writesOver(
   tool: Tool,
   input: Record<string, unknown>,
@@ -85,7 +87,7 @@ async function writesOver(
   return overwriting(tool, input, toolContext(config), [...call.history, ...messages]);
 }
 
-/** The question about a call that is one of too many moves, renames or deletions in a turn that nobody asked for. */
+/** The question about too many moves, renames or deletions in a turn whose request did not ask for many. */
 async function askAboutBatch(
   tool: Tool,
   input: Record<string, unknown>,
@@ -104,13 +106,13 @@ function completing(tools: readonly Tool[]): ReadonlySet<string> {
   return new Set(tools.filter(({ inTurn }) => inTurn?.completes === true).map(({ name }) => name));
 }
 
-/** What the model reads instead of the result of a blocked call. */
+/** The result of a blocked call. */
 function blocked({ reason, suggestions }: Finding): ToolResult {
   const data = { blocked: true, reason, suggestions };
   return { success: false, code: "BLOCKED", message: reason, data, errorType: "blocked" };
 }
 
-/** What the rules, and the yeses that were remembered, say of a call with valid arguments. */
+/** Applies rules and remembered approvals to a call with valid arguments. */
 export async function ruleOnInput(
   tool: Tool,
   input: Record<string, unknown>,
@@ -122,7 +124,7 @@ export async function ruleOnInput(
   return judgeCall(tool, input, toolContext(config), { userRequest, requiresConfirm, grants, toolkits });
 }
 
-/** What a call would do now, and the hash of exactly that. */
+/** What a call would do now, and its approval hash. */
 export async function lookAt(
   tool: Tool,
   input: Record<string, unknown>,
@@ -131,12 +133,12 @@ export async function lookAt(
   return lookAtCall(tool, input, toolContext(config));
 }
 
-/** What the operator wants people to be asked about besides what the rules say. */
+/** The operator's additional approvals. */
 export function askAbout({ criticalFiles = [], confirmTasks = false }: RunServices): AskAbout {
   return { criticalFiles, deletedTasks: confirmTasks };
 }
 
-/** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */
+/** The context of a tool in this run. `callId` is that of the running call; empty for a look ahead. */
 export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
   const services = servicesOf(config);
   return {

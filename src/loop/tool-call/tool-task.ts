@@ -4,57 +4,56 @@ import type { UserQuestion } from "../../tools/runtime/tool.ts";
 import type { Asked } from "./approval.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
-/** One call as the model asked for it, on its way through `check_calls`. */
+/** A requested call on its way to `check_calls`. */
 export interface RequestedCall {
   call: { id: string; name: string; args: Record<string, unknown> };
-  /** The ledger's name for this call: the message's id and the call's place in it. Never used twice in a session. */
+  /** The call's ledger id: message id and index. Unique in a session. */
   ledger_id: string;
   iteration: number;
-  /** Beyond the number of calls that one reply may hold. */
+  /** Above the limit of calls per reply. */
   over_limit: boolean;
-  /** Asked for while the tool that the user has chosen is the only one. */
+  /** Requested while only the chosen tool is callable. */
   forced?: true;
-  /** The length limit cut the reply in the middle of this call. */
+  /** The length limit cut the reply within this call. */
   cut?: true;
-  /** A call of the same reply may ask for agents. */
+  /** A call of the same reply may start agents. */
   beside_agents?: true;
 }
 
-/** What is to become of a call. */
+/** The decision about a call. */
 export type Outcome =
   /**
-   * `edited`: what a person made of the arguments; without it the model's own are run. `approved`: the hash of what a
-   * person said yes to; nothing else is run. `over`: the content of a file that the call may write over.
+   * `edited`: arguments changed by the user. `approved`: the hash of the approved effect; nothing else may run. `over`:
+   * the content of a file that may be overwritten.
    */
   | { kind: "run"; edited?: Record<string, unknown>; approved?: string; over?: string | undefined }
   | { kind: "answer"; result: ToolResult }
   | { kind: "refuse"; code: string; errorType: ErrorCode; reason: string }
   | { kind: "unknown_tool" };
 
-/** What the rules say of a call that would do something: an outcome, or the question whether it may run. */
+/** The ruling on a call with effects: an outcome, or an approval to ask for. */
 export type CallRuling = Outcome | { kind: "ask"; asked: Asked };
 
 /**
- * What the rules say of any call: one may itself be a question to the user, and a further one of a guarded turn waits
- * for the word that confirms.
+ * The ruling on any call: it may also be a question to the user, or need consent as a further call of a guarded turn.
  */
 export type Ruling = CallRuling | { kind: "question"; asked: UserQuestion } | { kind: "chain" };
 
 /**
- * A call on its way to `check_calls`, with what the rules said when it was fanned out. The ruling is stored with the
- * task: an answer counts for the question that was put, whatever has changed since.
+ * A call with the ruling made when it was fanned out. The ruling is stored with the task: an answer applies to the
+ * question asked, whatever has changed since.
  */
 export interface RuledCall extends RequestedCall {
-  /** Missing in a task that an older version of the program has stored. */
+  /** Absent in tasks stored by an older version. */
   ruling?: Ruling;
 }
 
-/** The same call with what was decided, on its way to `call_tool`. */
+/** The call with its decision, on its way to `call_tool`. */
 export interface ToolTask extends RequestedCall {
   outcome: Outcome;
 }
 
-/** The arguments as the model wrote them: an object, or the text that could not be read. */
+/** The arguments as the model wrote them: an object, or unparsable text. */
 export function writtenArguments(args: Record<string, unknown>): unknown {
   return brokenArguments in args ? args[brokenArguments] : args;
 }

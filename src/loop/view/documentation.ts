@@ -16,7 +16,7 @@ import { filesNamed } from "../../rules/select-rules.ts";
 import { emit, userWords, type LoopCall, type LoopRequest } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
-/** Looks the documentation up for a call that wants some: once, so that it stays the same while the model works. */
+/** Loads the documentation for a call, once, so that it stays the same while the model works. */
 export async function documentsFor(
   request: LoopRequest,
   config: LangGraphRunnableConfig,
@@ -28,7 +28,7 @@ export async function documentsFor(
   const signal = config.signal ?? new AbortController().signal;
   const wanted = sources.filter(({ kind }) => reading.kinds === "all" || reading.kinds.includes(kind));
   const documents = await loadDocuments(wanted, { inRun, callBack, signal });
-  // A task that a model has written names files too.
+  // Tasks written by a model name files too.
   const task = textOf(request.history.findLast((message) => isHumanMessage(message))?.content ?? "");
   const named = [userWords(request), task, request.instruction ?? ""].flatMap(filesNamed);
   const about = reading.files.filter((file) => file !== null);
@@ -36,8 +36,8 @@ export async function documentsFor(
 }
 
 /**
- * Chooses what of the documentation stands before the conversation, and tells what had to be left out. `fixed`:
- * tokens of what is there besides documentation and history. Answers with the number of pairs that are left out.
+ * Chooses the documentation that fits before the conversation and emits what was left out. `fixed`: tokens of
+ * everything else except the history. Returns the number of pairs left out.
  */
 export function chooseDocumentation(
   call: LoopCall,
@@ -51,15 +51,15 @@ export function chooseDocumentation(
   const dropped = pairsToDrop(pairs, needed, limit);
   const kinds = pairs.slice(0, dropped).map(({ kind }) => kind);
   const key = `documentation_dropped ${kinds.join(" ")}`;
-  if (dropped > 0 && !call.told.has(key)) {
-    call.told.add(key);
+  if (dropped > 0 && !call.emitted.has(key)) {
+    call.emitted.add(key);
     emit(config, { type: "documentation_dropped", kinds });
   }
   call.documentation = messagesOf(pairs.slice(dropped));
   return dropped;
 }
 
-/** Makes the choice of `chooseDocumentation` again, where a restart has come between it and the model call. */
+/** Restores the choice of `chooseDocumentation` after a restart. */
 export function recallDocumentation(state: LoopState, call: LoopCall): void {
   if (call.documents === undefined || call.documentation !== undefined) return;
   call.documentation = messagesOf(pairsOf(call).slice(state.view?.left_out ?? 0));
@@ -75,8 +75,8 @@ function readingOf({ tools, prompts }: LoopCall): { toolNames: ReadonlySet<strin
 }
 
 /**
- * Documentation that counts for files which the last calls were the first to name. It is told after their results, and
- * not before the conversation, so that requests begin alike.
+ * Documentation for files first named by the last calls. It is added after their results, so that requests keep their
+ * prefix.
  */
 export function documentationSince(messages: readonly BaseMessage[], call: LoopCall, workspace: string): string | null {
   if (call.documents === undefined) return null;
@@ -94,10 +94,10 @@ function messagesOf(pairs: readonly DocumentPair[]): BaseMessage[] {
   return pairs.flatMap(({ messages }) => messages);
 }
 
-/** Arguments that name a file or folder. */
+/** Arguments that are paths. */
 const pathNames = ["path", "source", "destination", "file_path"];
 
-/** The files that the calls of this turn name. */
+/** Files named in the arguments of these messages' calls. */
 function filesTouched(messages: readonly BaseMessage[]): string[] {
   const calls = messages.flatMap((message) => (isAIMessage(message) ? (message.tool_calls ?? []) : []));
   return calls.flatMap(({ args }) => {
@@ -106,7 +106,7 @@ function filesTouched(messages: readonly BaseMessage[]): string[] {
   });
 }
 
-/** A path as rules know it: relative to the workspace. */
+/** The path relative to the workspace, as rules use it. */
 function inWorkspace(file: string, workspace: string): string {
   return plainPath(file.startsWith(`${workspace}/`) ? file.slice(workspace.length + 1) : file);
 }

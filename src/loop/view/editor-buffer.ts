@@ -8,16 +8,13 @@ import type { EditorBuffer } from "../../tools/runtime/tool.ts";
 import { loopCall } from "../request.ts";
 import { servicesOf, sessionIdOf } from "../services.ts";
 
-/** Newest operations of a session that are looked through for those of the turn. */
+/** Newest operations of a session that are searched for this turn's. */
 const lookedThrough = 100;
 
-/**
- * The document that the client's editor shows, as the calls of this turn have left it; `undefined` where its text did
- * not come with the run.
- */
+/** The editor's document after this turn's calls; `undefined` if its text did not come with the run. */
 export function editorBuffer(config: LangGraphRunnableConfig): EditorBuffer | undefined {
   const { document, agent, history } = loopCall(config);
-  // An agent works on files; the editor is the user's.
+  // Agents work on files, not in the user's editor.
   if (document?.content === undefined || agent !== undefined) return undefined;
   const { content, path = "", editor } = document;
   const { operations } = servicesOf(config);
@@ -32,8 +29,8 @@ export function editorBuffer(config: LangGraphRunnableConfig): EditorBuffer | un
 }
 
 /**
- * What the newest change of the turn has left, as long as the run came with a text from before it: an answer to a
- * question goes on with what its run was begun with. Any other text is what the user has made of it since.
+ * The text after this turn's newest edit, if the run came with text from before it: an answer to a question resumes
+ * with the run's original text. Other text contains the user's own changes since.
  */
 async function textAfter(
   content: string,

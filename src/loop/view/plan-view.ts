@@ -14,24 +14,24 @@ import { coreParts, textOfParts } from "../../prompts/injector.ts";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { modelOf } from "../model-call/ask-model.ts";
-import { toldTools } from "../model-call/callable-tools.ts";
+import { visibleTools } from "../model-call/callable-tools.ts";
 import { checkView } from "../limits/check-context.ts";
 import { chooseDocumentation } from "./documentation.ts";
 import { emit, type LoopCall } from "../request.ts";
-import { earlyRoom, historyMost, tellRounds } from "./room.ts";
-import { hasHints, shownOf, tellPruning } from "./shown.ts";
+import { earlyRoom, historyMost, emitRounds } from "./room.ts";
+import { hasHints, shownOf, emitPruning } from "./shown.ts";
 import type { Shown, LoopState, ViewPlan } from "../state.ts";
 import { profilesOf, servicesOf } from "../services.ts";
 
-/** Decides what the model sees in this iteration, and tells what it does not see and how full its window is. */
+/** Plans the model's view of this iteration; emits what is left out and how full the window is. */
 export function planView(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
   const model = modelOf(state, call);
   const limit = withLearned(servicesOf(config).loadModel, model, windowOf(model, config));
   const zone = safeZoneTokens(call.limits.safe_zone, limit);
   const shown = shownOf(state, call, zone);
-  tellPruning(shown, call, config);
+  emitPruning(shown, call, config);
   const system = countText(call.system);
-  const rest = countText(call.instruction ?? "") + toolTokens(toldTools(call, state)) + notesTokens(state);
+  const rest = countText(call.instruction ?? "") + toolTokens(visibleTools(call, state)) + notesTokens(state);
   const eachTokens = hasHints(call) ? hintTokens : 0;
   const fixed = system + rest + countMessages(shown.turn) + shown.turn.length * eachTokens;
   const left_out = chooseDocumentation(call, { fixed, limit }, config);
@@ -44,8 +44,8 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   const history = early === undefined ? shown.history : cutEarly(shown.history, early).shown;
   const view = fitView({ ...shown, history, core: core + rest + documentation, optional, eachTokens, limit, most });
   const { first, tokens, form } = view;
-  tellRounds(call, config);
-  tellOverflow(view, { ...shown, history }, besides, call, config);
+  emitRounds(call, config);
+  emitOverflow(view, { ...shown, history }, besides, call, config);
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
   checkView(tokens, limit, call, config);
   const whole = system + rest + documentation + historyTokens(call.history) + countMessages(state.messages);
@@ -58,7 +58,7 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   };
 }
 
-/** What changes when the model is asked in another way: another model has another window. */
+/** State changes for a fallback: another model has another window. */
 export function inAnotherWay(
   state: LoopState,
   alternative: AlternativePlan,
@@ -70,8 +70,8 @@ export function inAnotherWay(
   return { alternative, view: isSame ? state.view : planView(changed, call, config) };
 }
 
-/** Once for each step of a call. */
-function tellOverflow(
+/** Emits once per step of a call. */
+function emitOverflow(
   { form, tokens }: FittedView,
   { history, turn }: Shown,
   { before, eachTokens, limit }: { before: number; eachTokens: number; limit: number },
@@ -80,15 +80,15 @@ function tellOverflow(
 ): void {
   if (form === undefined) return;
   const step = stepOf(form);
-  if (call.told.has(`overflow ${step}`)) return;
-  call.told.add(`overflow ${step}`);
+  if (call.emitted.has(`overflow ${step}`)) return;
+  call.emitted.add(`overflow ${step}`);
   const all = countMessages(history) + countMessages(turn) + (history.length + turn.length) * eachTokens;
   emit(config, { type: "context_overflow", step, tokens_before: before + all, tokens_after: tokens, limit });
 }
 
 /**
- * The messages in the form that was decided: what stands before the instruction of the call, and after it. `earlier`:
- * what is not shown because so much was said since.
+ * The messages in the planned form, before and after the call's instruction. `earlier`: messages left out of the
+ * history.
  */
 export function messagesInView(state: LoopState, call: LoopCall): ShownInForm & { earlier: BaseMessage[] } {
   const { first = 0, zone = Infinity, form, early } = state.view ?? {};
@@ -98,13 +98,13 @@ export function messagesInView(state: LoopState, call: LoopCall): ShownInForm & 
   return { ...shown, earlier: [...call.earlier, ...left] };
 }
 
-/** The system text in the form that was decided: the same through all iterations, unless there is no room. */
+/** The system text in the planned form: the same in all iterations unless there is no room. */
 export function systemInView({ view }: Pick<LoopState, "view">, call: LoopCall): string {
   const isWhole = view?.form === undefined || stepOf(view.form) === "history";
   return isWhole || call.parts === undefined ? call.system : coreText(call);
 }
 
-/** Tokens that a model may read, by its profile and the operator's word. */
+/** A model's input limit in tokens, by its profile and the operator's limit. */
 export function windowOf(model: string, config: LangGraphRunnableConfig): number {
   return modelLimits(model, servicesOf(config).contextLimit, profilesOf(config)).context;
 }
@@ -117,12 +117,12 @@ function coreText({ parts = [] }: LoopCall): string {
   return textOfParts(coreParts(parts));
 }
 
-/** The history may be long, and is counted in every turn. */
+/** Cached: the history may be long and is counted in every turn. */
 const historyTokens = overGrowingList(0, (tokens, message) => tokens + countMessage(message));
 
 const tokensOfTools = new WeakMap<object, number>();
 
-/** What the model is told of the tools, in estimated tokens: those of a foreign server may have long schemas. */
+/** Estimated tokens of the tools' schemas, which may be long for MCP servers. */
 export function toolTokens(tools: readonly Tool[]): number {
   let tokens = 0;
   for (const tool of tools) {
@@ -136,7 +136,7 @@ export function toolTokens(tools: readonly Tool[]): number {
   return tokens;
 }
 
-/** Estimated tokens of a request as it is sent. */
+/** Estimated tokens of a request. */
 export function requestTokens(prompt: readonly BaseMessage[], tools: readonly Tool[]): number {
   return countMessages(prompt) + toolTokens(tools);
 }

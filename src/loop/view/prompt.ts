@@ -17,10 +17,11 @@ import { messagesInView, systemInView } from "./plan-view.ts";
 import type { LoopCall } from "../request.ts";
 import { findingsOf } from "../limits/review.ts";
 import { hasHints, hinted, shownOf } from "./shown.ts";
-import type { LoopState, ToldNote } from "../state.ts";
+import type { LoopState, PlacedNote } from "../state.ts";
 
 /**
- * The view: system text, documentation, the shown part of the history, this turn's messages, and the notes of this call, in whole characters: a name that the model made up may hold half of one.
+ * Builds the request: system text, documentation, the shown history, this turn's messages, and notes. Lone surrogates
+ * in names the model invented are replaced.
  */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   const shown = messagesInView(state, call);
@@ -44,7 +45,7 @@ export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
 
 const systems = new WeakMap<LoopCall, SystemMessage>();
 
-/** The system message of a call: the same object while it says the same, so that it is counted once. */
+/** The system message; reuses the object while unchanged, so that it is counted once. */
 function systemOf(call: LoopCall, text: string): SystemMessage {
   const known = systems.get(call);
   if (known?.content === text) return known;
@@ -53,10 +54,10 @@ function systemOf(call: LoopCall, text: string): SystemMessage {
   return made;
 }
 
-/** How much is left of a view that was too long: messages, and characters of each. */
+/** Messages kept, and characters of each, after an overflow. */
 const shortened = { shorter_context: { keep: 10, longest: 4000 }, summary: { keep: 5, longest: 1500 } };
 
-/** The view in the shorter form that this call needs; `null` where it needs none. */
+/** The shortened view this call needs; `null` if none. */
 function lessOf(
   messages: BaseMessage[],
   { alternative }: LoopState,
@@ -72,13 +73,16 @@ function lessOf(
   return { body, notes: [leftOut({ summary: lines.join("\n") }, prompts)] };
 }
 
-/** What was said or done and is not shown, in a few lines: how it began, and the last of it. */
+/** A note on hidden messages: the first and the last ones, a line each. */
 function leftNote(left: readonly BaseMessage[], { prompts }: LoopCall): string[] {
   const lines = [...new Set([...lastLines(left.slice(0, 1)), ...lastLines(left)])];
   return lines.length === 0 ? [] : [leftOut({ summary: lines.map((line) => `- ${line}`).join("\n") }, prompts)];
 }
 
-/** The messages with a few words between two replies, as a forced one or a deletion leaves them: two replies in a row are refused by some providers. */
+/**
+ * Puts a short message between two consecutive replies, left by a forced round or a deletion; some providers refuse
+ * them.
+ */
 function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | undefined): BaseMessage[] {
   const spaced: BaseMessage[] = [];
   let isReply = false;
@@ -91,7 +95,7 @@ function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | u
   return spaced;
 }
 
-/** The messages of this call of the loop with the notes that the model got between them. */
+/** This loop call's messages with the notes in their positions. */
 function withNotes(turn: readonly BaseMessage[], { messages, notes }: LoopState): readonly BaseMessage[] {
   if (notes.length === 0) return turn;
   const places = new Map(messages.map(({ id }, place) => [id, place]));
@@ -111,8 +115,8 @@ function withNotes(turn: readonly BaseMessage[], { messages, notes }: LoopState)
   return woven;
 }
 
-/** What this request tells the model besides the conversation; what it was told already is not said again. */
-export function newNotes(state: LoopState, call: LoopCall): ToldNote[] {
+/** Notes added by this request; earlier ones are not repeated. */
+export function newNotes(state: LoopState, call: LoopCall): PlacedNote[] {
   const after = state.messages.length;
   const given = [call.rules, call.news?.text].filter((text) => text !== null && text !== undefined);
   const texts = [...given, ...notesFor(state, call)];
@@ -120,8 +124,8 @@ export function newNotes(state: LoopState, call: LoopCall): ToldNote[] {
   return [...roomNote(state, call), ...texts.filter(isNew).map((text) => ({ after, text }))];
 }
 
-/** How much room the conversation has, for a model that may prune by itself: at first, and when it is a tenth less. */
-function roomNote(state: LoopState, call: LoopCall): ToldNote[] {
+/** The note on remaining room for a model that can prune: at first, and after each tenth. */
+function roomNote(state: LoopState, call: LoopCall): PlacedNote[] {
   if (!hasHints(call)) return [];
   const { zone = Infinity } = state.view ?? {};
   const { tokens } = shownOf(state, call, zone);
@@ -130,12 +134,12 @@ function roomNote(state: LoopState, call: LoopCall): ToldNote[] {
   return [{ after: state.messages.length, text: pruneNote({ tokens, zone, tool: writeTool }, call.prompts), tenths }];
 }
 
-/** The notes that the state of the work calls for; they travel apart from the system text, which stays the same. */
+/** Notes for the current state; they are not in the system text, which stays the same. */
 function notesFor(state: LoopState, call: LoopCall): string[] {
   const { tools, limits, prompts } = call;
   if (state.forced !== null) return [state.forced.prompt];
   if (state.alternative === "without_tools" && state.closing === null) return [withoutTools(prompts)];
-  // A plain answer needs no note; a model that calls tools where there are none does.
+  // A plain answer needs no note, but a model that calls tools without having any does.
   if (tools.length === 0 && state.messages.length === 0) return [];
   const findings = findingsOf(state.messages, call);
   if (state.closing !== null) {

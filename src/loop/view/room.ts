@@ -7,7 +7,7 @@ import { emit, type LoopCall } from "../request.ts";
 import { profilesOf } from "../services.ts";
 import type { Shown, LoopState } from "../state.ts";
 
-/** What a view holds besides messages of the conversation, what each of those takes beside its own, and the window. */
+/** Tokens of a view besides the conversation, tokens added per message, and the window. */
 interface Besides {
   before: number;
   eachTokens: number;
@@ -15,8 +15,8 @@ interface Besides {
 }
 
 /**
- * The tokens that messages may take where the conversation about a document is cut early; `undefined` where it is not.
- * What was decided stays so through the call, so that the view begins alike.
+ * The token limit for messages if a document's conversation is cut early, else `undefined`. Fixed for the call, so that
+ * views share a prefix.
  */
 export function earlyRoom(
   { history, turn }: Shown,
@@ -39,7 +39,7 @@ export function earlyRoom(
   return room;
 }
 
-/** The tokens that the history may take where the run says how the window is shared; else all that there are. */
+/** The history's token limit by the run's shares; unlimited without them. */
 export function historyMost(
   { before, limit }: Besides,
   state: LoopState,
@@ -52,10 +52,10 @@ export function historyMost(
   return historyTokens(inputTokens({ context: limit, output }), shares, before);
 }
 
-/** Tells, once for each call, that the user has said more since than is shown. */
-export function tellRounds(call: LoopCall, config: LangGraphRunnableConfig): void {
+/** Emits once per call that older rounds are left out. */
+export function emitRounds(call: LoopCall, config: LangGraphRunnableConfig): void {
   const { max_history_rounds: max_rounds } = call.limits;
-  if (call.earlier.length === 0 || max_rounds === null || call.told.has("rounds")) return;
-  call.told.add("rounds");
+  if (call.earlier.length === 0 || max_rounds === null || call.emitted.has("rounds")) return;
+  call.emitted.add("rounds");
   emit(config, { type: "context_rounds", left_out: call.earlier.length, max_rounds });
 }

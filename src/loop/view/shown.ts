@@ -14,7 +14,7 @@ import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
-/** What is shown of the conversation when it may take `most` tokens. Worked out once for each state of the messages. */
+/** The conversation pruned to `most` tokens; cached per state of the messages. */
 export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCall, most: number): Shown {
   const last = messages.at(-1);
   const known = call.shown;
@@ -27,7 +27,7 @@ export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCal
 }
 
 function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
-  // System texts of the conversation stand in the one system message: another one some providers refuse.
+  // System texts are in the one system message: some providers refuse a second.
   const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
   const history = repairToolPairs(call.visible.filter(shows));
   const turn = repairToolPairs(messages);
@@ -56,7 +56,7 @@ function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
   return { ...kept, tokens, whole, deleted, cleared, problem };
 }
 
-/** Which messages the model does not want to see, if any. The request that it works for cannot be left out. */
+/** Messages the model marked for deletion, if any, except the current request. */
 function markedIn(messages: readonly BaseMessage[], call: LoopCall): ((message: BaseMessage) => boolean) | undefined {
   const all = [...call.history, ...messages];
   const list = new Set(deletionList(all));
@@ -66,17 +66,17 @@ function markedIn(messages: readonly BaseMessage[], call: LoopCall): ((message: 
   return ({ id }) => id !== undefined && id !== request && list.has(short.get(id) ?? "");
 }
 
-/** A stop in the middle of the reasoning leaves a message without words, which some providers refuse. */
+/** A stop during reasoning leaves an empty message, which some providers refuse. */
 function isEmptyPartial(message: BaseMessage): boolean {
   return message.additional_kwargs["is_partial"] === true && textOf(message.content) === "";
 }
 
-/** Whether the model may choose what it does not want to see any more: only then messages bear hints. */
+/** Whether the model can mark messages for deletion; only then they carry hints. */
 export function hasHints({ tools }: Pick<LoopCall, "tools">): boolean {
   return tools.some(({ name }) => name === writeTool);
 }
 
-/** The messages with their hints, where the model can use them. */
+/** Adds hints to messages if the model can use them. */
 export function hinted(shown: BaseMessage[], { messages }: Pick<LoopState, "messages">, call: LoopCall): BaseMessage[] {
   if (!hasHints(call)) return shown;
   const short = shortIds([...call.history, ...messages]);
@@ -86,12 +86,12 @@ export function hinted(shown: BaseMessage[], { messages }: Pick<LoopState, "mess
   });
 }
 
-/** Tells what was pruned, or why nothing was, once for each change. */
-export function tellPruning(shown: Shown, call: LoopCall, config: LangGraphRunnableConfig): void {
+/** Emits what was pruned, or why not, once per change. */
+export function emitPruning(shown: Shown, call: LoopCall, config: LangGraphRunnableConfig): void {
   const { deleted, cleared, tokens, whole, problem } = shown;
   const key = problem === undefined ? `pruned ${deleted} ${cleared}` : "not pruned";
-  if ((deleted + cleared === 0 && problem === undefined) || call.told.has(key)) return;
-  call.told.add(key);
+  if ((deleted + cleared === 0 && problem === undefined) || call.emitted.has(key)) return;
+  call.emitted.add(key);
   const { logger } = servicesOf(config);
   const about = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
   if (problem !== undefined) {

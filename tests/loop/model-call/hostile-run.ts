@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isAIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
-import { askedForTool } from "../../../src/loop/decide.ts";
+import { toolRequested } from "../../../src/loop/decide.ts";
 import { EndReason } from "../../../src/loop/state.ts";
 import type { HookedCall } from "../../../src/tools/runtime/hooks.ts";
 import { LoopLimits, type GraphState } from "../../../src/state.ts";
@@ -140,7 +140,7 @@ function endProblems(flow: TestWorkflow, { messages }: GraphState): string[] {
   const ends = flow.events.flatMap((event) => (event.type === "agentic_loop.complete" ? [event] : []));
   if (starts !== ends.length) problems.push(`${starts} loops began and ${ends.length} ended`);
   // A tool that the user has chosen is asked for once more; a model that does not call it even then ends its loop with an error.
-  const wasAsked = flow.events.some((event) => event.type === "forced_continuation" && event.kind === askedForTool);
+  const wasAsked = flow.events.some((event) => event.type === "forced_continuation" && event.kind === toolRequested);
   for (const { end_reason, iterations } of ends) {
     if (!EndReason.safeParse(end_reason).success)
       problems.push(`a loop ended for no known reason: ${String(end_reason)}`);
