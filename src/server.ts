@@ -13,7 +13,7 @@ import {
   type ServerParts,
 } from "@millrace/engine/server";
 import type { Storage } from "@millrace/engine/storage/storage";
-import { withChosenModel } from "@millrace/models/choose-model";
+import { chooseModel } from "@millrace/models/choose-model";
 import { embeddingRole } from "@millrace/models/embeddings";
 import { createModelLoader } from "@millrace/models/load-model";
 import { openOllama, tellOllama } from "@millrace/models/ollama/open-ollama";
@@ -50,12 +50,17 @@ import { createOperations, type Operations } from "./tools/undo/operations.ts";
 /** The agent as an extension of the engine. */
 const agent: ServerExtension = { graphs: agentGraphs, stores: withToolkitStores, open: openAgent };
 
-/** Starts the engine with the agent. */
+/** Starts the engine with the agent. `about` is what else a start reports: the console and the model. */
 export async function startServer(
   config: Config,
   logger: Logger = createLogger(config.logLevel),
-): Promise<RunningServer> {
-  return startEngine(await withChosenModel(config, logger), logger, agent);
+): Promise<RunningServer & { about: Record<string, string> }> {
+  const { model, why } = await chooseModel(config);
+  const server = await startEngine({ ...config, model }, logger, agent);
+  return {
+    ...server,
+    about: { ...(config.console && { console: `${server.url}/console/` }), model: `${model} (${why})` },
+  };
 }
 
 /** Creates the agent's parts and connects them. */
@@ -174,9 +179,7 @@ function lentServices(
 
 /** The program: serves until it is signalled to stop. `defaults` replace unset environment variables. */
 export function serve(defaults?: Record<string, string>): Promise<void> {
-  return runProgram(startServer, defaults, (config, url) =>
-    config.console ? `Open the console in a browser: ${url}/console/\n` : "",
-  );
+  return runProgram(startServer, defaults);
 }
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await serve();

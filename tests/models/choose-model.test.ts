@@ -3,8 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createLogger } from "@millrace/engine/logger";
-import { withChosenModel, withModelByKey } from "@millrace/models/choose-model";
+import { chooseModel, withModelByKey } from "@millrace/models/choose-model";
 
 let server: Server | undefined;
 afterEach(() => void server?.close());
@@ -32,11 +31,8 @@ async function ollama(models: Record<string, boolean>): Promise<string> {
 }
 
 async function choose(environment: Record<string, string>) {
-  const lines: Record<string, unknown>[] = [];
-  const logger = createLogger("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
   const config = loadConfig({ OLLAMA_BASE_URL: "http://127.0.0.1:9", ...environment });
-  const { model } = await withChosenModel(config, logger);
-  return { model, lines };
+  return chooseModel(config);
 }
 
 describe("the model of a server", () => {
@@ -48,12 +44,10 @@ describe("the model of a server", () => {
     [{ SILICONFLOW_API_KEY: "k" }, "siliconflow:deepseek-ai/DeepSeek-V3"],
     [{ DEEPSEEK_API_KEY: "k", OPENAI_API_KEY: "k" }, "openai:gpt-5-mini"],
   ])("is that of the vendor whose key is set: %j", async (environment, expected) => {
-    const { model, lines } = await choose(environment);
-    expect(model).toBe(expected);
-    expect(lines).toMatchObject([
-      { msg: "model_chosen", model: expected, why: expect.stringContaining("_API_KEY is set") },
-    ]);
-    expect(JSON.stringify(lines)).toContain("MILLRACE_MODEL");
+    expect(await choose(environment)).toEqual({
+      model: expected,
+      why: expect.stringContaining("_API_KEY is set"),
+    });
   });
 
   it("is the newest of a running Ollama that calls tools, where no key is set", async () => {
@@ -61,13 +55,13 @@ describe("the model of a server", () => {
     expect((await choose({ OLLAMA_BASE_URL: base })).model).toBe("ollama:llama3.1:8b");
   });
 
-  it("is the stand-in where there is neither, and the log says what to set", async () => {
+  it("is the stand-in where there is neither, and it says what to set", async () => {
     const base = await ollama({ "llava:7b": false });
     const environments: Record<string, string>[] = [{}, { OLLAMA_BASE_URL: base }];
     for (const environment of environments) {
-      const { model, lines } = await choose(environment);
+      const { model, why } = await choose(environment);
       expect(model).toBe("offline");
-      expect(lines[0]?.["why"]).toMatch(/OPENAI_API_KEY.*no language model/u);
+      expect(why).toMatch(/no language model.*OPENAI_API_KEY.*MILLRACE_MODEL/u);
     }
   });
 
@@ -79,7 +73,7 @@ describe("the model of a server", () => {
   it("is the one that is configured, without a look at anything else", async () => {
     expect(await choose({ MILLRACE_MODEL: "zhipu:glm-4.7", OPENAI_API_KEY: "k" })).toEqual({
       model: "zhipu:glm-4.7",
-      lines: [],
+      why: "MILLRACE_MODEL says so",
     });
   });
 });

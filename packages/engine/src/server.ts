@@ -14,6 +14,7 @@ import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
 import { bindSdkClient, keepGlobals } from "./manifest/user-module.ts";
 import { prepareDataFolder, prepareFolders } from "./process/folders.ts";
+import { answerEarly, openHealth } from "./process/health.ts";
 import { type OnOver, type RunExtension, runLimits } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
 import { WebhookSender } from "./runs/webhook-sender.ts";
@@ -28,8 +29,13 @@ import { createTracing, skipIdleTracing } from "./tracing.ts";
 export interface RunningServer {
   /** Where it listens, without a slash at the end. */
   url: string;
+  /** The graphs that it serves, and those that it was to serve and could not load. */
+  graphs: string[];
+  problems: Graphs["problems"];
   /** Whether no run walks. */
   isIdle(): boolean;
+  /** How many runs walk. */
+  walking(): number;
   /** Takes no new runs, parks the running ones, at the latest after `drainSeconds`, then closes everything. */
   close(): Promise<void>;
 }
@@ -113,7 +119,14 @@ async function startAt(
     const limits = runLimits(config, custom.auth);
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
     const feed = new ServerFeed(storage);
-    const api = createApi({ config, storage, runs, feed, graphs, custom, logger, extension: agent?.http(runs) });
+    const health = openHealth({
+      graphs: graphs.ids().length,
+      problems: graphs.problems,
+      probe: () => opened.probe(),
+      folders: [config.dataDir, workspace],
+    });
+    const extensionHttp = agent?.http(runs);
+    const api = createApi({ config, storage, runs, feed, graphs, custom, logger, health, extension: extensionHttp });
     const unbindClient = bindSdkClient(port.url);
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
@@ -125,8 +138,12 @@ async function startAt(
     agent?.start();
     return {
       url: port.url,
+      graphs: graphs.ids(),
+      problems: graphs.problems,
       isIdle: () => runs.isIdle(),
+      walking: () => runs.walking(),
       close: async () => {
+        health.stopping();
         unbindClient();
         await Promise.all([learning.stop(), clockwork.stop(), agent?.stop(), webhooks.stop()]);
         // While runs finish, their readers stay and new runs are refused with 503.
@@ -174,7 +191,12 @@ interface Port {
  */
 async function takePort(config: Config): Promise<Port> {
   const { promise, resolve: admit } = Promise.withResolvers<ReturnType<typeof createApi>>();
-  const listener = await listen(config, (request, bindings) => promise.then((api) => api.fetch(request, bindings)));
+  let isAdmitted = false;
+  void promise.then(() => (isAdmitted = true));
+  const listener = await listen(config, (request, bindings) => {
+    const early = isAdmitted ? undefined : answerEarly(new URL(request.url).pathname);
+    return early ?? promise.then((api) => api.fetch(request, bindings));
+  });
   return { ...listener, admit };
 }
 

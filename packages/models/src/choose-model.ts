@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { Config } from "@millrace/engine/config/config";
-import type { Logger } from "@millrace/engine/logger";
 
 /** In the configuration: the server chooses by what is there. */
 const auto = "auto";
@@ -21,34 +20,28 @@ const Tags = z.object({ models: z.array(z.object({ name: z.string(), modified_at
 const Shown = z.object({ capabilities: z.array(z.string()).default([]) });
 
 /** A model, and why it was taken. */
-interface Choice {
+export interface Choice {
   model: string;
   why: string;
 }
 
 /**
- * The configuration with the model of the server: the one that is configured; with `auto` that of the vendor whose key is
- * set, else one of a running Ollama that can call tools, else the rule-based stand-in. Says in one line of the log which
- * and why.
+ * The model of the server: the one that is configured; with `auto` that of the vendor whose key is set, else one of a
+ * running Ollama that can call tools, else the rule-based stand-in.
  */
-export async function withChosenModel(config: Config, logger: Logger): Promise<Config> {
-  if (config.model !== auto) return config;
-  const { model, why } = choiceByKey(config.given) ?? (await choiceOfOllama(config.given)) ?? standIn;
-  const remedy = "set MILLRACE_MODEL to provider:name for another";
-  logger.info({ model, why, remedy }, "model_chosen");
-  return { ...config, model };
+export async function chooseModel({ model, given }: Config): Promise<Choice> {
+  if (model !== auto) return { model, why: "MILLRACE_MODEL says so" };
+  return choiceByKey(given) ?? (await choiceOfOllama(given)) ?? standIn;
 }
 
-/** The same where nobody can wait for Ollama: by the keys alone. */
+/** The configuration with that model where nobody can wait for Ollama: by the keys alone. */
 export function withModelByKey(config: Config): Config {
   return config.model === auto ? { ...config, model: (choiceByKey(config.given) ?? standIn).model } : config;
 }
 
 const standIn: Choice = {
   model: "offline",
-  why:
-    `none of ${vendorModels.map(([key]) => key).join(", ")} is set, and no Ollama with a model that calls tools answers: ` +
-    "this is a rule-based stand-in, no language model",
+  why: "a rule-based stand-in, no language model; set OPENAI_API_KEY or another vendor's key, run Ollama, or set MILLRACE_MODEL",
 };
 
 function choiceByKey(given: Config["given"]): Choice | undefined {

@@ -47,14 +47,9 @@ const guards: Record<string, string> = {
 /** Seconds after which a page that is being built is asked for again. */
 const retrySeconds = 1;
 
-/** `/console/*`, the web page of the server, and the way there from `/`. Its files are the same for everybody. */
+/** `/console/*`, the web page of the server. Its files are the same for everybody. */
 export function consoleRoutes(build: ConsoleBuild): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  routes.get("/", (context) =>
-    (context.req.header("accept") ?? "").includes("text/html")
-      ? context.redirect("/console/")
-      : context.text("404 Not Found", 404),
-  );
   routes.get("/console", (context) => context.redirect("/console/"));
   routes.get("/console/*", async (context) => {
     const state = await build.state();

@@ -158,11 +158,11 @@ test.each([
   const app = new Hono<HttpEnvironment>();
   const logger = createLogger("error", { write: (line) => void lines.push(line) });
   app.onError((error, context) => answerError(error, context, logger));
-  app.use(requestBasics(1_000));
+  app.use(requestBasics({ bodyLimit: 1_000, slowSeconds: 5, logger: createLogger("silent") }));
   app.get("/broken", () => {
     throw failure;
   });
-  const response = await app.request("/broken");
+  const response = await app.request("/broken", {}, { incoming: {}, outgoing: { headersSent: false } });
   expect(response.status).toBe(status);
   const id = response.headers.get("x-request-id");
   expect(id).toMatch(/^[\w-]{36}$/u);

@@ -155,7 +155,7 @@ describe("keys of the configuration", () => {
 
   test("are in no line of the log, at its most talkative", async () => {
     const log = await readFile(server.logFile, "utf8");
-    expect(log).toContain("listens on");
+    expect(log).toContain('"msg":"listening"');
     expect(found(log)).toEqual([]);
   });
 

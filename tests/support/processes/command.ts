@@ -41,7 +41,7 @@ export class Command {
   }
 
   async url(from = 0): Promise<string> {
-    return (await this.says(/^Millrace listens on (.+)$/u, from))[1] ?? "";
+    return (await this.says(/"url":"([^"]+)".*"msg":"listening"/u, from))[1] ?? "";
   }
 
   async exit(): Promise<number | null> {

@@ -5,6 +5,13 @@ import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
 import { type ApiKey, apiKeys, commaList as list } from "./api-keys.ts";
 import {
+  operationSettings,
+  type OperationSettings,
+  operationVariables,
+  type UnknownVariable,
+  unknownVariables,
+} from "./operation-settings.ts";
+import {
   conversationSettings,
   type ConversationSettings,
   ownerTools,
@@ -31,8 +38,7 @@ const count = z.coerce.number().int().positive();
 
 /** Every variable the program reads, with its default. Documented line by line in `.env.example`. */
 const Environment = z.object({
-  PORT: z.coerce.number().int().min(0).max(65_535).default(2024),
-  HOST: z.string().min(1).default("127.0.0.1"),
+  ...operationVariables,
   MILLRACE_DATA_DIR: z.string().min(1).default("data"),
   MILLRACE_WORKSPACE: optionalText,
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
@@ -79,9 +85,6 @@ const Environment = z.object({
   MILLRACE_PLANNER_URL: optionalUrl,
   MILLRACE_PLANNER_KEY: optionalText,
   MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
-  MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
-  MILLRACE_LOAD_SECONDS: z.coerce.number().positive().max(86_400).default(60),
-  MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   OPENAI_API_KEY: optionalText,
   OPENAI_BASE_URL: optionalUrl,
   ZHIPU_API_KEY: optionalText,
@@ -107,11 +110,9 @@ const Environment = z.object({
 });
 
 /** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
-export interface Config extends ToolSettings {
+export interface Config extends ToolSettings, OperationSettings {
   /** The variables that have a value, as they were given. */
   given: Readonly<Record<string, string>>;
-  port: number;
-  host: string;
   dataDir: string;
   /** Absolute. `workspaceIsDefault`: nobody named it, so the start creates it. */
   workspace: string;
@@ -159,10 +160,6 @@ export interface Config extends ToolSettings {
   modelRate: number | undefined;
   /** Model calls that may be under way at once, over all runs; `undefined`: as many as come. */
   modelRequests: number | undefined;
-  drainSeconds: number;
-  /** How long a graph may take to be loaded, and its factory to make it. */
-  loadSeconds: number;
-  logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
   /** Keys of the OpenAI-compatible vendors, by provider name. */
   vendorKeys: Record<string, string | undefined>;
@@ -211,8 +208,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   const values = parsed.data;
   return {
     given,
-    port: values.PORT,
-    host: values.HOST,
+    ...operationSettings(values, given["PORT"] !== undefined),
     dataDir: resolve(values.MILLRACE_DATA_DIR),
     workspace: resolve(values.MILLRACE_WORKSPACE ?? "workspace"),
     workspaceIsDefault: values.MILLRACE_WORKSPACE === undefined,
@@ -242,9 +238,6 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     modelRate: values.MILLRACE_MODEL_RATE,
     modelRequests: values.MILLRACE_MODEL_REQUESTS,
     ...toolSettings(values),
-    drainSeconds: values.MILLRACE_DRAIN_SECONDS,
-    loadSeconds: values.MILLRACE_LOAD_SECONDS,
-    logLevel: values.MILLRACE_LOG_LEVEL,
     openai: { apiKey: values.OPENAI_API_KEY, baseUrl: values.OPENAI_BASE_URL },
     vendorKeys: {
       zhipu: values.ZHIPU_API_KEY,
@@ -257,6 +250,11 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     webhooks: webhookSettings(values),
     langsmith: langsmithOf(values),
   };
+}
+
+/** Variables of the environment that are probably mistyped. */
+export function unknownNames(): UnknownVariable[] {
+  return unknownVariables(process.env, variableNames);
 }
 
 /** The value of a variable that a configuration file names, since secrets stand in the environment alone. */

@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { guardedCrons, ownCrons } from "../crons/crons.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
+import type { Health } from "../process/health.ts";
 import type { CustomAuth } from "../manifest/auth.ts";
 import type { CustomParts, Resource } from "../manifest/custom-parts.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -27,6 +28,7 @@ import { allRunRoutes } from "./routes/runs/all-runs.ts";
 import { assistantChangeRoutes } from "./routes/assistants/assistant-changes.ts";
 import { assistantRoutes } from "./routes/assistants/assistants.ts";
 import { cronRoutes } from "./routes/runs/crons.ts";
+import { healthRoutes } from "./routes/operation/health.ts";
 import { feedRoutes } from "./routes/runs/feed.ts";
 import { branchRoutes } from "./routes/threads/branches.ts";
 import { forkRoutes, maintenanceRoutes, truncateRoutes } from "./routes/threads/fork.ts";
@@ -47,6 +49,7 @@ import { markSent } from "./answers/sse.ts";
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
 const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   metaRoutes,
+  healthRoutes,
   assistantRoutes,
   assistantChangeRoutes,
   threadRoutes,
@@ -84,6 +87,7 @@ export interface ServerParts {
   /** What the langgraph.json brings besides graphs. */
   custom: CustomParts;
   logger: Logger;
+  health: Health;
   /** What an agent adds; absent where only other people's graphs are served. */
   extension?: ((shared: SharedServices) => HttpExtension) | undefined;
 }
@@ -103,19 +107,22 @@ export function createApi(parts: ServerParts): HttpApp {
       : answerError(error, context, logger),
   );
   app.notFound((context) => context.text("404 Not Found", 404));
-  app.use(requestBasics(config.bodyLimit));
+  app.use(requestBasics({ bodyLimit: config.bodyLimit, slowSeconds: config.slowRequestSeconds, logger }));
   app.use(limitRequests(config.maxRequests));
   app.use(gate({ host, allowedHosts, corsOrigins, cors, localPages, onRefused: logRefusedOrigins(logger) }));
   const origins = [...corsOrigins, ...(cors?.allow_origins ?? [])];
-  const hasConsole = config.console && !answersConsole(custom.httpApp);
-  app.use(identifyCaller({ apiKeys, auth, host, origins, hasConsole }));
+  // What `http.app` answers there is its own to open or close.
+  const hasRoot = !answersConsole(custom.httpApp);
+  const hasConsole = config.console && hasRoot && parts.extension !== undefined;
+  app.use(identifyCaller({ apiKeys, auth, host, origins, hasRoot, hasConsole }));
   mountCustomApp(app, custom.httpApp);
   // After it: routes of users may stream what looks like a plain answer.
   app.use(packAnswers);
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
   const { graphs } = parts;
-  const shared: SharedServices = { config, graphs, logger, interfaces: custom.interfaces, disabled: custom.disabled };
+  const { interfaces, disabled } = custom;
+  const shared: SharedServices = { config, graphs, logger, interfaces, disabled, hasConsole, health: parts.health };
   const extension = parts.extension?.(shared);
   const servicesFor = createServices(parts, shared, extension);
   app.use(async (context, next) => {
@@ -205,7 +212,7 @@ function mountCustomApp(app: HttpApp, custom: unknown): void {
   app.route("/", custom);
 }
 
-/** Whether `http.app` has routes of its own where the console would be served, which are then its to open or close. */
+/** Whether `http.app` has routes of its own at the root or where the console would be served. */
 function answersConsole(custom: unknown): boolean {
   return isHono(custom) && custom.routes.some(({ path }) => /^\/(console(\/.*)?)?$/u.test(path));
 }

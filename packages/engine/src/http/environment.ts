@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import type { OwnCrons } from "../crons/crons.ts";
 import type { LookAtEffect } from "./answers/call-effect.ts";
 import type { Graphs } from "../graphs/load.ts";
+import type { Health } from "../process/health.ts";
 import type { Resource } from "../manifest/custom-parts.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
@@ -35,6 +36,9 @@ export interface SharedServices {
   logger: Logger;
   /** What the langgraph.json has switched off. */
   disabled: readonly Resource[];
+  /** Whether an agent serves its console here. */
+  hasConsole: boolean;
+  health: Health;
 }
 
 /** What a handler works with: the caller's scope, and what all callers share. */

@@ -84,6 +84,7 @@ export function answerError(error: unknown, context: HttpContext, logger: Logger
     for (const [name, value] of error.headers) context.header(name, value);
     return answer(context, codeOfStatus(error.status), error.message, error.status);
   }
+  if (error instanceof HTTPException && error.status === 401) context.header("WWW-Authenticate", "Bearer");
   if (error instanceof HTTPException) return answer(context, codeOfStatus(error.status), error.message, error.status);
   // By the id of `X-Request-Id` and of the uniform body.
   const request = { path: context.req.path, request_id: context.get("requestId") };

@@ -30,22 +30,24 @@ interface Listener {
 /** Milliseconds that answers which are ready get to reach their clients when the server closes. */
 const flushMilliseconds = 500;
 
+/** Ports that are tried where nobody has asked for a certain one. */
+const triedPorts = 20;
+
 /**
- * Listens at the address of the configuration. Throws `config` when the address is in use, or is not this machine's or
- * this user's.
+ * Listens at the address of the configuration; where its port is in use and nobody has asked for it, at the next free one.
+ * Throws `config` when the address is in use, or is not this machine's or this user's.
  */
 export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
-  const { host, port } = config;
+  const { host, port, portIsDefault } = config;
   const server = createAdaptorServer({ createServer, serverOptions: requestLimits(config), fetch });
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(port, host, resolve);
-  try {
-    await promise;
-  } catch (error) {
-    throw listenError(error, host, port);
-  } finally {
-    server.off("error", reject);
+  for (let next = port; ; next += 1) {
+    try {
+      await listenAt(server, next, host);
+      break;
+    } catch (error) {
+      const goesOn = portIsDefault && systemCode(error) === "EADDRINUSE" && next < port + triedPorts - 1;
+      if (!goesOn) throw listenError(error, host, next);
+    }
   }
   // Longer than the pauses of a client that keeps its connections; node's 5 s makes it meet a closed one.
   if ("keepAliveTimeout" in server) server.keepAliveTimeout = 65_000;
@@ -54,6 +56,18 @@ export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
   const name = host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host;
   const sockets = acceptSockets(server, fetch, config.bodyLimit);
   return { url: `http://${name}:${address.port}`, close: () => close(server, sockets) };
+}
+
+async function listenAt(server: ServerType, port: number, host: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } finally {
+    server.off("error", reject);
+    server.off("listening", resolve);
+  }
 }
 
 async function close(server: ServerType, sockets: Sockets): Promise<void> {

@@ -1,43 +1,53 @@
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
-import { type Config, currentConfig } from "../config/config.ts";
+import { type Config, currentConfig, unknownNames } from "../config/config.ts";
 import { AppError, explain, isAppError } from "../errors/errors.ts";
-import { createLogger, type Logger } from "../logger.ts";
+import type { Logger } from "../logger.ts";
 import { performance } from "node:perf_hooks";
 import { runInNewContext } from "node:vm";
 import { fileURLToPath } from "node:url";
 import { isProgramSource } from "./folders.ts";
+import { openProgramLog, type Served } from "./program-log.ts";
 
 /** What a process runs: something that listens somewhere, and can be closed. */
-interface Running {
-  url: string;
+interface Running extends Served {
   /** Whether nothing is under way that a pause of some tenths of a second would hold up. */
   isIdle(): boolean;
+  /** How many runs work. */
+  walking(): number;
   close(): Promise<void>;
 }
 
+/** Milliseconds in which a second signal is the same one: a terminal sends it to each process of a group, and they pass it on. */
+const sameSignal = 1_000;
+
 /**
- * The program: starts by the environment, where `defaults` stand for variables that nobody has set, says where it
- * listens and what `also` adds to that, and drains on SIGTERM or SIGINT; a second one exits at once.
+ * The program: starts by the environment, where `defaults` stand for variables that nobody has set, says what it serves
+ * where, and drains on SIGTERM or SIGINT; a second one, later than the same one can come twice, exits at once.
  */
 export async function runProgram(
   start: (config: Config, logger: Logger) => Promise<Running>,
   defaults?: Record<string, string>,
-  also: (config: Config, url: string) => string = () => "",
 ): Promise<void> {
   // The heap may grow by two fifths between two collections instead of doubling: the same speed in half the memory.
   setFlagsFromString("--heap-growing-percent=40");
   try {
     const config = currentConfig(defaults);
-    const logger = createLogger(config.logLevel);
+    const log = await openProgramLog(config);
+    const { logger } = log;
     guardProcess(logger, fail);
+    for (const { name, nearest } of unknownNames()) {
+      const remedy = nearest === undefined ? "see .env.example for the names" : `did you mean ${nearest}?`;
+      logger.warn({ variable: name, remedy }, "unknown_variable");
+    }
     const server = await start(config, logger);
     const endReturn = returnIdleMemory(() => server.isIdle());
-    let stopping = false;
+    let stopping: number | undefined;
     const stop = (signal: NodeJS.Signals): void => {
-      if (stopping) exitProcess(1);
-      stopping = true;
+      if (stopping !== undefined && performance.now() - stopping < sameSignal) return;
+      if (stopping !== undefined) exitProcess(1);
+      stopping = performance.now();
       endReturn();
-      logger.info({ signal, drain_seconds: config.drainSeconds }, "stopping");
+      log.tellStop(signal, server.walking());
       server.close().then(
         () => exitProcess(0),
         (error: unknown) => fail(error),
@@ -46,7 +56,7 @@ export async function runProgram(
     // Before those of users' modules, which may throw.
     process.prependListener("SIGTERM", stop);
     process.prependListener("SIGINT", stop);
-    process.stdout.write(`Millrace listens on ${server.url}\n${also(config, server.url)}`);
+    log.tellStart(server);
   } catch (error) {
     fail(error);
   }

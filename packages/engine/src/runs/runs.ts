@@ -203,6 +203,11 @@ export class Runs {
     return !this.#dispatch.active.values().some(({ walking }) => walking);
   }
 
+  /** How many runs walk. */
+  walking(): number {
+    return this.#dispatch.active.values().reduce((sum, { walking }) => sum + (walking ? 1 : 0), 0);
+  }
+
   /** How many runs of its session come before one that waits; `undefined` for one that has begun. */
   position({ run_id, session_id }: Run): number | undefined {
     const own = this.#dispatch.active.get(run_id);

@@ -15,14 +15,15 @@ interface IdentifyOptions {
   host: string;
   /** Web pages that may call it, as far as they are named. */
   origins: readonly string[];
-  /** Whether the console is served, and no route of `http.app` answers in its place. */
+  /** Whether this server answers at its root, and serves the console: no route of `http.app` does it in its place. */
+  hasRoot: boolean;
   hasConsole: boolean;
 }
 
 /** Paths without data of any owner: health checks, the SDK's first look, and the description of the API. */
-const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
+const openPaths = /^\/(ok|info|health\/(live|ready)|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
 /** Those of the console: its files are the same for everybody, and its page asks for the key. */
-const consolePaths = /^\/(console(\/.*)?)?$/u;
+const consolePaths = /^\/console(\/.*)?$/u;
 
 /** Headers by which a proxy says that it has passed a request on. */
 const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
@@ -33,8 +34,9 @@ const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
  */
 export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<HttpEnvironment> {
   requireAuthentication(options);
-  const { apiKeys, auth, hasConsole } = options;
-  const isOpen = (path: string): boolean => openPaths.test(path) || (hasConsole && consolePaths.test(path));
+  const { apiKeys, auth, hasRoot, hasConsole } = options;
+  const isOpen = (path: string): boolean =>
+    openPaths.test(path) || (hasRoot && path === "/") || (hasConsole && consolePaths.test(path));
   if (auth === undefined && apiKeys.length === 0) {
     return async (context, next) => {
       context.set("caller", { kind: "anyone" });

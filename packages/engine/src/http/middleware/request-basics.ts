@@ -2,23 +2,66 @@ import { randomUUID } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import type { HttpContext, HttpEnvironment } from "../environment.ts";
 import { AppError } from "../../errors/errors.ts";
+import type { Logger } from "../../logger.ts";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 
-/** Gives the request its id (the client's `x-request-id` when it is a plain token) and the limit of its body in bytes. */
-export function requestBasics(bodyLimit: number): MiddlewareHandler<HttpEnvironment> {
+/** What the basics of requests go by. */
+interface RequestBasics {
+  /** Bytes. */
+  bodyLimit: number;
+  /** Plain answers that take longer are logged. */
+  slowSeconds: number;
+  logger: Logger;
+}
+
+/** Milliseconds for which refusals are counted, and how many of them the log tells: anybody can be refused any number of times. */
+const refusalWindow = 60_000;
+const mostRefusals = 20;
+
+/**
+ * Gives the request its id (the client's `x-request-id` when it is a plain token) and the limit of its body in bytes, and
+ * logs it: one that is refused for who asks or for how much there is to do, one whose plain answer was slow, and at
+ * `debug` every one. What streams or waits is as long as its run.
+ */
+export function requestBasics({ bodyLimit, slowSeconds, logger }: RequestBasics): MiddlewareHandler<HttpEnvironment> {
+  let window = { since: 0, refused: 0 };
   return async (context, next) => {
     const given = context.req.header("x-request-id");
     const requestId = given !== undefined && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
     context.set("requestId", requestId);
     context.set("bodyLimit", bodyLimit);
     context.header("X-Request-Id", requestId);
-    return next();
+    const begun = performance.now();
+    await next();
+    const { outgoing, incoming } = context.env;
+    const duration = performance.now() - begun;
+    const isPlain = !outgoing.headersSent;
+    const status = isPlain ? context.res.status : outgoing.statusCode;
+    const isRefused = status === 401 || status === 403 || status === 429;
+    const isSlow = isPlain && duration > slowSeconds * 1_000;
+    if (!isRefused && !isSlow && !logger.isLevelEnabled("debug")) return;
+    const { method, path } = context.req;
+    const about = { method, path, status, duration_ms: Math.round(duration), request_id: requestId };
+    if (isRefused) {
+      const now = performance.now();
+      if (now - window.since > refusalWindow) {
+        if (window.refused > mostRefusals) logger.warn({ more: window.refused - mostRefusals }, "requests_refused");
+        window = { since: now, refused: 0 };
+      }
+      window.refused += 1;
+      if (window.refused <= mostRefusals) {
+        const has_key =
+          context.req.header("x-api-key") !== undefined || context.req.header("authorization") !== undefined;
+        logger.warn({ ...about, from: incoming.socket.remoteAddress, has_key }, "request_refused");
+      }
+    } else if (isSlow) logger.warn(about, "request_slow");
+    else logger.debug(about, "request");
   };
 }
 
 /** What tells whether the server is up has to answer when it has much to do. */
-const healthPath = "/ok";
+const healthPaths = new Set(["/ok", "/health/live", "/health/ready"]);
 
 /**
  * Refuses what would be one request too many at the same time, with 429 and Retry-After. One handler counts for all
@@ -27,7 +70,7 @@ const healthPath = "/ok";
 export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> {
   let open = 0;
   return async (context, next) => {
-    if (context.req.path === healthPath) return next();
+    if (healthPaths.has(context.req.path)) return next();
     if (open >= most) {
       throw new AppError("rate_limit", `The server answers ${most} requests at the same time, and this is one more.`, {
         suggestion: "Send it again in a moment.",

@@ -30,6 +30,9 @@ const stopped: StreamResult = { ending: { kind: "stopped" }, paused: false, valu
  */
 export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<void> {
   const { stop } = active;
+  const { run_id, session_id, graph_id, attempt } = active.run;
+  const about = { run_id, session_id, graph_id, attempt };
+  const begun = performance.now();
   const result = stop.signal.aborted ? stopped : await streamUntilStopped(active, deps);
   // A walk that ended by itself although nobody has stopped it was parked before its next step.
   if (result.ending.kind === "stopped") stop.request("app_shutdown");
@@ -63,6 +66,9 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   if (values !== undefined) deps.lastValues.set(run, values);
   if (active.rollback) await rollBack(run, deps);
   active.settle(run);
+  const { status } = run;
+  const duration_ms = Math.round(performance.now() - begun);
+  deps.logger.info({ ...about, status, error: outcome.error, duration_ms }, "run_ended");
   active.companion?.over(run);
   deps.onOver?.(run, values);
 }
@@ -125,6 +131,8 @@ async function pauseAfter(active: ActiveRun, deps: RunnerDeps): Promise<Pause> {
 }
 
 async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
+  const { run_id, session_id } = active.run;
+  logger.info({ run_id, session_id }, "run_parked");
   try {
     await active.log.flush();
   } catch (error) {
@@ -137,6 +145,8 @@ async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
 async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
   const { storage, graphs } = deps;
   const { run, told, log, stop, companion } = active;
+  const { run_id, session_id, graph_id, attempt } = run;
+  deps.logger.info({ run_id, session_id, graph_id, attempt }, "run_started");
   const looping = crashLoop(run, deps.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
   const saver = storage.checkpointerWith(log);

@@ -25,6 +25,8 @@ import { createTaskStore } from "./records/tasks.ts";
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
 export interface SqliteStorage extends Storage {
   checkpointer: MillraceSaver;
+  /** Resolves when the database has taken a write, and throws what it refuses it with. */
+  probe(): Promise<void>;
 }
 
 /**
@@ -67,6 +69,8 @@ export function createSqliteStorage(
       checkpointer,
       overview: createOverviewStore(opened),
       watch: (listener) => opened.watch(listener),
+      // A commit without work still counts itself, and waits for the disk.
+      probe: () => commits.durably(() => undefined),
       checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>
         (closing ??= commits.settled().then(() => {

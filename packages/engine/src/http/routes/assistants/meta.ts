@@ -32,9 +32,41 @@ const Info = z.object({
   server: z.object({ name: z.literal("millrace"), version: z.string() }),
 });
 
-/** `/ok` and `/info`: health, and what this server is. */
-export function metaRoutes({ config }: SharedServices): HttpApp {
+const Root = z.object({
+  name: z.literal("millrace"),
+  version: z.string(),
+  description: z.string(),
+  docs: z.string().describe("A page with all routes"),
+  openapi: z.string(),
+  console: z.string().nullable().describe("The page for people; null where it is not served"),
+  health: z.string(),
+});
+
+/** `/`, where people find a page and programs what this is; `/ok` and `/info`: health, and what this server is. */
+export function metaRoutes({ config, hasConsole }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/",
+    describe({
+      tag: "Meta",
+      summary: "What this server is; a browser is led to its page",
+      answer: Root,
+      bodiless: { 302: "For a browser: the way to the console, or to the page of all routes" },
+    }),
+    (context) => {
+      const isBrowser = (context.req.header("accept") ?? "").includes("text/html");
+      if (isBrowser) return context.redirect(hasConsole ? "/console/" : "/docs");
+      return context.json({
+        name: "millrace",
+        version: versions.millrace,
+        description: "A server for durable agent workflows with the LangGraph Platform API",
+        docs: "/docs",
+        openapi: "/openapi.json",
+        console: hasConsole ? "/console/" : null,
+        health: "/health/ready",
+      });
+    },
+  );
   routes.get("/ok", describe({ tag: "Meta", summary: "Whether the server is up", answer: Ok }), (context) =>
     context.json({ ok: true }),
   );

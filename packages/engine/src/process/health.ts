@@ -1,0 +1,80 @@
+import { access, constants } from "node:fs/promises";
+import { withTimeout } from "../concurrency/abort.ts";
+import { errorMessage, explain, isAppError } from "../errors/errors.ts";
+
+/** What a server needs to do its work. */
+interface HealthParts {
+  /** How many graphs it serves. */
+  graphs: number;
+  /** Those that are named and could not be loaded. */
+  problems: readonly { graph_id: string }[];
+  /** Resolves when the database has taken a write. */
+  probe: () => Promise<void>;
+  /** Folders that must be writable. */
+  folders: readonly string[];
+}
+
+/** Whether the server can do its work. */
+export interface Health {
+  /** Why it cannot; empty when it can. */
+  reasons(): Promise<readonly string[]>;
+  /** The server stops. */
+  stopping(): void;
+}
+
+/** Milliseconds that the database has to take a write. */
+const patience = 2_000;
+/** Milliseconds for which a look counts: anybody may ask, and each look waits for the disk. */
+const lookInterval = 1_000;
+
+/** Looks at what the server needs, when it is asked. */
+export function openHealth({ graphs, problems, probe, folders }: HealthParts): Health {
+  let isStopping = false;
+  let last: { at: number; reasons: Promise<readonly string[]> } | undefined;
+  const look = async (): Promise<readonly string[]> => {
+    const found = await Promise.all([databaseProblem(probe), ...folders.map(folderProblem)]);
+    return found.filter((problem) => problem !== undefined);
+  };
+  const none = `No graph is served: ${problems.map(({ graph_id }) => graph_id).join(", ") || "langgraph.json names none"}; see graph_not_served in the log.`;
+  return {
+    stopping: () => void (isStopping = true),
+    async reasons() {
+      if (isStopping) return ["The server is stopping."];
+      const now = performance.now();
+      if (last === undefined || now - last.at >= lookInterval) last = { at: now, reasons: look() };
+      return [...(graphs === 0 ? [none] : []), ...(await last.reasons)];
+    },
+  };
+}
+
+async function databaseProblem(probe: () => Promise<void>): Promise<string | undefined> {
+  try {
+    const late = (): string => `The database has taken no write for ${patience / 1_000} s.`;
+    return await withTimeout(
+      probe().then(() => undefined),
+      patience,
+      late,
+    );
+  } catch (error) {
+    return `The database takes no write: ${isAppError(error) ? explain(error) : errorMessage(error)}`;
+  }
+}
+
+async function folderProblem(folder: string): Promise<string | undefined> {
+  try {
+    await access(folder, constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return `The folder ${folder} cannot be written: ${errorMessage(error)}`;
+  }
+}
+
+/** The answer to a look before the server can work; `undefined` where something else is asked. */
+export function answerEarly(path: string): Response | undefined {
+  if (path === "/health/live") return Response.json({ status: "live" });
+  if (path !== "/health/ready") return undefined;
+  return Response.json(
+    { status: "not_ready", reasons: ["The server is starting."] },
+    { status: 503, headers: { "retry-after": "1" } },
+  );
+}
