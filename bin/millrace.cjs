@@ -39,6 +39,7 @@ function runWith(node, words) {
 
 const pinned = pinnedNode();
 if (isAtLeast(22, 18)) {
+  require("./resolve-once.cjs");
   // What was compiled, and the sources without their types, stay with the packages for the next start, which takes a
   // third less. Where that cannot be written nothing is kept.
   nodeModule.enableCompileCache(path.join(__dirname, "..", "node_modules", ".cache", "millrace"));

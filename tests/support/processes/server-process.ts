@@ -64,7 +64,7 @@ export class ServerProcess {
   async start(): Promise<void> {
     if (this.#port === 0) this.#port = await quietPort();
     const log = openSync(this.logFile, "a");
-    const child = spawn(process.execPath, [...this.#nodeArguments, join(projectFolder, "src/server.ts")], {
+    const child = spawn(process.execPath, [...this.#nodeArguments, join(projectFolder, "bin/millrace.cjs")], {
       cwd: this.#folder,
       env: {
         ...programEnvironment,
