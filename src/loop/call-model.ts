@@ -105,7 +105,7 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
   let turn: ReturnType<typeof turnOf> | undefined;
   const read = (): ReturnType<typeof turnOf> => (turn ??= turnOf([...state.messages, message], call));
   const text = textOf(message.content);
-  // Work can be left over only if there are tools, and none while the user's chosen tool was the task.
+  // Work can be left only if there are tools, and none once the user's chosen tool has run.
   const mayOwe =
     state.closing === null &&
     offeredTools(state, call).length > 0 &&

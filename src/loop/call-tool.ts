@@ -19,7 +19,7 @@ import { profilesOf, runIdOf, servicesOf } from "./services.ts";
 import { announcing } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
-import { failure, toldResult, type ToolResult } from "../tools/runtime/result.ts";
+import { failure, userMessageOf, type ToolResult } from "../tools/runtime/result.ts";
 
 /**
  * Runs one call and returns one result message (law 6). It has effects and never interrupts (law 1); the ledger rows
@@ -75,7 +75,7 @@ export function resultMessage(call: AnsweredCall, result: ToolResult, config: La
     tool_call_id: call.id,
     tool_name: call.name,
     success: result.success,
-    result_preview: toldResult(result, userLanguage(loopCall(config))).slice(0, 200),
+    result_preview: userMessageOf(result, userLanguage(loopCall(config))).slice(0, 200),
   });
   if (result.operation !== undefined) {
     const { type: operation, ...more } = result.operation;

@@ -48,14 +48,14 @@ export const conversationTools = {
   conversation_message_ids_read: conversationMessageIdsRead,
 };
 
-/** Work that is handed to agents. */
+/** Delegation to agents. */
 export const agentTools = {
   run_named_subagents: runNamedSubagents,
   read_subagent_results: readSubagentResults,
   background_task: backgroundTask,
 };
 
-/** The tools of the agent, by the name that models call; those of the folders in `toolkits/` come beside them. */
+/** The agent's built-in tools by name; toolkits add theirs. */
 export const tools = {
   ...fileTools,
   ...conversationTools,

@@ -3,10 +3,10 @@ import { backgroundText, type BackgroundAgent, type BackgroundAgents } from "../
 import { failure, success, type ToolResult } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 
-/** Characters that are shown of what one agent says. */
+/** Characters shown of one agent's text. */
 const shownLength = 1000;
 
-/** Watches over the work in the background: lists it, looks at one part of it, stops it, puts away what is finished. */
+/** Manages background agents: lists them, shows what one does, stops one, clears finished ones. */
 export const backgroundTask = defineTool({
   name: "background_task",
   description:
@@ -16,7 +16,7 @@ export const backgroundTask = defineTool({
     action: z.enum(["list", "monitor", "cleanup", "kill"]).describe("what to do"),
     session_id: z.string().min(1).optional().describe("the agent that monitor and kill are about, as list shows it"),
   }),
-  // Stopping what is stopped, and putting away what is put away, changes nothing.
+  // Stopping or clearing twice changes nothing.
   effect: "idempotent",
   offered: { mayDelegate: true },
   inTurn: { polling: true },
@@ -24,7 +24,7 @@ export const backgroundTask = defineTool({
     if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
     const agents = await background.list();
     if (action === "list") return listed(agents);
-    if (action === "cleanup") return await putAway(agents, background);
+    if (action === "cleanup") return await clearFinished(agents, background);
     const agent = agents.find((known) => known.session_id === session_id);
     if (agent === undefined) return unknown(action, session_id, agents);
     return action === "kill" ? await stopped(agent, background) : watched(agent, background);
@@ -66,7 +66,7 @@ async function stopped(agent: BackgroundAgent, background: BackgroundAgents): Pr
   return success(`Background agent ${agent.name} is stopped. What it had done stands.`);
 }
 
-async function putAway(agents: readonly BackgroundAgent[], background: BackgroundAgents): Promise<ToolResult> {
+async function clearFinished(agents: readonly BackgroundAgent[], background: BackgroundAgents): Promise<ToolResult> {
   const finished = agents.filter(({ report }) => report !== null);
   await background.clear(finished);
   return success(`${finished.length} finished agents are put away; ${agents.length - finished.length} are left.`);

@@ -3,10 +3,10 @@ import { backgroundText } from "../../agents/background.ts";
 import { failure, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 
-/** Characters of all replies together, of the length that a result may have. */
+/** Characters of all replies together, below the limit of a result. */
 const shownLength = 4000;
 
-/** Tells how far the agents in the background are, and what came of those that have finished. */
+/** Reports the state of background agents and the results of finished ones. */
 export const readSubagentResults = defineTool({
   name: "read_subagent_results",
   description:

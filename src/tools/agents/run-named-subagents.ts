@@ -3,13 +3,13 @@ import { Assignment, CallMode, mostAgents, readDelegation } from "../../agents/d
 import { failure, success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 
-/** A text that holds the list, as models write it that have only text for arguments. */
+/** The list as text, for models that only send text arguments. */
 const Text = z.string().superRefine((text, context) => {
   const read = readDelegation(text);
   if (read.kind === "invalid") context.addIssue({ code: "custom", message: read.problem });
 });
 
-/** Hands parts of the work to agents, each of which works in a loop of its own. */
+/** Delegates parts of the work to agents, each with a loop of its own. */
 export const runNamedSubagents = defineTool({
   name: "run_named_subagents",
   description:
@@ -30,11 +30,11 @@ export const runNamedSubagents = defineTool({
       .optional()
       .describe("how long each agent may work, without the time a person takes to answer; 1800 by default"),
   }),
-  // Sending to the background again finds whom the same call has sent already.
+  // Repeating a background call finds the agents it already started.
   effect: "idempotent",
-  // What the agents do has limits of its own; this is only for sending them to the background.
+  // Agents have their own limits; this applies to starting them in the background.
   offered: { mayDelegate: true },
-  // Each call that an agent makes is checked for itself.
+  // Each call of an agent is checked by itself.
   inTurn: {
     delegates: (input) => {
       const { mode, ...work } = workOf(input);

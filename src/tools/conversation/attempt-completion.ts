@@ -2,7 +2,7 @@ import { z } from "zod";
 import { success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 
-/** Says that the task is done, and gives its final result, which ends the turn. */
+/** Declares the task done with its final result, which ends the turn. */
 export const attemptCompletion = defineTool({
   name: "attempt_completion",
   description:

@@ -5,8 +5,8 @@ import { defineTool, type Tool } from "../runtime/tool.ts";
 import { onlyInConversation } from "../runtime/result.ts";
 
 /**
- * The tools of a client, which carries them out itself: a call waits, as a question does, and what the client answers
- * is its result. Throws `invalid_parameter` for a schema of arguments that is none, and for a name that comes twice.
+ * Tools that the client runs: a call waits like a question, and the client's answer is its result. Throws
+ * `invalid_parameter` for an invalid argument schema or a duplicate name.
  */
 export function clientTools(given: readonly ClientTool[]): Tool[] {
   const names = given.map(({ name }) => name);
@@ -22,7 +22,7 @@ function toTool({ name, description, parameters }: ClientTool): Tool {
     name,
     description: description ?? name,
     ...read,
-    // What the client does with it is not known: it is no tool for planning.
+    // The client's effect is unknown, so the tool is not available in plan mode.
     effect: "unsafe",
     operation: async () => ({ type: "Query" }),
     run: async () => onlyInConversation(name),

@@ -3,7 +3,7 @@ import { failure } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { listResult } from "./deletion-list.ts";
 
-/** Shows the model which messages it has chosen not to see. */
+/** Shows the model the messages it marked for deletion. */
 export const conversationMessageIdsRead = defineTool({
   name: "conversation_message_ids_read",
   description: "Shows the list of messages that you have left out of what you see, by the 8 characters of their hints.",

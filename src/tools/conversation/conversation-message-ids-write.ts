@@ -2,7 +2,7 @@ import { success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { changeDeletionList, DeletionChange, listResult, writeTool } from "./deletion-list.ts";
 
-/** The model chooses messages that it does not want to see any more. Its own call is the record of it. */
+/** The model marks messages it no longer needs. The call itself is the record. */
 export const conversationMessageIdsWrite = defineTool({
   name: writeTool,
   description:

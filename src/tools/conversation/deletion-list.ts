@@ -5,7 +5,7 @@ import type { Conversation } from "../runtime/tool.ts";
 /** The name of the tool that changes the list. */
 export const writeTool = "conversation_message_ids_write";
 
-/** A change of the list of messages that the model does not want to see any more. */
+/** A change of the list of messages hidden from the model. */
 export const DeletionChange = z.object({
   message_ids: z
     .string()
@@ -25,13 +25,13 @@ export const DeletionChange = z.object({
 });
 export type DeletionChange = z.infer<typeof DeletionChange>;
 
-/** The ids that a model wrote into one text. */
+/** Splits a model's comma-separated ids. */
 export function idsIn(text: string): string[] {
   const ids = text.split(",").map((id) => id.trim().toLowerCase());
   return ids.filter((id) => id !== "");
 }
 
-/** Changes the list in place: what a long session has marked is read before each call of the model. */
+/** Changes the list in place; a long session's list is rebuilt before each model call. */
 export function changeDeletionList(list: Set<string>, { message_ids, action }: DeletionChange): void {
   if (action === "create") list.clear();
   for (const id of idsIn(message_ids)) {
@@ -40,7 +40,7 @@ export function changeDeletionList(list: Set<string>, { message_ids, action }: D
   }
 }
 
-/** What the model reads of the list of messages that it does not see; ids that name no message are told apart. */
+/** The result for the model: the list, and ids that match no message. */
 export function listResult(list: readonly string[], { known }: Pick<Conversation, "known">): ToolResult {
   const unknown = list.filter((id) => !known.has(id));
   const lines = [

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineTool } from "../runtime/tool.ts";
 import { onlyInConversation } from "../runtime/result.ts";
 
-/** Shows the user a plan and waits for what they say to it. */
+/** Shows the user a plan and waits for their answer. */
 export const planModeRespond = defineTool({
   name: "plan_mode_respond",
   description:

@@ -4,15 +4,15 @@ import { z } from "zod";
 import { failure, resultText, success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type SessionHistory } from "../runtime/tool.ts";
 
-/** Characters that one call shows, below what a result may have. */
+/** Characters per call, below the limit of a result. */
 const shownLength = 4000;
-/** Places that a search shows, and characters on both sides of each. */
-const mostPlaces = 10;
+/** Matches shown per search, and characters around each. */
+const maxMatches = 10;
 const aroundLength = 150;
-/** Cut results that a search reads whole, the newest first, and characters of all of them together. */
-const mostResults = 50;
-const mostCharacters = 10_000_000;
-/** Messages that are looked through before others may go on. */
+/** Cut results that a search reads in full, newest first, and their total characters. */
+const maxResults = 50;
+const maxCharacters = 10_000_000;
+/** Messages searched before yielding to the event loop. */
 const messagesAtOnce = 200;
 
 const Input = z.object({
@@ -26,10 +26,10 @@ const Input = z.object({
 
 type Input = z.infer<typeof Input>;
 
-/** What the runtime notes in the message of a result that it has cut. */
+/** The reference in the message of a cut result. */
 const CutResult = z.object({ id: z.string(), characters: z.number() });
 
-/** Reads what the model is not shown: messages that a summary stands for, and the whole of results that were cut. */
+/** Reads what the view hides: summarised messages and the full text of cut results. */
 export const readHistory = defineTool({
   name: "read_history",
   description:
@@ -100,13 +100,13 @@ function range(messages: readonly BaseMessage[], first: number, last: number): T
   return success(message, { content: [message, ...lines].join("\n\n") });
 }
 
-/** Looks at each message once, newest first; a hit holds all words. Of the newest cut results what is not shown counts too. */
+/** Searches messages newest first for all words. The hidden part of the newest cut results is searched too. */
 async function search(history: SessionHistory, query: string, signal: AbortSignal): Promise<ToolResult> {
   const { messages } = history;
   const words = wordsIn(query);
   const found: string[] = [];
   let hits = 0;
-  let room = { results: mostResults, characters: mostCharacters };
+  let room = { results: maxResults, characters: maxCharacters };
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     if (index % messagesAtOnce === 0) {
       await nextTurn();
@@ -116,41 +116,41 @@ async function search(history: SessionHistory, query: string, signal: AbortSigna
     if (message === undefined) continue;
     const text = wordsOf(message);
     const place = placeOf(text.toLowerCase(), words);
-    const told = place === -1 ? undefined : around(text, place);
-    const cut = told === undefined ? cutResultOf(message) : undefined;
+    const match = place === -1 ? undefined : around(text, place);
+    const cut = match === undefined ? cutResultOf(message) : undefined;
     const inside = cut === undefined ? undefined : await lookInside(cut, room, words, history);
     room = inside?.room ?? room;
-    const hit = told ?? inside?.told;
+    const hit = match ?? inside?.match;
     if (hit === undefined) continue;
     hits += 1;
-    if (found.length < mostPlaces) found.push(`${headOf(message, index)}\n${hit}`);
+    if (found.length < maxMatches) found.push(`${headOf(message, index)}\n${hit}`);
   }
   if (hits === 0) return success(`None of the ${messages.length} earlier messages holds all of: ${words.join(", ")}.`);
   const message = `${hits} of ${messages.length} earlier messages match${hits > found.length ? `; the newest ${found.length}` : ""}.`;
   return success(message, { content: [message, ...found].join("\n\n").slice(0, shownLength).toWellFormed() });
 }
 
-/** What of cut results one search may still read. */
+/** Remaining budget for reading cut results in one search. */
 interface Room {
   results: number;
   characters: number;
 }
 
-/** The whole of a cut result, where there is room for it: the place of the words in it, and the room that is left. */
+/** Searches the full text of a cut result within the budget. */
 async function lookInside(
   cut: z.infer<typeof CutResult>,
   room: Room,
   words: readonly string[],
   history: SessionHistory,
-): Promise<{ room: Room; told: string | undefined }> {
-  if (room.results === 0 || cut.characters > room.characters) return { room, told: undefined };
+): Promise<{ room: Room; match: string | undefined }> {
+  if (room.results === 0 || cut.characters > room.characters) return { room, match: undefined };
   const result = await history.result(cut.id);
   const text = result === undefined ? "" : resultText(result);
   const place = bestPlace(text.toLowerCase(), words);
-  const told = `In what its result does not show, result_id "${cut.id}", offset ${place}: ${around(text, place)}`;
+  const match = `In what its result does not show, result_id "${cut.id}", offset ${place}: ${around(text, place)}`;
   return {
     room: { results: room.results - 1, characters: room.characters - text.length },
-    told: place === -1 ? undefined : told,
+    match: place === -1 ? undefined : match,
   };
 }
 
@@ -158,7 +158,7 @@ function cutResultOf(message: BaseMessage): z.infer<typeof CutResult> | undefine
   return CutResult.safeParse(message.additional_kwargs["whole_result"]).data;
 }
 
-/** The first lines of one text that hold all words, and how many do. */
+/** The first lines that contain all words, and the number of such lines. */
 function placesIn(text: string, query: string, what: string): ToolResult {
   const words = wordsIn(query);
   const places: string[] = [];
@@ -167,7 +167,7 @@ function placesIn(text: string, query: string, what: string): ToolResult {
   for (const line of text.split("\n")) {
     const place = placeOf(line.toLowerCase(), words);
     if (place !== -1) hits += 1;
-    if (place !== -1 && hits <= mostPlaces) places.push(`At offset ${begin + place}: ${around(line, place)}`);
+    if (place !== -1 && hits <= maxMatches) places.push(`At offset ${begin + place}: ${around(line, place)}`);
     begin += line.length + 1;
   }
   if (hits === 0) return success(`No line of the result ${what} holds all of: ${words.join(", ")}.`);
@@ -179,12 +179,12 @@ function wordsIn(query: string): string[] {
   return query.toLowerCase().split(/\s+/u);
 }
 
-/** Where the first word stands; -1 unless all are there. */
+/** Index of the first word; -1 unless all are present. */
 function placeOf(text: string, words: readonly string[]): number {
   return words.every((word) => text.includes(word)) ? text.indexOf(words[0] ?? "") : -1;
 }
 
-/** The same, in the first line that holds all of them, where there is one. */
+/** The same, preferring the first line that contains all words. */
 function bestPlace(text: string, words: readonly string[]): number {
   const anywhere = placeOf(text, words);
   let begin = 0;

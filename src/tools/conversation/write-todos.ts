@@ -10,7 +10,7 @@ const Todo = z.object({
 
 const stepStatus = { pending: "pending", in_progress: "running", completed: "done" } as const;
 
-/** Writes the list of steps of the task at hand: the field `task_plan` of the state, which readers of the run are told of. */
+/** Writes the plan's steps into the state field `task_plan`; emitted as event `plan`. */
 export const writeTodos = defineTool({
   name: "write_todos",
   description:

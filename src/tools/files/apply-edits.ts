@@ -20,7 +20,7 @@ export const Edits = z
   .max(100)
   .describe("one or more replacements, each made in what the one before it has left");
 
-/** A text after its edits, how many places they have changed, and the edits in the forms that were made. */
+/** The edited text, the number of places changed, and the edits as applied. */
 export interface Edited {
   text: string;
   count: number;
@@ -28,9 +28,8 @@ export interface Edited {
 }
 
 /**
- * Makes all edits, or throws `invalid_parameter` that names the first one which is not found or not unique. `forms` are
- * ways in which the same edit may have been meant; the first that is found is made. `madeBefore`: how many of the call's edits
- * came before these.
+ * Applies all edits, or throws `invalid_parameter` naming the first one not found or not unique. `forms` are variants
+ * of an edit; the first one found is applied. `madeBefore`: number of the call's earlier edits.
  */
 export function applyEdits(
   before: string,
@@ -56,7 +55,11 @@ export function applyEdits(
   return { text, count, made };
 }
 
-/** Models write \n; a text that ends its lines otherwise keeps its ends. */
+/**
+ * Models write
+ * ; a text with \r
+ *  keeps its line ends.
+ */
 function withLineEnds(edit: Edit, text: string): Edit {
   if (!text.includes("\r\n") || /(?<!\r)\n/u.test(text)) return edit;
   const inText = (part: string): string => part.replaceAll(/\r?\n/gu, "\r\n");
@@ -72,7 +75,7 @@ function notFound(text: string, old: string, number: number): AppError {
   );
 }
 
-/** Further places that an answer names, and characters that it shows on both sides of one. */
+/** Places named in an error, and characters shown around each. */
 const [mostNamed, around] = [5, 30];
 
 function notUnique(text: string, old: string, places: number, number: number): AppError {
@@ -83,7 +86,7 @@ function notUnique(text: string, old: string, places: number, number: number): A
     parts.push(text.slice(Math.max(0, at - around), at + old.length + around).toWellFormed());
   }
   const more = places > lines.length ? ` and ${places - lines.length} more` : "";
-  // In one long line its number says nothing.
+  // In one long line, line numbers do not help.
   const shown = new Set(lines).size < lines.length && old.length < 200 ? `\n${parts.join("\n")}` : "";
   return new AppError(
     "invalid_parameter",

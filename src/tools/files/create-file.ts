@@ -6,7 +6,7 @@ import { changesPath, isInCriticalFolder } from "../workspace/file-checks.ts";
 import { writeNewFile } from "../workspace/file-access.ts";
 import { locate, ownName, parsePath, type Place } from "../workspace/workspace-path.ts";
 
-/** Makes a new file with its folders and never touches an existing one. */
+/** Creates a file with its folders; never overwrites. */
 export const createFile = defineTool({
   name: "create_file",
   description:

@@ -7,7 +7,7 @@ import { reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, parsePath } from "../workspace/workspace-path.ts";
 import { changesPath } from "../workspace/file-checks.ts";
 
-/** Makes a folder with the levels above it. */
+/** Creates a folder with its parents. */
 export const createFolder = defineTool({
   name: "create_folder",
   description: "Creates a folder in the workspace, with the folders above it. Fails if anything of that name exists.",
@@ -19,7 +19,7 @@ export const createFolder = defineTool({
     const place = await locate(context.workspace, input.path, "keep");
     const isOwn = context.repeated && place.kind === "folder";
     const made = place.kind === "missing" ? await makeFolders(context, place.existing, place.missing) : [];
-    // Nothing made: it was there before, or another came first.
+    // It existed before, or someone else created it first.
     if (!isOwn && made.at(-1) !== place.real) {
       throw new AppError("conflict", `"${place.path}" exists already.`, {
         suggestion: "Use it as it is, or choose another name.",

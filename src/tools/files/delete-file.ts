@@ -9,10 +9,10 @@ import { isRestOf, reconcileWrite } from "../workspace/reconcile.ts";
 import { walk } from "../workspace/walk.ts";
 import { locate, ownName, parsePath, withFolder } from "../workspace/workspace-path.ts";
 
-/** Entries counted for the question to the user; a folder with more than this is "at least" that large. */
+/** Maximum number of entries counted for the question to the user. */
 const countedEntries = 100_000;
 
-/** Deletes a file, a link (never what it leads to), or a folder with everything in it. */
+/** Deletes a file, a link (never its target), or a folder with its contents. */
 export const deleteFile = defineTool({
   name: "delete_file",
   description: "Deletes a file of the workspace, or a folder with everything in it. The user is asked first.",
@@ -29,7 +29,7 @@ export const deleteFile = defineTool({
       return { type: "DeleteFolder", path: place.path, entries };
     }
     if (leadsToCritical(context.workspace, input.path, place)) return { type: "ModifyCriticalFile", path: input.path };
-    // Also when it is missing now: another call of the same turn may put something there first.
+    // Also if missing now: another call of the same turn may create it first.
     return { type: "DeleteFile", path: input.path };
   },
   run: async (input, context) => {
@@ -43,7 +43,7 @@ export const deleteFile = defineTool({
     else await withFolder(context.workspace, folder, (at) => unlink(at(name)));
     return deleted(place.path, place.kind === "folder");
   },
-  // What came to this name between a crash and the restart is not deleted.
+  // A file created at this path between crash and restart is not deleted.
   reconcile: ({ path }, context) =>
     reconcileWrite(
       context,
@@ -66,7 +66,9 @@ function deleted(path: string, isFolder = false): ToolResult {
   });
 }
 
-/** Deletes depth first. Each folder is opened and checked anew, so that a link swapped in is deleted, not followed. */
+/**
+ * Deletes depth first. Each folder is opened and checked again, so that a link swapped in is deleted and not followed.
+ */
 async function deleteFolder(context: ToolContext, parent: string, name: string): Promise<void> {
   context.signal.throwIfAborted();
   const folder = join(parent, name);

@@ -18,7 +18,7 @@ const EditInput = z.object({
 });
 type EditInput = z.infer<typeof EditInput>;
 
-/** Replaces parts of a text file: all of the edits, or nothing. */
+/** Replaces parts of a text file; applies all edits or none. */
 export const editFile = defineTool({
   name: "edit_file",
   description:
@@ -61,21 +61,21 @@ async function edit({ path, edits }: EditInput, context: ToolContext): Promise<T
 async function editText(context: ToolContext, place: Place, edits: readonly Edit[]): Promise<EditedFile> {
   const before = await wholeText(context, place);
   const { text, count } = applyEdits(before, edits);
-  return { content: text === before ? undefined : text, count, ...nothingTold };
+  return { content: text === before ? undefined : text, count, ...noNotes };
 }
 
-const nothingTold = { told: "", told_zh: "" };
+const noNotes = { told: "", told_zh: "" };
 
-function edited(path: string, count: number, { told, told_zh } = nothingTold): ToolResult {
+function edited(path: string, count: number, { told, told_zh } = noNotes): ToolResult {
   return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"})${told}.`, {
     data: { path, replaced: count },
     message_zh: `已修改 ${path}（${count} 处）${told_zh}。`,
   });
 }
 
-/** The change has happened when the content of before, kept for undo, gives exactly the present one. */
+/** The edit was applied if reversing it on the present content gives the content stored for undo. */
 async function reconcile({ path, edits }: EditInput, context: ToolContext): Promise<Reconciled> {
-  const back = await takenBack(path, edits, context);
+  const back = await reversed(path, edits, context);
   return reconcileWrite(
     context,
     { path, lastLink: "follow" },
@@ -86,8 +86,8 @@ async function reconcile({ path, edits }: EditInput, context: ToolContext): Prom
   );
 }
 
-/** The hash of the content that the edits have been made in, where they can be taken back without doubt. */
-async function takenBack(
+/** The hash of the content before the edits, if they can be reversed unambiguously. */
+async function reversed(
   path: string,
   edits: readonly Edit[],
   context: ToolContext,

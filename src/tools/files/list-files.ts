@@ -8,10 +8,10 @@ import { notFound } from "../workspace/file-access.ts";
 import { walk } from "../workspace/walk.ts";
 import { locate } from "../workspace/workspace-path.ts";
 
-/** Entries given to the client, and entries counted at all. */
+/** Entries returned, and entries counted. */
 const [givenEntries, countedEntries] = [1000, 20_000];
 
-/** Lists a folder and everything below it, the nearest levels first when it is too much. */
+/** Lists a folder recursively, the top levels first if there is too much. */
 export const listFiles = defineTool({
   name: "list_files",
   description:
@@ -58,7 +58,7 @@ export const listFiles = defineTool({
   example: { title: "One folder", body: '{"path": "src"}' },
 });
 
-/** A folder stands before what is in it, and that together. */
+/** Folders come before their contents. */
 function inTreeOrder(one: string, other: string): number {
   const [left, right] = [one.replaceAll("/", "\0"), other.replaceAll("/", "\0")];
   return left < right ? -1 : left > right ? 1 : 0;

@@ -46,8 +46,8 @@ function moved(source: string, destination: string): ToolResult {
 }
 
 /**
- * The kind of work a move is: it never overwrites, so only critical files matter, and another extension, which makes
- * other programs open the file.
+ * The operation of a move. It never overwrites, so only critical files matter, and a new extension, which changes the
+ * program that opens the file.
  */
 export async function moveOperation(workspace: string, source: string, destination: string): Promise<Operation> {
   const place = await look(workspace, source, "keep");
@@ -60,8 +60,8 @@ export async function moveOperation(workspace: string, source: string, destinati
 }
 
 /**
- * Gives a file, link or folder another path; missing folders are made. Never replaces anything: `conflict` when the
- * destination exists, also when it appears meanwhile. After a crash it finds out how far the earlier attempt came.
+ * Moves a file, link or folder; creates missing folders and never overwrites: `conflict` if the destination exists or
+ * appears meanwhile. After a crash it continues the earlier attempt.
  */
 export async function moveEntry(context: FileContext, source: string, destination: string): Promise<[Place, Place]> {
   const from = await locate(context.workspace, source, "keep");
@@ -99,14 +99,14 @@ export async function moveEntry(context: FileContext, source: string, destinatio
   return [from, to];
 }
 
-/** A second name, then the first one away: unlike a rename this fails when the name is taken. */
+/** Links the new name, then unlinks the old: unlike a rename this fails if the name exists. */
 async function moveOneFile(source: string, target: string, isBegun: boolean): Promise<void> {
   if (!isBegun) {
     try {
       await link(source, target);
     } catch (error) {
       if (!hasCode(error, "EPERM", "ENOTSUP", "ENOSYS", "EMLINK", "EOPNOTSUPP")) throw error;
-      // No hard links here: hold the name with an empty file of ours, then rename over that.
+      // Without hard links: reserve the name with an empty file, then rename over it.
       await (await open(target, "wx")).close();
       await rename(source, target);
       return;
@@ -115,7 +115,7 @@ async function moveOneFile(source: string, target: string, isBegun: boolean): Pr
   await unlink(source);
 }
 
-/** A rename replaces an empty folder only: so an empty one of ours holds the name first. */
+/** A rename only replaces an empty folder, so an empty one reserves the name. */
 async function moveFolder(source: string, target: string, isBegun: boolean): Promise<void> {
   if (!isBegun) await mkdir(target);
   try {
@@ -126,7 +126,7 @@ async function moveFolder(source: string, target: string, isBegun: boolean): Pro
   }
 }
 
-/** Whether a crash left the state between the two steps of this very move. */
+/** Whether a crash interrupted this move between its two steps. */
 async function isHalfMoved(context: FileContext, from: Place, to: Place): Promise<boolean> {
   const [start, end] = [ownName(context.workspace, from), ownName(context.workspace, to)];
   return withFolder(context.workspace, end.folder, async (at) => {

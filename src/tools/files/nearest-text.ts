@@ -1,19 +1,19 @@
-/** Lines of a file that are compared; a longer one is searched only so far. */
+/** Lines of a file that are compared; later ones are ignored. */
 const mostLines = 20_000;
-/** Lines of a block that are compared, and that are shown of the place. */
+/** Lines of the search text that are compared, and lines shown of the match. */
 const [mostCompared, mostShown] = [60, 12];
-/** Characters from which a line is long, how far apart its parts are that are compared, and of a file in all. */
+/** Length of a long line, distance of the parts compared in it, and characters compared per file. */
 const [longLine, stepLength, mostSearched] = [400, 40, 1_000_000];
-/** Share of its letter pairs that a line must have in common to be called similar. */
+/** Minimum share of common letter pairs of similar lines. */
 const similarEnough = 0.6;
 
 /**
- * What in a file is most like the lines that were looked for, with its line numbers, and how the first differing line
- * differs; `undefined` when nothing is. For whoever must correct the lines.
+ * The text most similar to the searched lines, with line numbers and the first difference; `undefined` if nothing is
+ * similar. Helps the model to correct its search.
  */
 export function nearestText(texts: readonly string[], search: readonly string[]): string | undefined {
   const at = placeLike(texts.slice(0, mostLines), search.slice(0, mostCompared));
-  // Of a long line its beginning would say nothing.
+  // The start of a long line would not help.
   if (at === undefined || (texts[at] ?? "").length > longLine) return nearestPart(texts, at, search);
   const rows = texts
     .slice(at, at + Math.min(search.length, mostShown))
@@ -23,7 +23,7 @@ export function nearestText(texts: readonly string[], search: readonly string[])
     .join("\n");
 }
 
-/** The part of a long line, of the one at `line` or of any, that is most like the first line with words. */
+/** The part of a long line, at `line` or anywhere, most similar to the first line that has words. */
 function nearestPart(
   texts: readonly string[],
   line: number | undefined,
@@ -54,7 +54,7 @@ function nearestPart(
   return `The nearest text in the file is a part of line ${number}:\n${shown.toWellFormed()}`;
 }
 
-/** Where most lines are the same but for blanks; failing that, the line that is most like the first one with words. */
+/** The place where most lines match except for whitespace; else the line most similar to the first one with words. */
 function placeLike(texts: readonly string[], search: readonly string[]): number | undefined {
   const [plainTexts, plainSearch] = [texts.map(plain), search.map(plain)];
   const wordless = (line: string): boolean => !/[\p{L}\p{N}]/u.test(line);
@@ -100,7 +100,7 @@ function pairsOf(line: string, length = 200): Set<string> {
   );
 }
 
-/** In words, how the first line that differs does. */
+/** Describes the first difference. */
 function difference(texts: readonly string[], search: readonly string[], at: number): string {
   const offset = search.findIndex((line, index) => texts[at + index] !== line);
   const [found, wanted] = [texts[at + offset], search[offset]];

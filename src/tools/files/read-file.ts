@@ -10,26 +10,23 @@ import { formatText } from "../workspace/file-formats.ts";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
 import { locate, type Place } from "../workspace/workspace-path.ts";
 
-/** Bytes up to which the lines of a file are counted to its end. */
+/** Bytes up to which all lines of a file are counted. */
 const countedSize = 32 * 1024 * 1024;
 
-/** Characters of a whole answer where the run does not say, and those of the note above it. */
-const [usualLength, noteLength] = [64_000, 400];
-/** Characters of the file in one answer, without the numbers of its lines. */
-const mostText = 50 * 1024;
-/** Lines of one answer, and characters of a line that stands beside others. */
-const [mostLines, longestLine] = [2000, 2000];
+/** Default characters of a result, and those reserved for the note above the text. */
+const [defaultLength, noteLength] = [64_000, 400];
+/** Characters of file text per result, without line numbers. */
+const maxText = 50 * 1024;
+/** Lines per result, and characters per line if there are several. */
+const [maxLines, maxLineLength] = [2000, 2000];
 
 const Offered = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),
   offset: z.number().int().min(1).optional().describe("first line to read, counted from 1; default 1"),
-  limit: z.number().int().min(1).max(mostLines).optional().describe(`how many lines; default ${mostLines}`),
+  limit: z.number().int().min(1).max(maxLines).optional().describe(`how many lines; default ${maxLines}`),
 });
 
-/**
- * `start_line` and `end_line` are what prompts and clients of former releases call the range. The answer names `character`
- * where a line is longer than an answer.
- */
+/** `start_line` and `end_line` are the range's former names. The result suggests `character` when a line exceeds it. */
 const ReadFileInput = Offered.extend({
   character: z.number().int().min(1).optional(),
   start_line: z.number().int().min(1).optional(),
@@ -37,13 +34,13 @@ const ReadFileInput = Offered.extend({
 });
 
 /**
- * Reads a text file, the text of a document, or a range of its lines. Lines of a text file bear their numbers; a note
- * stands above what is not all of it or comes from something else.
+ * Reads a text file, a document's text, or a range of lines. Lines of text files are numbered; a note marks partial or
+ * converted text.
  */
 export const readFile = defineTool({
   name: "read_file",
   description:
-    `Reads a text file of the workspace, up to ${mostLines} numbered lines at once (number, tab, text), or the text of a document ` +
+    `Reads a text file of the workspace, up to ${maxLines} numbered lines at once (number, tab, text), or the text of a document ` +
     "(.docx, .pdf, .odt, .rtf, .pptx, .xlsx). Of a longer file the first line of the answer says which lines these are and " +
     "with which offset to go on. Other binary files cannot be read.",
   schema: ReadFileInput,
@@ -56,28 +53,28 @@ export const readFile = defineTool({
   guideline: "Read a file before changing it.",
 });
 
-/** Which lines are wanted, how much of them fits into the answer, and how they are written. */
+/** The requested lines, the available characters, and the format. */
 interface Wanted {
   start: number;
   end: number;
   characters: number;
   isNumbered: boolean;
-  /** Characters of the first line that are left out. */
+  /** Characters skipped in the first line. */
   skipped: number;
 }
 
-/** What was taken of a file: lines up to `last`, `total` counted in all if `isCounted`, and what is to be said of them. */
+/** The part read: lines up to `last`; `total` is the number of lines if `isCounted`. */
 interface Part {
   text: string;
-  /** Characters of the text that are the file's own. */
+  /** Characters that come from the file. */
   own: number;
-  /** Lines of which only the beginning is shown. */
+  /** Numbers of lines cut short. */
   shortened: number[];
   last: number;
   total: number;
   isFull: boolean;
   isCut: boolean;
-  /** Characters of the last line that have been shown, where it is cut. */
+  /** Characters shown of the last line, if it is cut. */
   shown: number;
   isCounted: boolean;
   note: string;
@@ -96,7 +93,7 @@ async function read(input: z.infer<typeof ReadFileInput>, context: ToolContext):
   return present(place.path, wanted, part, version);
 }
 
-/** Lines of a text that is in no file: of the document in the user's editor. */
+/** Reads lines of a text that is not in a file: the document in the user's editor. */
 export function readText(
   name: string,
   text: string,
@@ -113,10 +110,10 @@ export function readText(
 
 function wantedOf(
   { offset, limit, start_line, end_line, character = 1 }: Omit<z.infer<typeof ReadFileInput>, "path">,
-  resultLength = usualLength,
+  resultLength = defaultLength,
 ): Wanted {
   const start = offset ?? start_line ?? 1;
-  const end = Math.min(limit === undefined ? (end_line ?? Infinity) : start + limit - 1, start + mostLines - 1);
+  const end = Math.min(limit === undefined ? (end_line ?? Infinity) : start + limit - 1, start + maxLines - 1);
   if (end < start) {
     throw new AppError("invalid_parameter", `end_line (${end}) is before start_line (${start}).`, {
       suggestion: "Give an end_line that is not smaller.",
@@ -145,7 +142,7 @@ async function ofText(context: ToolContext, place: Place, wanted: Wanted): Promi
   });
 }
 
-/** `undefined` for what has no format of its own. */
+/** `undefined` for plain text. */
 async function ofDocument(context: ToolContext, place: Place, wanted: Wanted): Promise<Part | undefined> {
   const found = await formatText(context, place);
   if (found === undefined) return undefined;
@@ -176,7 +173,7 @@ function present(path: string, { start, skipped }: Wanted, part: Part, version: 
   const { last, total, isCounted, isCut, shown } = part;
   const data = { path, start_line: start, end_line: last, total_lines: isCounted ? total : null };
   const isToEnd = isCounted && last === total;
-  // What was shown whole may be written over: the conversation knows what it replaces.
+  // A file shown in full may be overwritten later.
   const seen =
     version === undefined ? {} : { seen: { path, version, from: start, to: last, total: isCounted ? total : null } };
   const begin = skipped === 0 ? [] : [`from character ${skipped + 1} of line ${start}`];
@@ -208,20 +205,20 @@ function shortenedNote(lines: readonly number[]): string[] {
   const more = lines.length > 5 ? ` and ${lines.length - 5} more` : "";
   const named = `${lines.slice(0, 5).join(", ")}${more}`;
   return [
-    `only the first ${longestLine} characters of line ${named} are shown: offset ${lines[0]} with limit 1 gives more`,
+    `only the first ${maxLineLength} characters of line ${named} are shown: offset ${lines[0]} with limit 1 gives more`,
   ];
 }
 
-/** Counts a line and takes it when it is in the range and there is room. */
+/** Counts a line, and adds it if it is in the range and fits. */
 function take(taken: Part, whole: string, { start, end, characters, isNumbered, skipped }: Wanted): void {
   taken.total += 1;
   if (taken.isFull || taken.total < start || taken.total > end) return;
-  const isShortened = isNumbered && end > start && whole.length > longestLine && skipped === 0;
+  const isShortened = isNumbered && end > start && whole.length > maxLineLength && skipped === 0;
   const from = taken.total === start ? skipped : 0;
   const number = isNumbered ? `${taken.total}\t` : "";
-  const line = number + (isShortened ? `${whole.slice(0, longestLine)}…\n` : whole.slice(from));
+  const line = number + (isShortened ? `${whole.slice(0, maxLineLength)}…\n` : whole.slice(from));
   const own = line.length - number.length;
-  const room = Math.min(characters - taken.text.length, mostText - taken.own + number.length);
+  const room = Math.min(characters - taken.text.length, maxText - taken.own + number.length);
   if (line.length <= room) {
     taken.text += line;
     taken.own += own;

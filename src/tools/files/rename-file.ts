@@ -7,7 +7,7 @@ import { moveEntry, moveOperation } from "./move-file.ts";
 import { reconcileMove } from "../workspace/reconcile.ts";
 import { parsePath } from "../workspace/workspace-path.ts";
 
-/** Gives a file or folder another name in the same folder and never replaces anything. */
+/** Renames a file or folder within its folder; never overwrites. */
 export const renameFile = defineTool({
   name: "rename_file",
   description:

@@ -11,10 +11,10 @@ import { fileSeconds, reading } from "../workspace/file-checks.ts";
 import { ripgrepPath, searchPlaces, type SearchPlaces } from "../workspace/ripgrep.ts";
 import { locate, type Place } from "../workspace/workspace-path.ts";
 
-/** Limits: files larger than this (bytes) are skipped, matches given, characters of a line that are searched and shown. */
-const [largestFile, givenMatches, searchedLength, shownLength] = [8 * 1024 * 1024, 200, 10_000, 300];
+/** Limits: bytes of a searched file, matches returned, characters searched and shown per line. */
+const [maxFileSize, givenMatches, searchedLength, shownLength] = [8 * 1024 * 1024, 200, 10_000, 300];
 
-/** An expression that means itself. */
+/** An expression without special characters. */
 const literal = /^[\p{L}\p{N} _,;:'"<>=!@#%&/~`-]+$/u;
 
 const SearchContentInput = z.object({
@@ -53,13 +53,13 @@ export const searchContent = defineTool({
   },
 });
 
-/** What a search has found so far. `length` is that of the sections, in characters. */
+/** Results so far; `length` is the sections' total characters. */
 interface Findings {
   sections: string[];
   matches: { path: string; line: number; text: string }[];
   length: number;
   skipped: number;
-  /** Only files with a match were looked at: how many were skipped is not known. */
+  /** Only files with a match were opened, so the number of skipped files is unknown. */
   isNarrowed: boolean;
 }
 
@@ -115,8 +115,8 @@ function answer(regex: string, found: Findings): ToolResult {
 }
 
 /**
- * A literal expression is searched natively; any other by RE2, whose time is linear in the line but grows with the
- * expression too (60 ns for each character and instruction at worst): a large one sees less of a very long line.
+ * Literal expressions are searched natively, others by RE2, whose time is linear in the line but grows with the
+ * expression (at worst 60 ns per character and instruction): large expressions see less of very long lines.
  */
 function compile(regex: string): (text: string) => boolean {
   if (literal.test(regex)) return (text) => text.includes(regex);
@@ -131,7 +131,7 @@ function compile(regex: string): (text: string) => boolean {
   }
 }
 
-/** The files to look at: the one that is named, or those of a folder, narrowed by ripgrep where it is there. */
+/** The files to search: the named one, or those of a folder, narrowed by ripgrep if available. */
 async function placesFrom(
   start: Place,
   regex: string,
@@ -139,15 +139,15 @@ async function placesFrom(
   found: Findings,
 ): Promise<SearchPlaces["places"]> {
   if (start.kind !== "folder") return [start];
-  const wanted = { regex, isLiteral: literal.test(regex), largest: largestFile };
+  const wanted = { regex, isLiteral: literal.test(regex), largest: maxFileSize };
   const { places, isNarrowed } = await searchPlaces(context, start, wanted, await ripgrepPath());
   found.isNarrowed = isNarrowed;
   return places;
 }
 
 /**
- * The matching lines of a file with those around them; `undefined` when it is not searchable text. For the one file
- * that the call names, that is an error.
+ * A file's matching lines with context; `undefined` if it is not searchable text. For a file named by the call that is
+ * an error.
  */
 async function searchFile(
   context: ToolContext,
@@ -158,7 +158,7 @@ async function searchFile(
 ): Promise<Line[] | undefined> {
   try {
     return await withFile(context, place, async (handle, stats) => {
-      if (stats.size > largestFile) throw tooLarge(place.path, stats.size);
+      if (stats.size > maxFileSize) throw tooLarge(place.path, stats.size);
       const kept: Line[] = [];
       const before: Line[] = [];
       const breathe = breathing(context.signal);
@@ -185,7 +185,7 @@ async function searchFile(
       return kept;
     });
   } catch (error) {
-    // Not text, or gone or exchanged since the walk met it: the search goes on without it.
+    // Not text, or removed or replaced during the search: skipped.
     const isSkipped =
       !isNamed && (isAppError(error) || hasCode(error, "ENOENT", "ELOOP", "EACCES", "EPERM", "ENXIO", "ENOTDIR"));
     if (isSkipped) return undefined;
@@ -194,7 +194,7 @@ async function searchFile(
 }
 
 function tooLarge(path: string, size: number): AppError {
-  return new AppError("too_large", `"${path}" has ${size} bytes; at most ${largestFile} are searched.`, {
+  return new AppError("too_large", `"${path}" has ${size} bytes; at most ${maxFileSize} are searched.`, {
     suggestion: "Read it in parts with read_file.",
   });
 }

@@ -8,7 +8,7 @@ import { fileSeconds, reading } from "../workspace/file-checks.ts";
 import { walk } from "../workspace/walk.ts";
 import { locate } from "../workspace/workspace-path.ts";
 
-/** Hits given to the client. */
+/** Results returned. */
 const givenHits = 500;
 
 /** Finds files and folders by a part of their name or path, or by a pattern. */

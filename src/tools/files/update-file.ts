@@ -6,7 +6,7 @@ import { locate, parsePath } from "../workspace/workspace-path.ts";
 import { changesPath } from "../workspace/file-checks.ts";
 import { writeOperation } from "../workspace/seen-files.ts";
 
-/** Replaces the whole content of an existing file in one step. */
+/** Replaces an existing file's content atomically. */
 export const updateFile = defineTool({
   name: "update_file",
   description:
@@ -29,7 +29,7 @@ export const updateFile = defineTool({
     await replaceFile(context, place, content);
     return wroteFile("Updated", place.path, content, told);
   },
-  // What a person has written between a crash and the restart is not replaced.
+  // Changes made by a person between crash and restart are not overwritten.
   reconcile: ({ path, content }, context) =>
     reconcileContent(context, { path, lastLink: "follow" }, content, {
       result: () => wroteFile("Updated", parsePath(path).join("/"), content),

@@ -12,7 +12,7 @@ const WriteInput = z.object({
   content: z.string().describe("the whole content of the file; HTML or Markdown for a Word document"),
 });
 
-/** Writes a whole file, whether or not it is there already. */
+/** Creates or replaces a file. */
 export const writeFile = defineTool({
   name: "write_file",
   description:

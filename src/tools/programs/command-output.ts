@@ -1,21 +1,21 @@
-/** Bytes of an output that are kept whole, and of its end that are kept besides. */
+/** Bytes kept of an output's start, and of its end beyond that. */
 const [wholeBytes, endBytes] = [4 * 1024 * 1024, 64 * 1024];
-/** Characters of an output that a model is shown: of the beginning, and of the end. */
+/** Characters shown to a model, of the start and of the end. */
 const [shownStart, shownEnd] = [1500, 2500];
 
-/** What a command has written so far, on both of its outputs, in the order in which it came. Memory stays bounded. */
+/** A command's combined stdout and stderr in order of arrival, in bounded memory. */
 export interface CommandOutput {
   add(chunk: Buffer): void;
   bytes(): number;
-  /** The text as people read it; of a long one the beginning and the end, with a mark between them. */
+  /** The readable text; for long output start and end with a mark between. */
   text(): { shown: string; isWhole: boolean };
-  /** All bytes, up to 4 MB of them; then the end. */
+  /** The first 4 MB and the end. */
   whole(): Buffer;
-  /** Keeps no more than what is shown, of an output that nobody will take whole. */
+  /** Keeps only what `text` shows, once nobody needs the whole output. */
   shrink(): void;
 }
 
-/** An output that nothing has been written to. */
+/** Creates an empty output. */
 export function createOutput(): CommandOutput {
   const start: Buffer[] = [];
   let end: Buffer = Buffer.alloc(0);
@@ -65,13 +65,13 @@ function joined(first: string, last: string, what: string): string {
 }
 
 const [escape, bell] = [String.fromCodePoint(27), String.fromCodePoint(7)];
-/** Control sequences of terminals: colours and moves, titles, and the short ones. */
+/** Terminal control sequences: colours, cursor movement, titles, short ones. */
 const controlSequences = new RegExp(
   `${escape}(?:\\[[0-?]{0,40}[ -/]{0,4}[@-~]|\\][^${bell}${escape}]{0,400}(?:${bell}|${escape}\\\\)?|[@-Z\\\\-_])`,
   "gu",
 );
 
-/** Text without what only a terminal understands: colours, lines written over, characters that cannot be seen. */
+/** Removes terminal control sequences, overwritten lines and invisible characters. */
 export function readable(text: string): string {
   return text
     .replaceAll(controlSequences, "")

@@ -8,15 +8,15 @@ import { endGroup, keepGroup, signalGroup } from "@millrace/engine/concurrency/p
 import { createOutput, type CommandOutput } from "./command-output.ts";
 import { sandboxArguments, searchPath } from "./sandbox.ts";
 
-/** Milliseconds that a command gets between being asked and being made to end, and its outputs to be closed. */
+/** Milliseconds between SIGTERM and SIGKILL, and to wait for the outputs to close. */
 const [kindMilliseconds, closeMilliseconds] = [250, 500];
 
-/** What to run: words as a program gets them, the folder, and bubblewrap's program where there is one. */
+/** What to run: argv, the folder, and the path of bubblewrap if available. */
 export interface CommandRequest {
   words: readonly string[];
   workspace: string;
   sandbox: string | undefined;
-  /** Folders and files that a sandbox never shows. */
+  /** Paths hidden in a sandbox. */
   hidden: readonly string[];
 }
 
@@ -26,18 +26,18 @@ export type CommandEnd =
   | { kind: "signalled"; signal: string }
   | { kind: "not_started"; problem: string };
 
-/** A command that runs. */
+/** A running command. */
 export interface RunningCommand {
   output: CommandOutput;
-  /** Never rejects. When it resolves, everything the command has started has ended. */
+  /** Never rejects. Resolves when the command and all its children have ended. */
   ended: Promise<CommandEnd>;
-  /** Ends it with all its children: kindly, and by force soon after. */
+  /** Ends the command and its children: SIGTERM, then SIGKILL. */
   stop(): void;
 }
 
 /**
- * Starts a command in a process group of its own, without input and with nothing of our environment. Without a sandbox,
- * children that have left the group are found by a mark in their environment (on Linux).
+ * Starts a command in its own process group, without stdin and without our environment. Without a sandbox, children
+ * that left the group are found by a mark in their environment (Linux only).
  */
 export async function startCommand(request: CommandRequest): Promise<RunningCommand> {
   const home = request.sandbox === undefined ? await mkdtemp(join(tmpdir(), "millrace-command-")) : undefined;
@@ -68,7 +68,7 @@ export async function startCommand(request: CommandRequest): Promise<RunningComm
   };
 }
 
-/** Some reasons not to start are thrown instead of told. */
+/** `spawn` throws some errors instead of emitting them. */
 function start(
   { words, workspace, sandbox, hidden }: CommandRequest,
   home: string,
@@ -112,7 +112,7 @@ async function whenEnded(child: ChildProcess, request: CommandRequest, mark: str
     endGroup(child.pid);
     await endMarked(mark);
   }
-  // What was still written is read, unless somebody holds the outputs open.
+  // Reads remaining output, unless another process keeps it open.
   const timer = setTimeout(() => closed.resolve(), closeMilliseconds);
   if (end.kind !== "not_started") await closed.promise;
   clearTimeout(timer);
@@ -126,7 +126,7 @@ function notStarted(error: Error, { words }: CommandRequest): CommandEnd {
   return { kind: "not_started", problem: isMissing ? `there is no program ${words[0] ?? ""}` : errorMessage(error) };
 }
 
-/** Ends processes that have left their group, which a daemon does; again while new ones are found. */
+/** Ends daemonized children that left the group, repeatedly while new ones appear. */
 async function endMarked(mark: string): Promise<void> {
   for (let round = 0; round < 5; round += 1) {
     const found = (await Promise.all((await processes()).map((id) => isMarked(id, mark)))).filter(
@@ -143,7 +143,7 @@ async function endMarked(mark: string): Promise<void> {
   }
 }
 
-/** The processes of this machine; none where there is no /proc. */
+/** Process ids of this machine; none without /proc. */
 async function processes(): Promise<number[]> {
   const names = await readdir("/proc").catch(() => []);
   return names
@@ -153,7 +153,7 @@ async function processes(): Promise<number[]> {
 }
 
 async function isMarked(id: number, mark: string): Promise<number | undefined> {
-  // A process that is gone, or of somebody else, is none of ours.
+  // A process that ended or belongs to another user is not ours.
   const environment = await readFile(`/proc/${id}/environ`, "latin1").catch(() => "");
   return environment.split("\0").includes(mark) ? id : undefined;
 }

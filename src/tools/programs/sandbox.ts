@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { environmentVariable } from "@millrace/engine/config/config";
 import { hasCode } from "@millrace/engine/errors/errors";
 
-/** Folders of the machine that programs need; nothing else of it is there. Read only, and left out where they are missing. */
+/** System folders that programs need, mounted read-only if they exist; nothing else is visible. */
 const systemFolders = [
   "/usr",
   "/bin",
@@ -27,30 +27,30 @@ const systemFolders = [
   "/etc/mime.types",
 ];
 
-/** What a sandbox has of its own: its processes, harmless devices, and memory for what is temporary. */
+/** The sandbox's own /proc, harmless devices, and temporary folders in memory. */
 const ownFolders = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/run"];
 
-/** The program that limits what another one uses; without it a command in a sandbox is not limited. */
+/** Limits the resources of a sandboxed command; without it there are no limits. */
 export const limiter = "/usr/bin/prlimit";
-/** What one command may use: processes (root has no such limit), bytes of memory of each, and of a file; no core files. */
+/** Limits per command: processes (not for root), memory per process and file size in bytes; no core files. */
 const limits = ["--nproc=1024", "--data=4294967296", "--fsize=1073741824", "--core=0"];
 
-/** Where bubblewrap is looked for: never in a folder that a model can write to. */
+/** Where bubblewrap may be: never in a folder a model can write to. */
 const places = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
 
-/** Milliseconds that the first sandbox gets to show that it can be made. */
+/** Milliseconds for the first test of the sandbox. */
 const tryMilliseconds = 5000;
 
-/** The program of bubblewrap on this machine; `undefined` where there is none, or where the machine lets it make no sandbox. */
+/** The path of a working bubblewrap; `undefined` if there is none. */
 export async function findSandbox(): Promise<string | undefined> {
   for (const place of places) if (await makesSandboxes(place)) return place;
   return undefined;
 }
 
-/** Milliseconds after which a sandbox is looked for again where none could be made: the machine may have been slow only then. */
+/** Milliseconds before searching again after a failure: the machine may have been slow. */
 const againMilliseconds = 60_000;
 
-/** Looks for the sandbox when it is asked, and keeps what it finds; where there was none it looks again after a minute. */
+/** Searches for the sandbox on demand and caches the result; a failure is retried after a minute. */
 export function createSandboxSearch(
   look: () => Promise<string | undefined> = findSandbox,
   now: () => number = () => performance.now(),
@@ -60,7 +60,7 @@ export function createSandboxSearch(
     if (latest !== undefined && now() < latest.until) return latest.answer;
     const one = { answer: look(), until: Infinity };
     latest = one;
-    // Whoever asked hears of a failure.
+    // The caller gets the error.
     one.answer.then(
       (program) => (one.until = program === undefined ? now() + againMilliseconds : Infinity),
       () => (one.until = 0),
@@ -80,9 +80,9 @@ async function makesSandboxes(program: string): Promise<boolean> {
 }
 
 /**
- * The arguments by which bubblewrap runs `words` in `workspace`: no network, nothing of the machine but its programs,
- * nothing writable but the workspace and a folder in memory, processes that end with it, limits on what they use.
- * `hidden` are folders and files that are not there even if they lie, or a link to them leads, among the programs.
+ * Bubblewrap's arguments to run `words` in `workspace`: no network, only system programs visible, only the workspace
+ * and a folder in memory writable, children end with it, resources limited. `hidden` paths are masked even if they are
+ * reachable among the programs.
  */
 export function sandboxArguments(
   words: readonly string[],
@@ -92,7 +92,7 @@ export function sandboxArguments(
     environment,
   }: { workspace: string; hidden: readonly string[]; environment: Record<string, string> },
 ): string[] {
-  // The runtime may lie in the user's own folder, of which nothing else is to be seen.
+  // Node may be in the user's home, of which nothing else may be visible.
   const own = dirname(process.execPath);
   const shown = [...systemFolders, own, join(dirname(own), "lib/node_modules")];
   return [
@@ -117,7 +117,7 @@ export function sandboxArguments(
   ];
 }
 
-/** What is no longer there needs nothing, and the sandbox could not begin with it. */
+/** A missing path needs no mask, and bubblewrap would fail on it. */
 function hide(place: string): string[] {
   const stats = statsOf(place);
   if (stats === undefined) return [];
@@ -133,7 +133,7 @@ function statsOf(place: string): Stats | undefined {
   }
 }
 
-/** Where folders and files are seen in a sandbox that shows others: those may be links, and the folders may be reached by links. */
+/** The paths under which `folders` appear inside the `shown` folders, links resolved. */
 function placesOf(folders: readonly string[], shown: readonly string[]): string[] {
   const reals = folders.map(realOf);
   const places = shown.flatMap((place) => {
@@ -153,7 +153,7 @@ function realOf(folder: string): string {
   }
 }
 
-/** The search path of commands: the runtime's own folder, and the machine's. */
+/** PATH of commands: Node's own folder and system folders. */
 export function searchPath(): string {
   const own = dirname(process.execPath);
   const system =

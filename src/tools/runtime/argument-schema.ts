@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Characters that the description of a tool's parameters may take of the model's window. */
+/** Maximum characters of a tool's parameter schema in the model's window. */
 const schemaLength = 20_000;
 
 /** The parts of a JSON Schema that are read here. */
@@ -10,16 +10,15 @@ const ObjectSchema = z.looseObject({
   required: z.array(z.string()).default([]),
 });
 
-/** How a tool's arguments are described to the model, and how they are checked before a call. */
+/** A tool's arguments: the description for the model and the validation. */
 export interface ArgumentSchema {
   parameters: Record<string, unknown>;
   schema: z.ZodObject;
 }
 
 /**
- * Reads the JSON Schema by which a server describes the arguments of a tool. What zod does not know (conditions,
- * `not`), patterns, and what is too much to check in bounded time are left to the server; names and what must be there
- * are always checked. Answers with what is wrong as a text.
+ * Reads an MCP server's JSON Schema for a tool's arguments. Conditions, `not`, patterns and whatever cannot be checked
+ * in bounded time are left to the server; names and required fields are always checked. Returns the problem as text.
  */
 export function readArgumentSchema(given: unknown): ArgumentSchema | string {
   const parsed = ObjectSchema.safeParse(given);
@@ -33,7 +32,7 @@ export function readArgumentSchema(given: unknown): ArgumentSchema | string {
   return { parameters, schema: wholeSchema(plain) ?? schemaByProperty(plain) };
 }
 
-/** Characters as JSON; `undefined` for what is nested too deeply to be written. */
+/** Length as JSON; `undefined` if nested too deeply. */
 function lengthOf(value: unknown): number | undefined {
   try {
     return JSON.stringify(value).length;
@@ -47,7 +46,7 @@ function namesOnly({ type, properties, required }: z.infer<typeof ObjectSchema>)
   return { type, required, properties: Object.fromEntries(Object.keys(properties).map((name) => [name, {}])) };
 }
 
-/** The schema as zod reads it whole; `undefined` where it cannot, or not as an object. */
+/** The whole schema as a zod object; `undefined` if zod cannot read it. */
 function wholeSchema(parameters: Record<string, unknown>): z.ZodObject | undefined {
   const schema = toZod(parameters);
   return schema instanceof z.ZodObject ? schema : undefined;
@@ -61,7 +60,7 @@ function schemaByProperty({ properties, required }: z.infer<typeof ObjectSchema>
   return z.looseObject(Object.fromEntries(shape));
 }
 
-/** Any value that JSON can hold, but not none. */
+/** Any JSON value except `undefined`. */
 const anything = z.unknown().refine((value) => value !== undefined, { error: "is missing" });
 
 function toZod(schema: Record<string, unknown>): z.ZodType | undefined {
@@ -75,11 +74,11 @@ function toZod(schema: Record<string, unknown>): z.ZodType | undefined {
 const JsonObject = z.record(z.string(), z.unknown());
 type JsonObject = z.infer<typeof JsonObject>;
 
-/** Schemas that may stand in one another, references followed, and how deep. */
+/** Maximum number of subschemas with references resolved, and maximum depth. */
 const mostParts = 2_000;
 const mostLevels = 50;
 
-/** Where a schema holds others: by name, in a list, or alone. */
+/** Keywords that contain subschemas: by name, in a list, or one. */
 const namedParts = new Set(["properties", "dependentSchemas"]);
 const listedParts = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
 const singleParts = new Set([
@@ -92,12 +91,12 @@ const singleParts = new Set([
   "contains",
   "propertyNames",
 ]);
-/** Patterns are the server's to check: one can take for ever on a text that a model wrote. Shared parts are put in place. */
+/** Left to the server: a pattern can take exponential time on a model's text. Shared definitions are inlined. */
 const leftOut = new Set(["$schema", "$defs", "definitions", "$ref", "pattern", "patternProperties"]);
 
 /**
- * A server's schema in a form that is checked in bounded time: references replaced by what they mean, no patterns. What
- * refers to itself may be anything there. `undefined` when the whole is too much.
+ * The schema in a form that is checked in bounded time: references inlined, patterns removed, recursive references
+ * accept anything. `undefined` if too large.
  */
 export function plainSchema(root: JsonObject): JsonObject | undefined {
   let parts = 0;
@@ -127,7 +126,7 @@ export function plainSchema(root: JsonObject): JsonObject | undefined {
     const target = isNew ? targetOf(root, reference) : undefined;
     const meant = target === undefined || !isNew ? {} : plain(target, levels + 1, [...within, reference]);
     const own = Object.entries(schema)
-      // Names that a pattern allows are not known here.
+      // Names allowed by a pattern are unknown here.
       .filter(([name]) => !leftOut.has(name) && !(name === "additionalProperties" && "patternProperties" in schema))
       .map(([name, value]) => [name, part(name, value, levels, within)]);
     return { ...meant, ...Object.fromEntries(own) };
@@ -137,7 +136,7 @@ export function plainSchema(root: JsonObject): JsonObject | undefined {
   return parts > mostParts ? undefined : whole;
 }
 
-/** The shared part that a reference names. */
+/** Resolves a reference to a shared definition. */
 function targetOf(root: JsonObject, reference: string): JsonObject | undefined {
   const [, folder, name] = /^#\/(\$defs|definitions)\/([^/]+)$/u.exec(reference) ?? [];
   const shared = folder === undefined ? undefined : JsonObject.safeParse(root[folder]).data;

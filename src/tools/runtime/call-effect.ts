@@ -8,22 +8,22 @@ import { locate } from "../workspace/workspace-path.ts";
 import { expectedFailure } from "./result.ts";
 import type { Operation, Tool, ToolContext, Touched } from "./tool.ts";
 
-/** What a call would do, as far as it can be seen without doing it. */
+/** A preview of a call's effect. */
 export interface CallEffect {
   kind: "create" | "modify" | "delete" | "move" | "edit" | "command" | "call";
   tool: string;
   operation: Operation;
-  /** What it would change, by paths of the workspace; of a move, from where and to where. */
+  /** Workspace paths it would change; for a move source and destination. */
   paths: string[];
-  /** The lines of a text file that would differ; absent where the call changes none, or that cannot be said. */
+  /** Changed lines of a text file; absent if none or unknown. */
   diff?: EffectDiff;
   /** The command line that it would run. */
   command?: string;
-  /** Whether what it replaces is kept, so that it can be undone. */
+  /** Whether the call can be undone. */
   undoable: boolean;
 }
 
-/** A difference that is not made yet. `more` counts the lines that follow after these. */
+/** A preview diff; `more` counts the lines after these. */
 interface EffectDiff {
   path: string;
   added: number;
@@ -32,10 +32,10 @@ interface EffectDiff {
   more: number;
 }
 
-/** Lines of a difference that are shown, and equal lines around a change. */
+/** Lines shown of a diff, and context lines. */
 const [mostLines, contextLines] = [500, 3];
 
-/** Looks at what a call with valid arguments would do; changes nothing. `operation` is what the rules decide by. */
+/** Previews a call with valid arguments; changes nothing. `operation` is the one the rules use. */
 export async function effectOf(
   tool: Tool,
   input: Record<string, unknown>,
@@ -98,7 +98,7 @@ async function differenceOf(
       more: Math.max(0, near.length - mostLines),
     };
   } catch (error) {
-    // What is no text, or would be refused, has no difference to show.
+    // Binary files and refused calls have no diff.
     if (isAppError(error) || expectedFailure(error) !== undefined) return undefined;
     throw error;
   }
@@ -112,7 +112,7 @@ const verbs = {
 /** Characters of a command line in a summary. */
 const longestLine = 200;
 
-/** One line about what a call would do, for a card. */
+/** One line about a call's effect, for a card. */
 export function effectText({ kind, tool, paths, diff, command }: CallEffect, language: Language): string {
   const isEnglish = language === "en";
   if (kind === "call") return isEnglish ? `Call ${shown(tool)}` : `调用 ${shown(tool)}`;

@@ -1,13 +1,13 @@
-/** JSON with the keys of every object in order, so that the same value has the same text. */
+/** JSON with sorted keys, so that equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(inOrder(value));
 }
 
-/** Ordered before it is written: a replacer would be called for every value, and takes several times as long. */
+/** Sorted before serializing: a replacer would be called for every value and is several times slower. */
 function inOrder(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(inOrder);
-  // A date, say, writes itself.
+  // Dates, for example, serialize themselves.
   if ("toJSON" in value && typeof value.toJSON === "function") return value;
   const entries = Object.entries(value);
   if (entries.length > 1) entries.sort(([one], [other]) => (one < other ? -1 : 1));

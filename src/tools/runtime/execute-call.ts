@@ -8,27 +8,27 @@ import { runTool, type RunToolOptions } from "./run-tool.ts";
 import type { Reconciled, Tool, ToolContext } from "./tool.ts";
 import type { ToolResult } from "./result.ts";
 
-/** What calls of all runs share: where effects are written down, who may touch what, and who watches. */
+/** Shared by the calls of all runs: ledger, locks, hooks. */
 export interface CallRuntime {
   ledger: Ledger;
   locks: Locks;
-  /** Where changes of the workspace are kept; absent where nobody can undo them. */
+  /** Stores workspace changes for undo; absent: no undo. */
   operations?: OperationStore | undefined;
   hooks?: readonly ToolHook[] | undefined;
-  /** How many calls of all sessions may begin in a second; absent where nothing bounds them. */
+  /** Rate limit for calls of all sessions; absent: unlimited. */
   toolRate?: Rate | undefined;
-  /** Told what a hook has thrown. */
+  /** Called with a hook's error. */
   onHookProblem?: ((hook: string, error: unknown) => void) | undefined;
 }
 
-/** One call of a tool with valid arguments; its name in the session is `context.callId`. */
+/** A tool call with valid arguments; `context.callId` is its ledger id. */
 export interface ToolCall {
   tool: Tool;
   input: Record<string, unknown>;
   context: ToolContext;
   run_id: string;
   message_id: string;
-  /** Asked under the locks, right before the effect: a result says why the call must not run now. */
+  /** Called under the locks right before the effect; a result means that the call must not run. */
   refuse?: () => Promise<ToolResult | undefined>;
 }
 
@@ -38,14 +38,14 @@ interface Running {
   result: Promise<ToolResult>;
 }
 
-/** Calls that run now, by session, run and tool; shared by all users of the locks they hold. */
+/** Running calls by session, run and tool; shared by all users of the same locks. */
 const inFlight = new WeakMap<Locks, Map<string, Set<Running>>>();
 
 /**
- * Runs a call with everything that belongs around it: slot → locks → ledger → hooks → record for undo → the tool →
- * ledger. Every call has its effect at most once, also over a crash (law 3). The locks are asked for before anything is
- * awaited, so calls that touch the same things run in the order in which they were made. A call that equals one under
- * way in the same run gets that one's result. Failures of the tool are results; the storage's are thrown.
+ * Runs a call with its surroundings: slot → locks → ledger → hooks → undo record → tool → ledger. Each call takes
+ * effect at most once, even across a crash (law 3). Locks are requested before the first await, so conflicting calls
+ * run in the order they were made. A call equal to a running one of the same run shares its result. Tool failures are
+ * results; storage failures are thrown.
  */
 export async function executeCall(
   call: ToolCall,
@@ -72,14 +72,14 @@ export async function executeCall(
   }
 }
 
-/** The latest call that does the same, if one is under way. Alone, as most calls are, nothing is compared. */
+/** The latest running call with equal arguments. With no other call running, nothing is compared. */
 function equalCall(running: ReadonlySet<Running> | undefined, input: Record<string, unknown>): Running | undefined {
   if (running === undefined) return undefined;
   const text = canonicalJson(input);
   return [...running].findLast((other) => canonicalJson(other.input) === text);
 }
 
-/** The result of an equal call under way, written down as this call's own; `undefined` when this one was begun before. */
+/** Records the result of an equal running call as this call's own; `undefined` if this call was started before. */
 async function shareResult(
   call: ToolCall,
   { ledger }: CallRuntime,
@@ -105,7 +105,8 @@ async function executeAlone(
   const inLedger: Tool = { ...tool, run: (_, inside) => runInLedger({ ...call, context: inside }, runtime, progress) };
   const result = await runTool(inLedger, input, context, { ...limits, locks, rate: runtime.toolRate });
   if (progress.broken !== undefined) throw progress.broken.error;
-  // A call that a stop cut off has no known end: it stays open in the ledger. One that ended just before has.
+  // A call cut off by a stop stays open in the ledger, since its outcome is unknown; one that ended just before does
+  // not.
   if (progress.isOpen && result.errorType !== "cancelled") {
     await ledger.finish(context.sessionId, context.callId, result);
   }
@@ -117,7 +118,7 @@ async function executeAlone(
   return result;
 }
 
-/** How far a call has come: whether the ledger waits for its end, since when the tool runs, what broke beside it. */
+/** Progress of a call: open in the ledger, repeated, start of the tool, storage failure. */
 interface Progress {
   isOpen: boolean;
   isRepeated: boolean;
@@ -133,19 +134,19 @@ async function runInLedger(call: ToolCall, runtime: CallRuntime, progress: Progr
       throw error;
     });
   const operations = runtime.operations && failingLoudly(runtime.operations, stored);
-  // A further attempt of a pure tool is in the ledger already.
+  // A retry of a pure tool is already in the ledger.
   if (!progress.isOpen) {
     const answer = await stored(runtime.ledger.start(ledgerRow(call)));
     const known = await knownResult(call, operations, answer, progress);
     if (known !== undefined) return known;
     context.signal.throwIfAborted();
-    // A repeated call may have begun to change what was approved: then the facts say nothing any more.
+    // A repeated call may have changed the approved facts itself.
     const refusal = progress.isRepeated ? undefined : await refuse?.();
     context.signal.throwIfAborted();
     if (refusal !== undefined) return refusal;
     progress.begunAt = performance.now();
     await hooks(runtime, (hook) => hook.before?.(hooked(call)));
-    // A hook may have taken long: nothing begins after a stop was answered.
+    // A hook may have taken long; nothing may start after a stop was answered.
     context.signal.throwIfAborted();
   }
   const { run_id, message_id } = call;
@@ -154,7 +155,7 @@ async function runInLedger(call: ToolCall, runtime: CallRuntime, progress: Progr
   return recordOperation(tool, input, inside, { run_id, message_id }, operations);
 }
 
-/** The store whose failures break the call: they are no results of the tool. */
+/** Wraps the store so that its failures break the call instead of becoming tool results. */
 function failingLoudly(
   store: OperationStore,
   stored: <Result>(work: Promise<Result>) => Promise<Result>,
@@ -167,7 +168,7 @@ function failingLoudly(
   };
 }
 
-/** What the ledger knows of a call already; `undefined` when it has to run. An outcome that nobody knows stays open there. */
+/** The known result of a call; `undefined` if it must run. An unknown outcome stays open in the ledger. */
 async function knownResult(
   call: ToolCall,
   operations: OperationStore | undefined,
@@ -194,13 +195,13 @@ async function knownResult(
   }
 }
 
-/** Whether an earlier start of a `reconcilable` call had its effect. */
+/** Whether an earlier start of a `reconcilable` call took effect. */
 async function reconcile(
   { tool, input, context }: ToolCall,
   operations: OperationStore | undefined,
 ): Promise<Reconciled> {
   const begun = await operations?.ofCall(context.sessionId, context.callId);
-  // What is kept for undo is on disk before the tool begins: without it nothing has begun.
+  // The undo record is stored before the tool starts: without one it never started.
   if (begun === undefined && operations !== undefined && tool.touches !== undefined) return { kind: "not_done" };
   const looking = { ...context, ...(begun && { begun: begun.change }) };
   const found = (await tool.reconcile?.(input, looking)) ?? { kind: "unknown" };

@@ -4,7 +4,7 @@ import type { ToolStatistics } from "./tool-history.ts";
 import type { CallBack } from "../../callbacks/callback.ts";
 import type { ToolResult } from "./result.ts";
 
-/** A call as hooks see it; arguments are not theirs to know. `call_id` is the ledger's. */
+/** A call as hooks see it, without arguments. `call_id` is the ledger's. */
 export interface HookedCall {
   tool: string;
   effect: EffectClass;
@@ -14,20 +14,20 @@ export interface HookedCall {
 }
 
 /**
- * Watches tool calls (there `before_tool_call`, `after_tool_call` and `on_tool_error`). It sees a call that really
- * runs: not one that was refused, and not one whose result was known. It can neither change nor stop it.
+ * Observes tool calls that really run: not refused ones, nor those with a known result. It can neither change nor stop
+ * them.
  */
 export interface ToolHook {
   name: string;
-  /** The call has its locks and begins. */
+  /** Called when the call starts, with its locks held. */
   before?(call: HookedCall): void | Promise<void>;
-  /** It has ended well. `milliseconds` since it began. */
+  /** Called after success, with the duration. */
   after?(call: HookedCall, result: ToolResult, milliseconds: number): void | Promise<void>;
-  /** It has failed, was stopped, or took too long. */
+  /** Called after a failure, stop or time-out. */
   onError?(call: HookedCall, result: ToolResult, milliseconds: number): void | Promise<void>;
 }
 
-/** Runs every hook in turn. What one throws is told to `onProblem` and is felt by no call. */
+/** Runs every hook in turn; errors go to `onProblem` and do not affect the call. */
 export async function runHooks(
   hooks: readonly ToolHook[],
   work: (hook: ToolHook) => void | Promise<void>,
@@ -42,7 +42,7 @@ export async function runHooks(
   }
 }
 
-/** A hook that writes a line when a call begins (debug), when it has ended well (info) and when it has failed (error). */
+/** A hook that logs the start (debug), success (info) and failure (error) of calls. */
 export function toolLog(logger: Logger): ToolHook {
   const fields = ({ tool, session_id, run_id, call_id }: HookedCall) => ({ tool, session_id, run_id, call_id });
   return {
@@ -57,14 +57,14 @@ export function toolLog(logger: Logger): ToolHook {
   };
 }
 
-/** Counts calls by tool since the start of the server, over all sessions. */
+/** Counts calls per tool since the server's start, over all sessions. */
 export interface ToolCounter {
   hook: ToolHook;
-  /** `undefined` for a tool that has not ended a call yet. */
+  /** `undefined` if the tool has not finished a call yet. */
   of(tool: string): ToolStatistics | undefined;
 }
 
-/** A counter at zero. It counts calls that really ran, when they end. */
+/** Creates a counter; it counts calls that really ran, at their end. */
 export function createToolCounter(): ToolCounter {
   const byTool = new Map<string, ToolStatistics>();
   const count = (tool: string, isSuccess: boolean, milliseconds: number): void => {
@@ -88,7 +88,7 @@ export function createToolCounter(): ToolCounter {
   };
 }
 
-/** The hook by which callbacks see tool calls. */
+/** The hook that calls the callbacks. */
 export function callbackHook(callBack: CallBack): ToolHook {
   const about = ({ tool, call_id, session_id, run_id }: HookedCall) => ({ tool, call_id, session_id, run_id });
   const ended = (call: HookedCall, { success }: ToolResult, milliseconds: number): void =>

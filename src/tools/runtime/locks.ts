@@ -1,17 +1,17 @@
 import { AppError } from "@millrace/engine/errors/errors";
 
-/** Keeps calls that touch the same things apart, and bounds how many run at once. */
+/** Serializes conflicting calls and limits parallel ones. */
 export interface Locks {
   /**
-   * Runs `work` while holding every key. Rejects with `cancelled` when `signal` aborts before its turn came. Work that
-   * holds keys must not ask for more: it would wait for itself.
+   * Runs `work` while holding all keys. Rejects with `cancelled` if `signal` aborts while waiting. `work` must not
+   * request more keys: it could deadlock.
    */
   withLocks<T>(keys: string[], signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Runs `work` when fewer than `limit` others run in this group (a session). Rejects like `withLocks`. */
   withSlot<T>(group: string, limit: number, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
-/** A lock, parsed. `path` is set for `read:<path>` and `write:<path>`; any other key excludes only itself. */
+/** A parsed lock key: `read:<path>` and `write:<path>` are paths; other keys only exclude themselves. */
 interface Key {
   shared: boolean;
   text: string;
@@ -20,15 +20,15 @@ interface Key {
 
 interface Request {
   keys: Key[];
-  /** Earlier requests it waits for. All keys are taken in one step, so no two requests can wait for each other. */
+  /** Earlier requests it waits for. All keys are taken at once, so no deadlock is possible. */
   blockers: Set<Request>;
   grant: () => void;
 }
 
 /**
- * First come, first served: a request waits for every earlier one it conflicts with, held or waiting, so none starves.
- * `read:` keys share, `write:` keys exclude, and a folder conflicts with everything below it. Upper and lower case are
- * the same, since they are on some file systems.
+ * First come, first served: a request waits for every earlier conflicting one, held or waiting, so none starves.
+ * `read:` keys are shared, `write:` keys exclusive, and a folder conflicts with everything below it. Case is ignored,
+ * as on some file systems.
  */
 export function createLocks(): Locks {
   const requests = new Set<Request>();
@@ -66,7 +66,7 @@ export function createLocks(): Locks {
       groups.set(group, slots);
       if (slots.running < limit) slots.running += 1;
       else {
-        // A freed slot is handed over: `running` stays, so that no newcomer can slip in between.
+        // A freed slot goes to the next waiter without changing `running`, so that no newcomer takes it.
         let ticket: () => void = () => undefined;
         await turn(
           signal,
@@ -91,8 +91,8 @@ export function createLocks(): Locks {
 }
 
 /**
- * Waits for a turn: `enter` gets the callback that grants it, `leave` gives the place in the queue back when `signal`
- * aborts first. Granting and leaving exclude each other.
+ * Waits until granted: `enter` gets the granting callback, `leave` gives up the place in the queue if `signal` aborts
+ * first. Only one of the two happens.
  */
 async function turn(signal: AbortSignal, enter: (grant: () => void) => void, leave: () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Tool } from "./tool.ts";
 
-/** The part of JSON Schema that says of what simple type a parameter is. */
+/** The part of JSON Schema with a parameter's simple type. */
 const ParameterType = z.object({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   anyOf: z.array(z.object({ type: z.string().optional() })).optional(),
@@ -10,8 +10,8 @@ const ParameterType = z.object({
 const described = new WeakMap<z.ZodType, Record<string, unknown>>();
 
 /**
- * What a tool takes, as a JSON Schema object without `$schema`: the form that models and GET /tools want. Worked out
- * once per schema, since every model call asks for it; not to be changed by the caller.
+ * A tool's parameters as a JSON Schema object without `$schema`, for models and GET /tools. Cached per schema; do not
+ * modify.
  */
 export function parameterSchema(tool: Tool): Record<string, unknown> {
   const known = tool.parameters ?? described.get(tool.schema);
@@ -22,9 +22,9 @@ export function parameterSchema(tool: Tool): Record<string, unknown> {
 }
 
 /**
- * Turns values of the wrong simple type into the type the schema wants where that is beyond doubt: "5" → 5, "true" →
- * true, 5 → "5", a list or object written as JSON text → itself, an explicit null of an optional parameter → absent.
- * The schema decides, never the look of the value, so "007" stays text where text is wanted.
+ * Converts values of the wrong simple type where that is unambiguous: "5" → 5, "true" → true, 5 → "5", a list or object
+ * as JSON text → itself, null for an optional parameter → absent. Only the schema decides, so "007" stays text where
+ * text is expected.
  */
 export function convertParameters(tool: Tool, given: Record<string, unknown>): Record<string, unknown> {
   const converted: Record<string, unknown> = {};
@@ -54,7 +54,7 @@ function convert(value: unknown, wanted: string[]): unknown {
   return text !== "" && opening.includes(text.charAt(0)) ? parsed(text) : value;
 }
 
-/** The value of a JSON text; the text itself when it is none, so that validation names the parameter. */
+/** Parses JSON; returns invalid text unchanged, so that validation names the parameter. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -4,7 +4,7 @@ import { parameterSchema } from "./parameters.ts";
 import { failure, type ToolResult } from "./result.ts";
 import type { Tool } from "./tool.ts";
 
-/** What prompts and GET /tools say of a tool. `parameters` is a JSON Schema; the time is in seconds. */
+/** A tool in prompts and GET /tools. `parameters` is a JSON Schema; the time is in seconds. */
 export interface ToolDescription {
   name: string;
   description: string;
@@ -16,7 +16,7 @@ export interface ToolDescription {
   guideline: string | null;
 }
 
-/** A tool as `bindTools` of a LangChain model takes it: OpenAI's function format. */
+/** A tool in OpenAI's function format, as LangChain's `bindTools` takes it. */
 export interface ToolDefinition {
   type: "function";
   function: { name: string; description: string; parameters: Record<string, unknown> };
@@ -27,18 +27,18 @@ export interface Registry {
   get(name: string): Tool | undefined;
   /** In the order of registration. */
   list(): Tool[];
-  /** Throws `conflict` when the name is taken. */
+  /** Throws `conflict` if the name exists. */
   register(tool: Tool): void;
-  /** Removes every trace; false when there was none. */
+  /** Returns false if there was no such tool. */
   unregister(name: string): boolean;
-  /** What a run gets that names no tools. */
+  /** The tools of a run that names none. */
   defaults(): Tool[];
-  /** Only the named ones, in that order, each once. Throws `tool_not_found` for a name nobody registered. */
+  /** The named tools, in that order, without duplicates. Throws `tool_not_found` for an unknown name. */
   restrict(names: string[]): Tool[];
   describe(): ToolDescription[];
 }
 
-/** A registry that starts with the given tools. */
+/** Creates a registry with these tools. */
 export function createRegistry(tools: Iterable<Tool> = []): Registry {
   const byName = new Map<string, Tool>();
 
@@ -70,7 +70,7 @@ export function createRegistry(tools: Iterable<Tool> = []): Registry {
   return registry;
 }
 
-/** The answer to a call of a tool that is not there. */
+/** The result of a call to an unknown tool. */
 export function toolNotFound(name: string, available: string[]): ToolResult {
   return failure(
     "tool_not_found",
@@ -82,7 +82,7 @@ export function toolNotFound(name: string, available: string[]): ToolResult {
 
 const definitions = new WeakMap<Tool, ToolDefinition>();
 
-/** The definitions a model is bound to; of the same tool always the same object. */
+/** The definitions for a model; the same tool always gives the same object. */
 export function toLangChainTools(tools: readonly Tool[]): ToolDefinition[] {
   return tools.map((tool) => {
     const known = definitions.get(tool);
@@ -102,7 +102,7 @@ function unknownTool(name: string, available: string[]): string {
   return `There is no tool named "${name}"; ${list}.`;
 }
 
-/** What is told of one tool. */
+/** Describes one tool. */
 export function describeTool(tool: Tool): ToolDescription {
   return {
     name: tool.name,

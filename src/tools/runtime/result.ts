@@ -4,31 +4,31 @@ import { type ErrorCode, errorMessage, isAppError, systemCode } from "@millrace/
 import type { Language } from "@millrace/engine/language";
 import type { DiffLine } from "../undo/line-diff.ts";
 
-/** The uniform result of every tool. A failing tool sets `errorType`; `content` is what the model reads. */
+/** The result of every tool. A failure sets `errorType`; `content` is for the model. */
 export interface ToolResult {
   success: boolean;
   code: string;
-  /** In English; `message_zh` says it to Chinese readers. */
+  /** English; `message_zh` is the Chinese text. */
   message: string;
   message_zh?: string | undefined;
   data?: unknown;
   content?: string;
   errorType?: ErrorCode;
-  /** What can be done about a failure, one sentence. */
+  /** What to do about a failure, one sentence. */
   suggestion?: string | undefined;
-  /** Measured values of a simulation or the like, by name; the loop sees whether they get better. */
+  /** Measured values, for example of a simulation; the loop checks whether they improve. */
   metrics?: Record<string, number>;
-  /** Fields of the state that the node which called the loop sets: `error_context`, `task_plan`, and those of the tool's toolkit. */
+  /** State fields to set: `error_context`, `task_plan`, and those of the tool's toolkit. */
   session?: Readonly<Record<string, unknown>>;
-  /** The new text of the document in the client's editor, which is told of it. */
+  /** The new text of the client's editor document; emitted to the client. */
   document?: DocumentEdit;
-  /** What the model has been shown of a file: lines of which content. Whoever has seen it all may write over it. */
+  /** Lines of a file shown to the model. A file shown in full may be overwritten. */
   seen?: SeenFile;
-  /** What the call changed in the workspace, set by the runtime. */
+  /** The recorded workspace change, set by the runtime. */
   operation?: OperationNote;
 }
 
-/** Lines of a file that a result shows or has written, `total` in all where that is known; `version` names its content. */
+/** Lines of a file shown or written by a result; `total` is `null` if unknown; `version` identifies the content. */
 export interface SeenFile {
   path: string;
   version: string;
@@ -37,7 +37,7 @@ export interface SeenFile {
   total: number | null;
 }
 
-/** A change of the document in the client's editor: the whole new text, and the lines that differ with those around them. */
+/** A change of the client's editor document: the whole new text, and the changed lines with context. */
 export interface DocumentEdit {
   path: string;
   instruction: string | null;
@@ -46,14 +46,14 @@ export interface DocumentEdit {
   lines_removed: number;
   first_line: number | null;
   diff: DiffLine[];
-  /** Lines of the difference that are not in `diff`. */
+  /** Number of diff lines left out. */
   more: number;
 }
 
-/** A recorded change of the workspace, as results and events tell it. Whether it can be undone now is asked elsewhere. */
+/** A recorded workspace change in results and events. Whether it can be undone is asked elsewhere. */
 export interface OperationNote {
   operation_id: string;
-  /** `edit`: the document in the client's editor, no file. */
+  /** `edit`: the client's editor document, not a file. */
   type: "create" | "modify" | "delete" | "move" | "edit";
   path: string;
   lines_added: number | null;
@@ -61,7 +61,7 @@ export interface OperationNote {
   first_line: number | null;
 }
 
-/** A result of success. `content` is what the model reads; without it the message is. */
+/** Creates a success; `content` is for the model, default the message. */
 export function success(
   message: string,
   more: { content?: string; data?: unknown; message_zh?: string } = {},
@@ -69,7 +69,7 @@ export function success(
   return { success: true, code: "OK", message, content: message, ...more };
 }
 
-/** A result of failure: `message` says what was expected and what came, `suggestion` what to do. */
+/** Creates a failure: `message` says what was expected and what came, `suggestion` what to do. */
 export function failure(errorType: ErrorCode, message: string, suggestion?: string, data?: unknown): ToolResult {
   return {
     success: false,
@@ -82,8 +82,8 @@ export function failure(errorType: ErrorCode, message: string, suggestion?: stri
   };
 }
 
-/** What a person is told of a result, in their language. */
-export function toldResult(
+/** The result's message for the user, in their language. */
+export function userMessageOf(
   { success: isSuccess, message, message_zh, errorType }: ToolResult,
   language: Language,
 ): string {
@@ -92,13 +92,13 @@ export function toldResult(
   return message_zh ?? userSentence(errorType, language);
 }
 
-/** All that the model may read of a result: its content, or the message with its data. */
+/** The result's text for the model: its content, or the message with its data. */
 export function resultText({ success: isSuccess, content, data, message, errorType }: ToolResult): string {
   const text = content ?? (data === undefined ? message : `${message}\n${JSON.stringify(data)}`);
   return isSuccess ? text : `Error (${errorType ?? "execution_failed"}): ${text}`;
 }
 
-/** What the codes of the operating system mean to the model. Their own messages would tell it machine paths. */
+/** Texts for system error codes; the original messages would reveal machine paths. */
 const systemFailures: Record<string, [ErrorCode, string]> = {
   ENOENT: ["not_found", "A file or folder of that name is not there (any more)."],
   ENOTDIR: ["not_found", "A part of the path is a file, not a folder."],
@@ -125,7 +125,7 @@ const systemFailures: Record<string, [ErrorCode, string]> = {
   ENOTFOUND: ["network", "The host name was not found."],
 };
 
-/** The result for an expected failure (an `AppError` or a code of the operating system), `undefined` for anything else. */
+/** The result for an `AppError` or a known system error code; `undefined` for anything else. */
 export function expectedFailure(error: unknown): ToolResult | undefined {
   if (isAppError(error)) return failure(error.code, error.message, error.suggestion);
   const code = systemCode(error);
@@ -133,12 +133,12 @@ export function expectedFailure(error: unknown): ToolResult | undefined {
   return known && failure(known[0], `${known[1]} (${code})`, toolAdvice[known[0]]);
 }
 
-/** The result for anything thrown; what nobody expected is `execution_failed` with its own words. */
+/** The result for any error; unexpected ones become `execution_failed` with their message. */
 export function toFailure(error: unknown): ToolResult {
   return expectedFailure(error) ?? failure("execution_failed", `The tool failed: ${errorMessage(error)}`);
 }
 
-/** The result of a call that only a person can answer, where none is asked: a tool run by hand. */
+/** The result when a tool that asks the user is run by hand. */
 export function onlyInConversation(tool: string): ToolResult {
   return failure(
     "unavailable_tool_mode",

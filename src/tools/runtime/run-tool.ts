@@ -10,12 +10,12 @@ import { failure, toFailure, type ToolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { onAbort, unlessAborted } from "@millrace/engine/concurrency/abort";
 
-/** A call that may run, or the answer that says why it may not. */
+/** Validated arguments, or the error result. */
 export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | { kind: "invalid"; result: ToolResult };
 
 /**
- * Brings raw arguments (an object, or the JSON text a model wrote) into the form of the tool's schema: repair, convert,
- * validate. Never throws; the result of a failure names the parameter and the expected form.
+ * Parses, repairs, converts and validates raw arguments (an object, or the model's JSON text). Never throws; a failure
+ * names the parameter and the expected form.
  */
 export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
   const read = readArguments(tool, rawArguments);
@@ -28,35 +28,35 @@ export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
   return { kind: "invalid", result: explain(tool, given, parsed.error) };
 }
 
-/** The object that broken JSON of a model was meant to be; `undefined` where nobody can say. */
+/** Repairs a model's broken JSON; `undefined` if impossible. */
 export function repairedArguments(tool: Tool, text: string): Record<string, unknown> | undefined {
   const read = readArguments(tool, text);
   return read.kind === "ready" ? read.input : undefined;
 }
 
-/** The longest wait that a timer can hold, in milliseconds (25 days); with a longer one it would be over at once. */
+/** The longest delay of a timer in milliseconds (25 days); longer ones fire at once. */
 const longestTimer = 0x7fff_ffff;
 
 /** The limits around one prepared call. */
 export interface RunToolOptions {
-  /** How long one attempt may take; default is the tool's own. */
+  /** Time limit of one attempt; default the tool's. */
   timeoutSeconds?: number;
   /** Further attempts after the first, for pure tools only. Default 2. */
   retries?: number;
   locks: Locks;
   /** Calls of one session that may run at once. Default 3. */
   maxParallel?: number;
-  /** How many calls of all sessions may begin in a second; without it nothing bounds them. */
+  /** Rate limit for calls of all sessions; absent: unlimited. */
   rate?: Rate | undefined;
-  /** Told before each further attempt, counted from 1. */
+  /** Called before each retry, counted from 1. */
   onRetry?: (attempt: number, reason: string) => void;
-  /** Waits between two attempts; default is the real time. */
+  /** Waits between attempts; default a timer. */
   pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Runs a prepared call under its locks, with a time limit, and answers with a result, whatever happens: it never
- * throws. An abort gives `cancelled`, a time-out `timeout`, a resource that stays taken for that long `conflict`.
+ * Runs a prepared call with its locks and time limit. Never throws: an abort gives `cancelled`, a time-out `timeout`,
+ * and `conflict` if the locks were not free in time.
  */
 export async function runTool(
   tool: Tool,
@@ -72,7 +72,7 @@ export async function runTool(
       for (let attempt = 1; ; attempt += 1) {
         await options.rate?.take(context.signal);
         const result = await attemptOnce(tool, input, context, seconds, options.locks);
-        // Only tools without effects are tried again (law 4): the others have no retries.
+        // Only tools without effects are retried (law 4); others have `retries` 0.
         const mayRepeat = result.errorType !== undefined && isTransient(result.errorType);
         if (!mayRepeat || attempt > retries || context.signal.aborted) return result;
         options.onRetry?.(attempt, result.message);
@@ -84,7 +84,7 @@ export async function runTool(
   }
 }
 
-/** One attempt. The locks are held until the tool has really ended, also when its time is over: it may still be writing. */
+/** One attempt. Locks are held until the tool has really ended, even after its time-out: it may still be writing. */
 async function attemptOnce(
   tool: Tool,
   input: Record<string, unknown>,
@@ -107,7 +107,7 @@ async function attemptOnce(
   try {
     signal.throwIfAborted();
     const work = locks.withLocks(tool.resources(input, context), signal, async () => {
-      // A stop between the grant and here: nothing begins after a stop was answered.
+      // A stop may have come after the locks were granted; nothing may start then.
       signal.throwIfAborted();
       hasBegun = true;
       return tool.run(input, { ...context, signal });
@@ -133,10 +133,10 @@ function cancelled(tool: Tool): ToolResult {
   return failure("cancelled", `${tool.name} was stopped before it had finished.`);
 }
 
-/** Lists and objects that may stand in one another in the arguments of a call. */
+/** Maximum nesting of arguments. */
 const mostLevels = 100;
 
-/** Made once: a schema costs more than what it checks here. */
+/** Created once: building the schema costs more than checking. */
 const JsonObject = z.record(z.string(), z.unknown());
 
 function readArguments(tool: Tool, raw: unknown): PreparedCall {
@@ -159,7 +159,7 @@ function readArguments(tool: Tool, raw: unknown): PreparedCall {
   return malformed(tool, `A JSON object is expected, ${came} came.`);
 }
 
-/** Whether something has more levels than what handles it, from the ledger to the checkpoints, can walk down. */
+/** Whether the value is nested too deeply for the ledger and checkpoints. */
 function isTooDeep(value: unknown): boolean {
   let level = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -170,8 +170,8 @@ function isTooDeep(value: unknown): boolean {
 }
 
 /**
- * Parses JSON text; what is broken is repaired once. A text that was cut off in the middle would be "repaired" into
- * half a file content, so only a tool without effects may run on it.
+ * Parses JSON, with one repair. Cut-off text would be "repaired" into half a file's content, so only tools without
+ * effects run on it.
  */
 function parseOrRepair(tool: Tool, text: string): unknown {
   try {

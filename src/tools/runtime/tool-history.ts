@@ -1,21 +1,21 @@
 import { z } from "zod";
 import type { ToolCallRecord } from "@millrace/engine/storage/records";
 
-/** One call of a tool in a session. `unknown`: it was begun, the server stopped, and nobody saw its end. */
+/** A tool call in a session. `unknown`: the server stopped while it ran. */
 export interface ToolHistoryEntry {
   call_id: string;
   message_id: string;
   run_id: string;
   tool: string;
   status: "executing" | "completed" | "failed" | "unknown";
-  /** The whole result, also where the model saw only a part of it. */
+  /** The full result, even if the model saw only part. */
   result: unknown;
   started_at: string;
   finished_at: string | null;
   duration_ms: number | null;
 }
 
-/** What came of the calls of one tool. Times are milliseconds, without the waiting for locks. */
+/** Statistics of one tool. Times are milliseconds, without waiting for locks. */
 export interface ToolStatistics {
   tool: string;
   calls: number;
@@ -27,7 +27,7 @@ export interface ToolStatistics {
 
 const Ended = z.object({ success: z.boolean() });
 
-/** The ledger's rows as a person reads them, in the order of the calls. `runningId` is the run that is under way, if any. */
+/** Converts ledger rows to history entries, in the order of calls. `runningId` is the current run, if any. */
 export function toolHistory(rows: readonly ToolCallRecord[], runningId: string | undefined): ToolHistoryEntry[] {
   return rows.map((row) => ({
     call_id: row.tool_call_id,
@@ -42,7 +42,7 @@ export function toolHistory(rows: readonly ToolCallRecord[], runningId: string |
   }));
 }
 
-/** Calls, successes and times by tool, by name. What has not ended counts as a call only. */
+/** Statistics by tool name. Unfinished calls only count as calls. */
 export function toolStatistics(history: readonly ToolHistoryEntry[]): ToolStatistics[] {
   return [...Map.groupBy(history, ({ tool }) => tool)]
     .map(([tool, calls]) => {

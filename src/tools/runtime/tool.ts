@@ -7,43 +7,43 @@ import type { ResultMode, RunContext } from "../../state.ts";
 import { expectedFailure, type ToolResult } from "./result.ts";
 import type { ToolkitServices } from "./toolkit-services.ts";
 
-/** Kinds of work, for confirmation. */
+/** Kinds of operations; they decide about approval. */
 export type Operation =
   | { type: "DeleteFile"; path: string }
   | { type: "DeleteFolder"; path: string; entries: number }
   | { type: "ModifyCriticalFile"; path: string }
   | { type: "BatchOperation"; count: number }
   | { type: "IrreversibleOperation"; path: string; overwrites: boolean }
-  /** `what` is English; `what_zh` says it to Chinese readers. */
+  /** `what` is English, `what_zh` Chinese. */
   | { type: "HighRiskOperation"; what: string; what_zh?: string | undefined }
-  /** `preview` are the first lines that differ. */
+  /** `preview` has the first changed lines. */
   | { type: "EditDocument"; path: string; lines_added: number; lines_removed: number; preview: string }
   | { type: "Query" | "Create" | "SimpleModify" };
 
-/** A call and what it may touch. */
+/** The context of a tool call. */
 export interface ToolContext {
-  /** The folder that tools work in: an absolute path, links resolved. */
+  /** The workspace: an absolute path, links resolved. */
   workspace: string;
   sessionId: string;
-  /** The run that the call belongs to; absent for a call by hand. */
+  /** The call's run; absent for a call by hand. */
   runId?: string;
-  /** Names this very call in its session, the same after a crash; empty while `operation` looks. */
+  /** The call's ledger id, stable after a crash; empty during `operation`. */
   callId: string;
-  /** A crash came between an earlier start of this very call and its end: the effect may already be there. */
+  /** Whether this call was started before a crash: it may already have taken effect. */
   repeated: boolean;
-  /** What the call was about to change when it was first started, for `reconcile`. */
+  /** The change recorded at the call's first start, for `reconcile`. */
   begun?: FileChange;
   askAbout: AskAbout;
   server: ServerParts;
   conversation: ConversationParts;
-  /** What toolkits keep open, as far as it belongs to the session. */
+  /** Toolkits' services, limited to this session. */
   toolkitServices: ToolkitServices;
-  /** Characters that the model is shown of a result; absent: not known. */
+  /** Characters of a result shown to the model; absent: unknown. */
   resultLength?: number | undefined;
   signal: AbortSignal;
 }
 
-/** The context of a call outside of any run, with only what is given. */
+/** A context for calls outside any run. */
 export function plainContext(
   given: Pick<ToolContext, "workspace" | "sessionId" | "callId" | "toolkitServices" | "signal"> & Partial<ToolContext>,
 ): ToolContext {
@@ -56,89 +56,89 @@ export function plainContext(
   return { ...nothing, ...given };
 }
 
-/** What the operator wants people to be asked about besides what the rules say. */
+/** The operator's additional approvals. */
 export interface AskAbout {
-  /** Changes of files that match one of these patterns. */
+  /** Patterns of files whose changes need approval. */
   criticalFiles: readonly string[];
   deletedTasks: boolean;
 }
 
-/** What the server keeps for tools; each part is absent where it has none. */
+/** Server features for tools; absent if not available. */
 export interface ServerParts {
-  /** The agents of the session in the background; agents have none. */
+  /** The session's background agents; absent for sub-agents. */
   background?: BackgroundAgents | undefined;
 }
 
-/** What a call knows of its conversation; nothing of a call by hand. */
+/** The conversation of a call; empty for a call by hand. */
 export interface ConversationParts {
-  /** What the session has said and done before this turn. */
+  /** The session before this turn. */
   history?: SessionHistory | undefined;
-  /** The document in the client's editor; absent where its text did not come with the run. */
+  /** The client's editor document; absent if its text did not come with the run. */
   document?: EditorBuffer | undefined;
 }
 
-/** A document that the client's editor shows. `text` is what it holds now, changes of this run included. */
+/** A document in the client's editor. `text` is its current content, with changes of this run. */
 export interface EditorBuffer {
-  /** As the client calls it; empty for one without a name. */
+  /** The client's path; empty if unnamed. */
   path: string;
-  /** The message of the user that the changes are for. */
+  /** Id of the user message the changes belong to. */
   turn: string;
   isEditable: boolean;
   text(): Promise<string>;
 }
 
-/** What a tool may read again of a session: its messages, oldest first, and what a call gave, whole. */
+/** The session's messages, oldest first, and full results of calls. */
 export interface SessionHistory {
   messages: readonly BaseMessage[];
-  /** By the ledger's name of the call; `undefined` when the session has no such result. */
+  /** By ledger id; `undefined` if there is no such result. */
   result(callId: string): Promise<ToolResult | undefined>;
 }
 
-/** What a call changes: what lies at a path of the workspace, where something lies, or the document in the editor by its result. */
+/** What a call changes: a path, a location (move), or the editor's document. */
 export type Touched =
   | { kind: "write"; path: string; lastLink: "follow" | "keep" }
   | { kind: "move"; from: string; to: string }
   | { kind: "document" };
 
-/** Whether an earlier start of a call had its effect. */
+/** Whether an earlier start of a call took effect. */
 export type Reconciled = { kind: "done"; result: ToolResult } | { kind: "not_done" } | { kind: "unknown" };
 
 /**
- * What a call asks the user. `options` are answers to choose from; any other words are an answer too. `client_tool`
- * asks the client's program: the words are the result of the call.
+ * A question to the user. `options` are suggested answers; free text is allowed. `client_tool` asks the client program:
+ * its answer is the call's result.
  */
 export interface UserQuestion {
   kind: "followup" | "plan_review" | "client_tool";
   question: string;
   options: string[];
-  /** Of a call that the client carries out: with what. */
+  /** Arguments of a client tool's call. */
   args?: Record<string, unknown>;
 }
 
-/** The work that a call hands to agents; `timeout_seconds` is the working time of each. */
+/** Work delegated to agents; `timeout_seconds` is each agent's working time. */
 export interface Delegation {
   mode: DelegationMode;
   subagents: Assignment[];
   timeout_seconds: number;
 }
 
-/** What a tool may know of the conversation that calls it: short ids of messages. */
+/** The calling conversation, as short message ids. */
 export interface Conversation {
-  /** Those that the model does not want to see any more, in the order in which it said so. */
+  /** Messages the model marked for deletion, in order. */
   deletions: readonly string[];
-  /** Those of all messages. */
+  /** All messages. */
   known: ReadonlySet<string>;
 }
 
 /**
- * What a call locks: `read:<absolute path>` (shared), `write:<absolute path>` (exclusive; a folder conflicts with
- * everything below it), or a class such as `web` or `tasks`.
+ * A lock key: `read:<absolute path>` (shared), `write:<absolute path>` (exclusive; a folder conflicts with everything
+ * below it), or a class such as `web` or `tasks`.
  */
 export type Resource = string;
 
 /**
- * A tool as it is written down. `run` never sees unvalidated arguments; what it throws is a failure where it is an
- * expected one (an `AppError`, a code of the operating system), else a bug.
+ * The definition of a tool. `run` gets validated arguments; expected errors it throws (an `AppError`, a system error
+ * code) become failures, others are bugs.
  */
 interface ToolDefinition<Schema extends z.ZodObject> {
   name: string;
@@ -150,75 +150,78 @@ interface ToolDefinition<Schema extends z.ZodObject> {
   timeoutSeconds?: number;
   /** Default none. */
   resources?(input: z.infer<Schema>, context: ToolContext): Resource[];
-  /** What a call would do, which decides whether a person is asked. It looks without touching. Default a query. */
+  /** What a call would do; decides about approval. Must not change anything. Default a query. */
   operation?(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
-  /** The kinds of work that `operation` may find, for who looks at the tool; left out: not known. */
+  /** The kinds `operation` may return, for display; absent: unknown. */
   kinds?: readonly Operation["type"][];
   run(input: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
-  /** `operation` looks at the argument `command` itself, so that the rule over commands of any tool leaves it out. */
+  /** `operation` checks the argument `command` itself, so the general rule for commands skips it. */
   checksCommand?: true;
-  /** What it changes in the workspace. What is named here is kept before the call, and can be undone. */
+  /** What it changes in the workspace; stored before the call for undo. */
   touches?(input: z.infer<Schema>): Touched;
   /** It moves or renames something. */
   moves?: true;
-  /** The file whose whole content a call replaces, and the new content. What nobody has read is not written over. */
+  /** The file a call overwrites and its new content. A file the model has not read is not overwritten. */
   overwrites?(input: z.infer<Schema>): { path: string; content: string };
-  /** The text that the file of `touches` would have after the call, for who decides about it. It looks without touching. */
+  /** The text of the `touches` file after the call, for previews. Must not change anything. */
   textAfter?(input: z.infer<Schema>, context: ToolContext): Promise<string | undefined>;
-  /** For a `reconcilable` tool: looks, without touching, whether an earlier start that never ended had its effect. */
+  /** For a `reconcilable` tool: whether an earlier unfinished start took effect. Must not change anything. */
   reconcile?(input: z.infer<Schema>, context: ToolContext): Promise<Reconciled>;
   example?: { title: string; body: string };
   guideline?: string;
-  /** The JSON Schema of its arguments where it came as one; without it `schema` is written as one. */
+  /** The original JSON Schema of the arguments, if there is one; default derived from `schema`. */
   parameters?: Record<string, unknown>;
   offered?: Offer;
   inTurn?: InTurn<Schema>;
 }
 
-/** When a run is offered a tool. */
+/** When a run gets a tool. */
 export interface Offer {
-  /** Whether a run gets it without naming it. Default true. */
+  /** Part of the default set. Default true. */
   isDefault?: boolean;
-  /** The tool of the default set that does the same: beside it this one is not told, but a model that knows it may call it. */
+  /** A default tool that does the same: beside it this one is hidden, but callable. */
   twinOf?: string;
-  /** Told only with these profiles; any model that knows it may call it. */
+  /** Shown only with these profiles; callable with all. */
   profiles?: readonly string[];
-  /** The run has to have a document open: without one it gets the tool only by name, and the tool says what is missing. */
+  /** Requires an open document: otherwise the run gets it only by name, and its result says what is missing. */
   needs?: "open_document";
-  /** Whether the server has what the tool needs. Without it a run gets the tool only by name, and the tool says what is missing. */
+  /**
+   * Whether the server has what the tool needs: otherwise the run gets it only by name, and its result says what is
+   * missing.
+   */
   isAvailable?(services: ToolkitServices): boolean;
-  /** Whether the run does without the tool, even where it names it. */
+  /** Whether this run must not have the tool, even by name. */
   isLeftOut?(context: RunContext): boolean;
-  /** Only while something of the conversation is not shown to the model. */
+  /** Only while part of the conversation is hidden from the model. */
   onlyWhenHistoryCut?: true;
-  /** It hands work to agents: agents have it never, and a run without agents only by name. */
+  /** Delegates to agents: never available to agents, and by name only if there are no agents. */
   mayDelegate?: true;
 }
 
-/** What the loop does with a call in a turn. Where it asks, reads or delegates, `run` is not called. */
+/** How the loop treats a call. With `asks`, `reads` or `delegates`, `run` is not called. */
 export interface InTurn<Schema extends z.ZodObject = z.ZodObject> {
-  /** Asking it again and again with the same arguments is its purpose: such calls are no loop. */
+  /** Repeated equal calls are its purpose, not a loop. */
   polling?: true;
-  /** What becomes of a success: the model reads it and goes on (default), or it is the reply that ends the turn. */
+  /** A success goes back to the model (default), or is the reply that ends the turn. */
   resultMode?: ResultMode;
-  /** A success says that the whole task is done; it is refused while other calls are open or have failed. */
+  /** A success declares the whole task done; refused while other calls are open or failed. */
   completes?: true;
-  /** The question that a call puts to the user; the answer is its result. */
+  /** The call's question to the user; the answer is its result. */
   asks?(input: z.infer<Schema>): UserQuestion;
-  /** The result where it can be read off the conversation. It has no effects. */
+  /** The result, if it only depends on the conversation. Without effects. */
   reads?(input: z.infer<Schema>, conversation: Conversation): ToolResult;
-  /** The work for agents, whose reports are the result; `undefined` where the call hands over none, but runs. */
+  /** The work for agents, whose reports are the result; `undefined` if the call runs itself. */
   delegates?(input: z.infer<Schema>): Delegation | undefined;
 }
 
-/** One tool, whole. */
+/** A tool with all defaults set. */
 export interface Tool<Schema extends z.ZodObject = z.ZodObject> extends ToolDefinition<Schema> {
   timeoutSeconds: number;
   resources(input: z.infer<Schema>, context: ToolContext): Resource[];
   operation(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
 }
 
-/** A tool with what its definition leaves out; expected failures of `run` become results. */
+/** Completes a definition with defaults; expected failures of `run` become results. */
 export function defineTool<Schema extends z.ZodObject>(tool: ToolDefinition<Schema>): Tool<Schema> {
   const kinds = tool.operation === undefined ? (["Query"] as const) : tool.kinds;
   return {
@@ -239,13 +242,13 @@ export function defineTool<Schema extends z.ZodObject>(tool: ToolDefinition<Sche
   };
 }
 
-/** Where tools come from that may come and go, such as those of other servers. */
+/** A source of tools that may change, such as an MCP server. */
 export interface ToolSource {
   /**
-   * The tools that can be offered now; the first call may take a while. What cannot be reached has none and is warned
-   * about, not thrown; only an abort is.
+   * The currently available tools; the first call may be slow. Unreachable servers are logged and give none; only an
+   * abort is thrown.
    */
   tools(signal: AbortSignal): Promise<Tool[]>;
-  /** Ends whatever it has opened; it has no tools any more. */
+  /** Closes everything it opened. */
   close(): Promise<void>;
 }

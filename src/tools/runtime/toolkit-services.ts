@@ -1,15 +1,15 @@
 import { AppError } from "@millrace/engine/errors/errors";
 
-/** Whose session a run or a call belongs to; `owner` is absent where no owners are known. */
+/** The session of a run or call; `owner` is absent without owners. */
 export interface SessionPlace {
   sessionId: string;
   owner: string | undefined;
 }
 
-/** Names something that a toolkit keeps open for its tools, nodes and routes, and carries its type. */
+/** A typed key for a toolkit's service, used by its tools, nodes and routes. */
 export class ServiceKey<Service> {
   readonly name: string;
-  /** Only for the compiler: keys of different services are different types. */
+  /** Type-level only: makes keys of different services different types. */
   declare readonly service: Service;
 
   constructor(name: string) {
@@ -22,30 +22,30 @@ interface Entry {
   forSession?: ((place: SessionPlace) => unknown) | undefined;
 }
 
-/** What the toolkits of a server keep open, each under its own key. */
+/** The services of a server's toolkits, by key. */
 export class ToolkitServices {
   readonly #entries = new Map<ServiceKey<unknown>, Entry>();
 
-  /** `forSession` gives the part of the service that belongs to a session and its owner; default: all of it. */
+  /** `forSession` limits the service to a session and its owner; default: no limit. */
   add<Service>(key: ServiceKey<Service>, service: Service, forSession?: (place: SessionPlace) => Service): this {
     this.#entries.set(key, { service, forSession });
     return this;
   }
 
-  /** `undefined` where nobody has opened it. */
+  /** `undefined` if not open. */
   find<Service>(key: ServiceKey<Service>): Service | undefined {
     // `add` takes a service of the key's own type.
     return this.#entries.get(key)?.service as Service | undefined;
   }
 
-  /** Throws `invalid_state` where nobody has opened it. */
+  /** Throws `invalid_state` if not open. */
   get<Service>(key: ServiceKey<Service>): Service {
     const service = this.find(key);
     if (service === undefined) throw new AppError("invalid_state", `The service "${key.name}" is not open.`);
     return service;
   }
 
-  /** The same services, as far as they belong to a session. */
+  /** The services limited to a session. */
   forSession(place: SessionPlace): ToolkitServices {
     const own = new ToolkitServices();
     for (const [key, { service, forSession }] of this.#entries) own.add(key, forSession?.(place) ?? service);

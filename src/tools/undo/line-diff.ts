@@ -1,4 +1,6 @@
-/** One line of a comparison. Line numbers count from 1; a line that is gone has no new one, and the other way round. */
+/**
+ * One line of a diff. Line numbers count from 1; `null` for removed lines in the new text and added lines in the old.
+ */
 export interface DiffLine {
   kind: "same" | "removed" | "added";
   text: string;
@@ -6,9 +8,9 @@ export interface DiffLine {
   new_line: number | null;
 }
 
-/** Differences that are looked for; texts further apart are shown as one replaced block. Bounds time and memory. */
+/** Maximum number of differences; texts further apart become one replaced block. Bounds time and memory. */
 const maxDifferences = 400;
-/** Where the diagonal 0 stands in a row of diagonals. */
+/** Index of diagonal 0 in a row of diagonals. */
 const middle = maxDifferences + 1;
 
 /**
@@ -40,7 +42,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
   });
 }
 
-/** The lines that differ, each with at most `context` equal ones before and after it. */
+/** The changed lines with up to `context` equal lines around each. */
 export function nearChanges(lines: readonly DiffLine[], context: number): DiffLine[] {
   const shown = new Set<number>();
   for (const [index, line] of lines.entries()) {
@@ -77,8 +79,8 @@ function editsBetween(old: string[], now: string[]): DiffLine["kind"][] {
 }
 
 /**
- * For each number of differences, how far each diagonal reached before it was taken; `undefined` when there are too
- * many differences. The diagonal 0 stands in the middle of a row.
+ * The reach of each diagonal per number of differences; `undefined` if there are too many. Diagonal 0 is in the middle
+ * of a row.
  */
 function shortestWay(old: string[], now: string[]): Int32Array[] | undefined {
   const reach = new Int32Array(2 * middle + 1);

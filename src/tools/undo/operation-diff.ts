@@ -7,22 +7,22 @@ import type { OperationNote } from "../runtime/result.ts";
 import type { ToolkitServices } from "../runtime/toolkit-services.ts";
 import { formatOf, formatTexts } from "../workspace/file-formats.ts";
 
-/** The difference that an operation made. Without one (`lines` empty) `reason` says why. */
+/** The diff of an operation. If `lines` is empty, `reason` says why. */
 export interface OperationDiff {
   operation_id: string;
   path: string;
   added: number;
   removed: number;
   lines: DiffLine[];
-  /** Lines of the difference that are not in `lines`. */
+  /** Number of diff lines left out. */
   more: number;
   reason: "not_text" | "not_kept" | "moved" | "pending" | null;
 }
 
-/** Lines around a difference that are shown with it. */
+/** Context lines around each change. */
 const contextLines = 3;
 
-/** The first `limit` lines that an operation changed, with those around them; of a document those of its text. */
+/** The first `limit` lines of an operation's diff with context; for documents the diff of their text. */
 export async function diffOf(
   operation: OperationRecord,
   store: OperationStore,
@@ -45,7 +45,7 @@ export async function diffOf(
   };
 }
 
-/** All lines that an operation changed in a text file, with those around them; none where it is no text, or not kept. */
+/** The diff of a text file with context; empty if it is not text or not stored. */
 export async function linesShown(operation: OperationRecord, store: OperationStore): Promise<DiffLine[]> {
   const lines = await difference(operation, store);
   return typeof lines === "string" ? [] : nearChanges(lines, contextLines);
@@ -69,7 +69,7 @@ async function difference(
   return kept.includes(false) ? "not_kept" : "not_text";
 }
 
-/** What differs in the text of a document, such as one of Word. */
+/** The diff of a document's text, such as a Word file. */
 async function documentDifference(
   { operation_id, change }: OperationRecord,
   store: OperationStore,
@@ -88,7 +88,7 @@ const verbs = {
   zh: { create: "创建", modify: "修改", delete: "删除", move: "移动", edit: "在编辑器中修改" },
 };
 
-/** One line about a change, for a card: what was done to what, and how many lines came and went. */
+/** One line about a change, for a card. */
 export function operationText(
   operation: Pick<OperationNote, "type" | "path" | "lines_added" | "lines_removed"> & { old_path: string | null },
   language: Language,

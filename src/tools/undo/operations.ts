@@ -18,56 +18,56 @@ import { noteOf, textOfState } from "./record-operation.ts";
 import type { OperationNote } from "../runtime/result.ts";
 import type { ToolkitServices } from "../runtime/toolkit-services.ts";
 
-/** What a client needs to show one change: what was done, to what, how it ended, and whether it can be undone. */
+/** A recorded change as clients show it. */
 export interface OperationCard extends OperationNote {
   run_id: string;
   message_id: string;
   tool: string;
   status: OperationRecord["status"];
-  /** Where something was that was moved. */
+  /** The former path of a moved file. */
   old_path: string | null;
   can_undo: boolean;
-  /** What the client's editor is to show again, once a change of its document is undone. */
+  /** The text for the client's editor after an undo of its document. */
   content?: string;
   created_at: string;
   updated_at: string;
 }
 
-/** What a run did to one file. `content` is the text it left there; `null` when it is no text, or gone. */
+/** A run's changes to one file. `content` is the text afterwards; `null` if it is not text or deleted. */
 export interface FileChanges {
   type: "added" | "modified";
   diffs: string[];
   content: string | null;
 }
 
-/** What was taken back, or would be, newest first; with conflicts nothing was. */
+/** Operations that were, or would be, undone, newest first; with conflicts none was. */
 export interface UndoneMany extends Omit<UndoPlan, "undo"> {
   operations: OperationCard[];
 }
 
-/** Recorded changes of a workspace, and the way back. */
+/** Recorded changes of a workspace and their undo. */
 export interface Operations {
   list(
     sessionId: string,
     query: Page & { run_id?: string | undefined; message_id?: string | undefined },
   ): Promise<{ operations: OperationCard[]; total: number }>;
-  /** The first `limit` lines that differ, with those around them. Throws `not_found`, and the signal's reason. */
+  /** The first `limit` diff lines with context. Throws `not_found`, and the signal's reason. */
   diff(sessionId: string, operationId: string, limit: number, signal: AbortSignal): Promise<OperationDiff>;
   /**
-   * Puts back what the operation replaced, byte for byte; undoing it again changes nothing. Throws `not_found`,
-   * `invalid_state` for one that cannot be undone, `conflict` when the file has changed since, with nothing touched.
+   * Restores the replaced content byte for byte; repeating it changes nothing. Throws `not_found`, `invalid_state` if
+   * it cannot be undone, and `conflict`, with nothing changed, if the file has changed since.
    */
   undo(sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard>;
   /**
-   * Takes back several, newest first, or none: what stands in the way is told. With `dryRun` nothing is done. What was
-   * taken back before is passed over. Throws `not_found` for an id that is none.
+   * Undoes several operations, newest first, or none if there are conflicts. `dryRun` only plans. Operations already
+   * undone are skipped. Throws `not_found` for an unknown id.
    */
   undoMany(
     sessionId: string,
     selection: OperationSelection,
     options: { dryRun: boolean; signal: AbortSignal },
   ): Promise<UndoneMany>;
-  /** What the operations have come to, by path. */
+  /** The net changes of the operations, by path. */
   net(sessionId: string, selection: OperationSelection): Promise<NetChange[]>;
   /** The bytes of a file before or after an operation. Throws `not_found`. */
   content(
@@ -75,11 +75,11 @@ export interface Operations {
     operationId: string,
     side: "before" | "after",
   ): Promise<{ path: string; bytes: Uint8Array }>;
-  /** What a run has changed, by path. */
+  /** A run's changes, by path. */
   changes(sessionId: string, runId: string): Promise<Record<string, FileChanges>>;
 }
 
-/** What changes of one workspace need. */
+/** What `createOperations` needs. */
 interface OperationParts {
   store: OperationStore;
   locks: Locks;
@@ -89,8 +89,8 @@ interface OperationParts {
 }
 
 /**
- * Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it.
- * `onUndone` is told of each undo once it is on disk.
+ * Opens a workspace's recorded changes. `locks` are the tools' own, so that undos and tools exclude each other.
+ * `onUndone` is called after each stored undo.
  */
 export function createOperations(parts: OperationParts): Operations {
   const { store } = parts;
@@ -117,11 +117,11 @@ export function createOperations(parts: OperationParts): Operations {
     },
 
     undoMany: async (sessionId, selection, { dryRun, signal }) => {
-      const wanted = selected(await everyOne(store, sessionId), selection);
+      const wanted = selected(await allOperations(store, sessionId), selection);
       const keys = [...new Set(wanted.flatMap((one) => lockKeys(one, parts.workspace)))];
       return parts.locks.withLocks(keys, signal, async () => {
-        // Looked at again: a tool or another undo may have come first while this one waited.
-        const all = await everyOne(store, sessionId);
+        // Read again: a tool or another undo may have run while this one waited.
+        const all = await allOperations(store, sessionId);
         const ids = wanted.map(({ operation_id }) => operation_id);
         const { undo, ...plan } = await planUndo(all, selected(all, { ids }), { workspace: parts.workspace, signal });
         if (dryRun || plan.conflicts.length > 0) return { ...plan, operations: undo.map(cardOf) };
@@ -132,16 +132,16 @@ export function createOperations(parts: OperationParts): Operations {
     },
 
     net: async (sessionId, selection) => {
-      const all = await everyOne(store, sessionId, selection.run_id);
+      const all = await allOperations(store, sessionId, selection.run_id);
       return await netChanges(selected(all, selection).toReversed(), store);
     },
 
     content: async (sessionId, operationId, side) => contentOf(await require(sessionId, operationId), side, store),
 
     changes: async (sessionId, runId) => {
-      // A file may have the name of something that every object has.
+      // A Map, because a file may be named like a property of Object.prototype.
       const found = new Map<string, FileChanges>();
-      for (const operation of (await everyOne(store, sessionId, runId)).toReversed()) {
+      for (const operation of (await allOperations(store, sessionId, runId)).toReversed()) {
         if (operation.status !== "undone") await addChange(found, operation, store);
       }
       return Object.fromEntries(found);
@@ -149,20 +149,20 @@ export function createOperations(parts: OperationParts): Operations {
   };
 }
 
-/** Takes back the operation that `find` gives; its locks are held. */
+/** Undoes the operation returned by `find`; its locks are held. */
 async function undoLocked(
   find: () => Promise<OperationRecord>,
   parts: OperationParts,
   signal: AbortSignal,
 ): Promise<OperationCard> {
-  // Another undo may have come first while this one waited.
+  // Another undo may have run while this one waited.
   const operation = await find();
   const { store, workspace } = parts;
   const { operation_id, session_id, change } = operation;
   if (operation.status === "undone") return cardOf(operation);
   if (!canUndo(operation)) throw notUndoable(operation);
   if (change.kind === "document") return await undoEdit(operation, parts);
-  // An earlier undo of it may have been cut off by a crash.
+  // A crash may have interrupted an earlier undo.
   await undoChange({ workspace, repeated: true, signal }, change, (hash) => keptContent(store, operation, hash));
   await store.settle(operation_id, { ...operation, status: "undone" }, new Map());
   const card = cardOf(await find());
@@ -185,7 +185,7 @@ function cardOf(operation: OperationRecord): OperationCard {
   };
 }
 
-/** A failed call may have changed something too, such as half of a folder. */
+/** A failed call may have changed something too, such as half a folder. */
 function canUndo({ status, change, is_kept }: OperationRecord): boolean {
   const isOver = status === "success" || status === "failed";
   return isOver && is_kept && (change.kind === "move" || change.after !== null);
@@ -208,14 +208,14 @@ async function keptContent(store: OperationStore, operation: OperationRecord, ha
   return bytes;
 }
 
-/** Gives back the text of the editor's document of before: the client puts it there. Only the last change can go first. */
+/** Returns the editor document's former text, which the client restores. Only the newest change can be undone. */
 async function undoEdit(
   operation: OperationRecord,
   { store, onUndone }: Pick<OperationParts, "store" | "onUndone">,
 ): Promise<OperationCard> {
   const { change, operation_id, session_id } = operation;
   if (change.kind !== "document") throw notUndoable(operation);
-  const later = (await everyOne(store, session_id)).find(
+  const later = (await allOperations(store, session_id)).find(
     (other) => other.change.kind === "document" && other.change.path === change.path && other.status === "success",
   );
   if (later !== undefined && later.operation_id !== operation_id) {
@@ -237,9 +237,9 @@ function lockKeys({ change, session_id }: OperationRecord, workspace: string): s
   return paths.map((path) => `write:${workspace}/${path}`);
 }
 
-/** Newest first; of one run, or of all. */
-async function everyOne(store: OperationStore, sessionId: string, runId?: string): Promise<OperationRecord[]> {
-  // One that is added meanwhile moves the pages: then one of the former page comes again.
+/** All operations of a session or a run, newest first. */
+async function allOperations(store: OperationStore, sessionId: string, runId?: string): Promise<OperationRecord[]> {
+  // An operation added meanwhile shifts the pages, so one may come twice.
   const all = new Map<string, OperationRecord>();
   for (let offset = 0; ;) {
     const page = await store.list(sessionId, { run_id: runId, limit: 100, offset });
@@ -249,17 +249,17 @@ async function everyOne(store: OperationStore, sessionId: string, runId?: string
   }
 }
 
-/** "added" stays; the newest content counts; differences are appended. */
+/** "added" stays; the newest content wins; diffs are appended. */
 async function addChange(
   found: Map<string, FileChanges>,
   operation: OperationRecord,
   store: OperationStore,
 ): Promise<void> {
   const { change } = operation;
-  // What the editor shows is no file until the user saves it.
+  // The editor's text is not a file until the user saves it.
   if (change.kind === "document") return;
   if (change.kind === "move") {
-    // It failed, or its end is not known, and nothing is to be taken back: nothing has moved.
+    // Failed or unknown without anything to undo: nothing moved.
     if (operation.status !== "success" && !canUndo(operation)) return;
     const moved = found.get(change.from);
     found.delete(change.from);

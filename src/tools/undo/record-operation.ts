@@ -8,13 +8,13 @@ import { diffLines } from "./line-diff.ts";
 import { expectedFailure, type OperationNote, type ToolResult } from "../runtime/result.ts";
 import type { Tool, ToolContext, Touched } from "../runtime/tool.ts";
 
-/** Whose call it is, for the record. */
+/** The call's run and message. */
 export interface OperationOwner {
   run_id: string;
   message_id: string;
 }
 
-/** What is known before a call: its change without an end, and the bytes that would restore what it replaces. */
+/** The state before a call: its open change, and the bytes to restore. */
 interface Beginning {
   change: FileChange;
   contents: ReadonlyMap<string, Uint8Array>;
@@ -24,9 +24,9 @@ interface Beginning {
 const nothing: ReadonlyMap<string, Uint8Array> = new Map();
 
 /**
- * Runs a tool that names what it touches between two looks at it: what was there is stored before the tool begins (on
- * disk), what is there afterwards when it has ended, also when it failed or was stopped in the middle. To be called
- * under the locks of the call. A call that is repeated after a crash keeps what was found before its first start.
+ * Runs a tool and records what it touches: the state before is stored before the tool starts, the state after when it
+ * ends, also after a failure or stop. Must be called under the call's locks. A call repeated after a crash keeps the
+ * state from before its first start.
  */
 export async function recordOperation(
   tool: Tool,
@@ -67,8 +67,8 @@ export async function recordOperation(
 }
 
 /**
- * Writes down the end of a call of before a crash, which was found to have had its effect, so that it can be undone.
- * Gives its result with what to tell of it.
+ * Completes the record of a call that took effect before a crash, so that it can be undone. Returns its result with the
+ * operation.
  */
 export async function settleFound(
   begun: OperationRecord,
@@ -81,7 +81,7 @@ export async function settleFound(
   return note === undefined ? result : { ...result, operation: note };
 }
 
-/** Looks at what a call touches. `undefined` for a path that is refused or leads nowhere: the tool will say so itself. */
+/** The state of what a call touches. `undefined` for a refused or invalid path: the tool itself reports it. */
 async function lookBefore(touched: Touched, context: ToolContext): Promise<Beginning | undefined> {
   try {
     if (touched.kind === "document") {
@@ -114,7 +114,7 @@ async function lookBefore(touched: Touched, context: ToolContext): Promise<Begin
   }
 }
 
-/** Writes down how the call ended. Gives what to tell of it; `undefined` when it changed nothing. */
+/** Stores the end of a call. Returns the operation's note; `undefined` if nothing changed. */
 async function settle(
   begun: OperationRecord,
   succeeded: boolean,
@@ -122,7 +122,7 @@ async function settle(
   store: OperationStore,
   inEditor?: string,
 ): Promise<OperationNote | undefined> {
-  // A stop must not keep the end from being seen.
+  // The end must be recorded even after a stop.
   const looking = { ...context, signal: new AbortController().signal };
   const status = succeeded ? "success" : "failed";
   const unknown = { lines_added: null, lines_removed: null, first_line: null };
@@ -148,7 +148,7 @@ async function settle(
   return isChanged ? noteOf({ ...begun, ...end }) : undefined;
 }
 
-/** What a call has left in the editor: what it gave it, or what was there. */
+/** The editor's state after a call: the new text, or the old one. */
 function documentAfter(
   { before }: FileChange & { kind: "document" },
   content: string | undefined,
@@ -156,7 +156,7 @@ function documentAfter(
   return content === undefined ? { state: before, contents: new Map() } : textState(content);
 }
 
-/** A text that is no file, as the state of one. */
+/** The state of a text that is not a file. */
 function textState(text: string): Pick<Snapshot, "state" | "contents"> {
   const bytes = Buffer.from(text);
   const hash = createHash("sha256").update(bytes).digest("hex");
@@ -173,7 +173,7 @@ async function hasMoved(context: ToolContext, change: FileChange & { kind: "move
   }
 }
 
-/** `undefined` when it cannot be seen any more; the call has ended all the same. */
+/** `undefined` if the path can no longer be read; the call has ended all the same. */
 async function lookAfter(context: ToolContext, path: string): Promise<Snapshot | undefined> {
   try {
     return await snapshot(context, path, "keep");
@@ -202,7 +202,7 @@ async function countLines(
   };
 }
 
-/** The text of a file's state, empty where no file was; `undefined` for what is no text or is not kept. */
+/** The text of a file's state, empty if absent; `undefined` if it is not text or not stored. */
 export async function textOfState(
   state: (FileChange & { kind: "write" })["before"],
   content: (hash: string) => Promise<Uint8Array | undefined>,
@@ -217,7 +217,7 @@ export async function textOfState(
   }
 }
 
-/** What results and events tell of an operation. */
+/** An operation as results and events show it. */
 export function noteOf(operation: OperationRecord): OperationNote {
   const { operation_id, change, lines_added, lines_removed, first_line } = operation;
   return { operation_id, ...kindOf(change), lines_added, lines_removed, first_line };

@@ -8,26 +8,26 @@ import type { FileState } from "@millrace/engine/storage/records";
 import { canonicalJson } from "../runtime/canonical-json.ts";
 import { isTemporaryName, locate, ownName, parsePath, withFolder, type Place } from "../workspace/workspace-path.ts";
 
-/** Bytes of one file, bytes of all, and entries of a folder that are kept for undo; more is not undone. */
-const keptFile = 4 * 1024 * 1024;
-const keptBytes = 8 * 1024 * 1024;
-const keptEntries = 2000;
+/** Limits for undo: bytes of one file, bytes of all, entries of a folder. */
+const maxFileBytes = 4 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
+const maxEntries = 2000;
 
-/** What lies at a path, with the bytes of its files. */
+/** The state of a path, with the bytes of its files. */
 export interface Snapshot {
   /** The path in the workspace, links followed. */
   path: string;
   state: FileState;
   contents: Map<string, Uint8Array>;
-  /** Everything can be put back from it. */
+  /** Whether everything can be restored. */
   isWhole: boolean;
-  /** Folders above it that are not there yet, outermost first. */
+  /** Missing parent folders, outermost first. */
   missing: string[];
 }
 
 type EntryState = Exclude<FileState, { kind: "absent" | "folder" }> | { kind: "folder"; mode: number };
 
-/** Looks at a path and reads what is there. Throws what `locate` throws, and when `signal` aborts. */
+/** Reads the state of a path. Throws `locate`'s errors, and when `signal` aborts. */
 export async function snapshot(
   context: { workspace: string; signal: AbortSignal },
   path: string,
@@ -47,17 +47,17 @@ export async function snapshot(
   if (state.kind !== "folder") return { ...found, state };
   const whole: FileState = { kind: "folder", mode: state.mode, entries: [] };
   found.state = whole;
-  await lookInto(context, place.real, "", whole.entries, found);
-  if (whole.entries.length > keptEntries) return { ...found, state: { ...whole, entries: [] }, isWhole: false };
+  await readFolder(context, place.real, "", whole.entries, found);
+  if (whole.entries.length > maxEntries) return { ...found, state: { ...whole, entries: [] }, isWhole: false };
   return found;
 }
 
-/** Whether two states are the same, byte for byte. */
+/** Whether two states are equal. */
 export function isSameState(one: FileState, other: FileState): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** The folders above a missing place that are missing too, by their paths in the workspace, outermost first. */
+/** The missing parents of a missing place, as workspace paths, outermost first. */
 export function missingFolders(workspace: string, place: Place): string[] {
   return place.missing
     .slice(0, -1)
@@ -65,8 +65,8 @@ export function missingFolders(workspace: string, place: Place): string[] {
 }
 
 /**
- * What tells a thing from another that takes its name: all that is in it, or where that is too much to read, what the
- * file system knows it by. `null` when nothing is there.
+ * Identifies a file or folder, so that another one at the same path is not mistaken for it: a hash of its content or,
+ * if too large, its inode data. `null` if nothing is there.
  */
 export async function identityOf(
   context: { workspace: string; signal: AbortSignal },
@@ -81,7 +81,7 @@ export async function identityOf(
   return stats.isDirectory() ? `${stats.dev}:${stats.ino}` : unread(stats);
 }
 
-async function lookInto(
+async function readFolder(
   context: { workspace: string; signal: AbortSignal },
   folder: string,
   prefix: string,
@@ -92,9 +92,9 @@ async function lookInto(
     const names: string[] = [];
     for (const name of (await readdir(at("."))).toSorted()) {
       context.signal.throwIfAborted();
-      if (entries.length > keptEntries) return [];
-      const state = await lookIfThere(at(name), found);
-      // A file that a crash left half written is no content.
+      if (entries.length > maxEntries) return [];
+      const state = await readEntry(at(name), found);
+      // Temporary files of interrupted writes do not count.
       if (state === undefined || (state.kind === "file" && isTemporaryName(name))) continue;
       entries.push({ path: prefix + name, state });
       if (!canBeNamed(`${found.path}/${prefix}${name}`)) found.isWhole = false;
@@ -104,31 +104,31 @@ async function lookInto(
   });
   for (const name of subfolders) {
     try {
-      await lookInto(context, join(folder, name), `${prefix}${name}/`, entries, found);
+      await readFolder(context, join(folder, name), `${prefix}${name}/`, entries, found);
     } catch (error) {
-      unlessUnseen(error, found);
+      ignoreUnreadable(error, found);
     }
   }
 }
 
-/** What an entry of a folder is; `undefined` when it has gone meanwhile, or may not be looked at. */
-async function lookIfThere(path: string, found: Snapshot): Promise<EntryState | undefined> {
+/** A folder entry's state; `undefined` if it disappeared or cannot be read. */
+async function readEntry(path: string, found: Snapshot): Promise<EntryState | undefined> {
   try {
     return await look(path, found);
   } catch (error) {
-    unlessUnseen(error, found);
+    ignoreUnreadable(error, found);
     return undefined;
   }
 }
 
-/** What goes while it is looked at was never there; what may not be looked at cannot be put back. Throws anything else. */
-function unlessUnseen(error: unknown, found: Snapshot): void {
+/** Ignores entries that disappeared; marks the snapshot as incomplete for unreadable ones; rethrows other errors. */
+function ignoreUnreadable(error: unknown, found: Snapshot): void {
   if (hasCode(error, "ENOENT", "ENOTDIR", "ELOOP")) return;
   if (!hasCode(error, "EACCES", "EPERM")) throw error;
   found.isWhole = false;
 }
 
-/** Whether a path may be asked for: what has no name for us, such as one with a backslash, cannot be put back. */
+/** Whether a path is valid for tools; others, such as names with a backslash, cannot be restored. */
 function canBeNamed(path: string): boolean {
   try {
     return parsePath(path).length > 0;
@@ -148,7 +148,7 @@ async function look(path: string, found: Snapshot): Promise<EntryState> {
     return { kind: "other" };
   }
   const size = Number(stats.size);
-  const bytes = size > keptFile || size + heldBytes(found) > keptBytes ? undefined : await read(path);
+  const bytes = size > maxFileBytes || size + heldBytes(found) > maxBytes ? undefined : await read(path);
   if (bytes === undefined) {
     found.isWhole = false;
     return { kind: "file", mode, size, hash: unread(stats) };
@@ -158,14 +158,14 @@ async function look(path: string, found: Snapshot): Promise<EntryState> {
   return { kind: "file", mode, size: bytes.length, hash };
 }
 
-/** The bytes of a file; `undefined` when it may not be read, or is not the file any more that was looked at. */
+/** A file's bytes; `undefined` if it is unreadable or was replaced. */
 async function read(path: string): Promise<Uint8Array | undefined> {
   try {
     // Non-blocking: a pipe that took the file's place must not hang the tool.
     const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = await handle.stat();
-      return stats.isFile() && stats.size <= keptFile ? await handle.readFile() : undefined;
+      return stats.isFile() && stats.size <= maxFileBytes ? await handle.readFile() : undefined;
     } finally {
       await handle.close();
     }
@@ -181,7 +181,7 @@ function heldBytes({ contents }: Snapshot): number {
   return sum;
 }
 
-/** Stands for the hash of a file that is not read. */
+/** Replaces the hash of a file that is not read. */
 function unread({ dev, ino, size, mtimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${size}:${mtimeNs}`;
 }

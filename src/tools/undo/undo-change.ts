@@ -14,14 +14,14 @@ import { moveEntry } from "../files/move-file.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";
 import { locate, ownName, withFolder } from "../workspace/workspace-path.ts";
 
-/** Gives the bytes of a file of before, by their hash. Throws when they are not kept. */
+/** Returns a stored file's bytes by hash. Throws if they are not stored. */
 type Contents = (hash: string) => Promise<Uint8Array>;
 
 type FolderEntry = (FileState & { kind: "folder" })["entries"][number];
 
 /**
- * Puts back what a change replaced: the exact bytes, modes and links; folders that were made for it go when they are empty.
- * Throws `conflict`, with nothing touched, when something has changed since. What is as it was before is left alone.
+ * Restores what a change replaced: bytes, modes and links; folders created for it are removed if empty. Throws
+ * `conflict`, with nothing changed, if something has changed since. Already restored parts are left alone.
  */
 export async function undoChange(
   context: FileContext,
@@ -37,7 +37,7 @@ async function undoMove(context: FileContext, change: FileChange & { kind: "move
   const [start, end] = [await identityOf(context, change.from), await identityOf(context, change.to)];
   if (start === change.identity && end === null) return;
   if (end === null || end !== change.identity) throw changedSince(change.to);
-  // With something there a crash may have come between the two steps of an earlier undo; anything else is a `conflict`.
+  // If the source exists, a crash may have interrupted an earlier undo; anything else is a `conflict`.
   await moveEntry({ ...context, repeated: start !== null }, change.to, change.from);
 }
 
@@ -62,10 +62,10 @@ async function undoWrite(
   }
 }
 
-/** Whether a folder is what a crash in an earlier undo left: all in it is as it was before, or as the call left it. */
+/** Whether a folder is in the middle of an interrupted undo: every entry is as before or as the call left it. */
 function isOnTheWay(now: FileState, before: FileState, after: FileState): boolean {
   if (now.kind !== "folder" || before.kind !== "folder") return false;
-  // Folders get their modes at the end.
+  // Folder modes are set last.
   const plain = (state: FolderEntry["state"]) => (state.kind === "folder" ? { kind: state.kind } : state);
   const known = [...before.entries, ...(after.kind === "folder" ? after.entries : [])];
   const byPath = Map.groupBy(known, (entry) => entry.path);
@@ -74,7 +74,7 @@ function isOnTheWay(now: FileState, before: FileState, after: FileState): boolea
   );
 }
 
-/** Puts one thing back. What is there already is what was there before: only a file is replaced. */
+/** Restores one entry. Existing folders and links are already right; only files are replaced. */
 async function putBack(
   context: FileContext,
   path: string,
@@ -103,7 +103,7 @@ async function putBack(
   }
 }
 
-/** Gives folders their modes again, innermost first: one that may not be written must be filled before. */
+/** Restores folder modes, innermost first, because read-only folders must be filled before. */
 async function closeFolders(context: FileContext, path: string, before: FileState & { kind: "folder" }): Promise<void> {
   const folders = before.entries.flatMap((entry) =>
     entry.state.kind === "folder" ? [{ path: `${path}/${entry.path}`, mode: entry.state.mode }] : [],

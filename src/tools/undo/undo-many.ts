@@ -6,53 +6,53 @@ import { diffLines } from "./line-diff.ts";
 import { textOfState } from "./record-operation.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";
 
-/** Which operations of a session are meant; what is left out takes none away. Dates are ISO-8601. */
+/** Selects operations of a session; absent fields do not filter. Dates are ISO-8601. */
 export interface OperationSelection {
   ids?: readonly string[] | undefined;
   run_id?: string | undefined;
-  /** Those that began at this time or later. */
+  /** Started at this time or later. */
   since?: string | undefined;
-  /** Those of this path of the workspace, and of what is below it. */
+  /** At this path or below. */
   path?: string | undefined;
 }
 
-/** Why operations cannot be taken back. */
+/** Why an operation cannot be undone. */
 export interface UndoConflict {
   operation_id: string;
   path: string;
-  /** `built_upon`: later operations, which are not among them, have changed the same. `changed`: somebody else has. */
+  /** `built_upon`: later operations outside the selection changed the same path. `changed`: something else did. */
   reason: "built_upon" | "changed" | "not_kept" | "pending";
   /** The later operations, newest first. */
   later: string[];
 }
 
-/** What an undo of several would do: `undo` is in the order in which it is done, newest first. */
+/** The plan for undoing several operations; `undo` is in order of execution, newest first. */
 export interface UndoPlan {
   undo: OperationRecord[];
   already_undone: string[];
   conflicts: UndoConflict[];
 }
 
-/** What of a session's files differs from before: the first state that is looked at, and the last. */
+/** The net change of a path between the first and the last selected operation. */
 export interface NetChange {
   path: string;
-  /** Where it was, of what has moved. */
+  /** The former path of a moved file. */
   old_path: string | null;
   type: "create" | "modify" | "delete" | "move" | "edit";
   before: FileState["kind"] | null;
   after: FileState["kind"] | null;
-  /** The operations that have done it, oldest first: the first has the content of before, the last that of after. */
+  /** The operations involved, oldest first: the first has the content before, the last the content after. */
   operations: string[];
   lines_added: number | null;
   lines_removed: number | null;
 }
 
-/** The path that a person knows a change by. */
+/** The path shown for a change. */
 export function pathOf(change: FileChange): string {
   return change.kind === "move" ? change.to : change.path;
 }
 
-/** The chosen ones of a session's operations. Throws `not_found` for an id that is not among them. */
+/** Filters a session's operations. Throws `not_found` for an unknown id. */
 export function selected(all: readonly OperationRecord[], selection: OperationSelection): OperationRecord[] {
   const { ids, run_id, since, path } = selection;
   const wanted = ids === undefined ? undefined : new Set(ids);
@@ -68,8 +68,8 @@ export function selected(all: readonly OperationRecord[], selection: OperationSe
 }
 
 /**
- * Whether and how these operations can be taken back together. `all` are those of the session, newest first. Nothing is
- * changed: what is there now is looked at, so that either all can go or the reasons are known before the first.
+ * Plans the undo of several operations. `all` are the session's, newest first. Changes nothing: the present state is
+ * checked first, so that all are undone or the conflicts are known.
  */
 export async function planUndo(
   all: readonly OperationRecord[],
@@ -105,7 +105,7 @@ export async function planUndo(
   return plan;
 }
 
-/** Whether something may be to be taken back. */
+/** Whether the operation may have something to undo. */
 function hasEffect({ status, change, is_kept }: OperationRecord): boolean {
   if (status === "undone") return false;
   if (status === "pending") return true;
@@ -113,7 +113,7 @@ function hasEffect({ status, change, is_kept }: OperationRecord): boolean {
   return change.after !== null && (is_kept || !isSameState(change.before, change.after));
 }
 
-/** Whether a change finds what it left, when the newer ones in `undo` have been taken back. */
+/** Whether the state is as this change left it, once the newer ones in `undo` are undone. */
 async function isAsLeft(
   { change }: OperationRecord,
   undo: readonly OperationRecord[],
@@ -122,7 +122,7 @@ async function isAsLeft(
 ): Promise<boolean> {
   const newer = undo.filter((other) => isOverlapping(other.change, change));
   if (change.kind === "move") {
-    // What newer ones do to it is looked at when its turn comes.
+    // Changes by newer operations are checked at their own turn.
     if (newer.length > 0) return true;
     const [start, end] = [await identityOf(context, change.from), await identityOf(context, change.to)];
     return end === null ? start === change.identity : end === change.identity;
@@ -132,7 +132,7 @@ async function isAsLeft(
   if (known !== undefined) return change.after !== null && isSameState(known, change.after);
   if (change.kind === "document" || newer.length > 0) return true;
   const { state: now } = await snapshot(context, change.path, "keep");
-  // An undo that was cut off has put back a part of a folder; the undo itself looks at each entry.
+  // An interrupted undo may have restored part of a folder; the undo itself checks each entry.
   if (now.kind === "folder" && change.before.kind === "folder") return true;
   return isSameState(now, change.before) || (change.after !== null && isSameState(now, change.after));
 }
@@ -145,7 +145,7 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 
-/** Whether two changes are about the same, or one about a folder in which the other's is. */
+/** Whether two changes concern the same path, or one contains the other. */
 function isOverlapping(one: FileChange, other: FileChange): boolean {
   if ((one.kind === "document") !== (other.kind === "document")) return false;
   return placesOf(one).some((place) =>
@@ -153,8 +153,8 @@ function isOverlapping(one: FileChange, other: FileChange): boolean {
   );
 }
 
-/** One path on its way through the operations. */
-interface Way {
+/** One path followed through the operations. */
+interface TrackedPath {
   old_path: string | null;
   isDocument: boolean;
   before: FileState | null;
@@ -162,41 +162,53 @@ interface Way {
   operations: OperationRecord[];
 }
 
-/** What the operations have come to for each path, in the order in which each was first changed; what is as before is left out. */
+/** The net changes by path, in order of first change; unchanged paths are left out. */
 export async function netChanges(oldestFirst: readonly OperationRecord[], store: OperationStore): Promise<NetChange[]> {
-  const ways = new Map<string, Way>();
+  const tracked = new Map<string, TrackedPath>();
   for (const one of oldestFirst) {
     if (!hasEffect(one) || one.status === "pending") continue;
     const { change } = one;
     if (change.kind === "move") {
-      const former = ways.get(`file ${change.from}`);
-      ways.delete(`file ${change.from}`);
-      const way: Way = former ?? { old_path: null, isDocument: false, before: null, after: null, operations: [] };
-      way.old_path ??= change.from;
-      way.operations.push(one);
-      ways.set(`file ${change.to}`, way);
+      const former = tracked.get(`file ${change.from}`);
+      tracked.delete(`file ${change.from}`);
+      const entry: TrackedPath = former ?? {
+        old_path: null,
+        isDocument: false,
+        before: null,
+        after: null,
+        operations: [],
+      };
+      entry.old_path ??= change.from;
+      entry.operations.push(one);
+      tracked.set(`file ${change.to}`, entry);
       continue;
     }
     const isDocument = change.kind === "document";
     const key = `${isDocument ? "editor" : "file"} ${change.path}`;
-    const way = ways.get(key) ?? { old_path: null, isDocument, before: change.before, after: null, operations: [] };
-    way.before ??= change.before;
-    way.after = change.after;
-    way.operations.push(one);
-    ways.set(key, way);
+    const entry = tracked.get(key) ?? {
+      old_path: null,
+      isDocument,
+      before: change.before,
+      after: null,
+      operations: [],
+    };
+    entry.before ??= change.before;
+    entry.after = change.after;
+    entry.operations.push(one);
+    tracked.set(key, entry);
   }
   const found: NetChange[] = [];
-  for (const [key, way] of ways) {
+  for (const [key, entry] of tracked) {
     const path = key.slice(key.indexOf(" ") + 1);
-    const isBack = way.old_path === null || way.old_path === path || way.before?.kind === "absent";
-    if (isBack && isDeepStrictEqual(way.before, way.after)) continue;
-    found.push({ path, ...(await netOf(way, store)) });
+    const isBack = entry.old_path === null || entry.old_path === path || entry.before?.kind === "absent";
+    if (isBack && isDeepStrictEqual(entry.before, entry.after)) continue;
+    found.push({ path, ...(await netOf(entry, store)) });
   }
   return found;
 }
 
 async function netOf(
-  { old_path, isDocument, before, after, operations }: Way,
+  { old_path, isDocument, before, after, operations }: TrackedPath,
   store: OperationStore,
 ): Promise<Omit<NetChange, "path">> {
   const texts = await Promise.all([
@@ -210,7 +222,7 @@ async function netOf(
   const isMoved = old_path !== null && !isNew;
   const type = after?.kind === "absent" ? "delete" : isNew ? "create" : isMoved ? "move" : "modify";
   return {
-    // What was made and moved is new at its last place.
+    // A file created and moved counts as new at its last path.
     old_path: isNew ? null : old_path,
     type: isDocument ? "edit" : type,
     before: before?.kind ?? null,
@@ -221,7 +233,7 @@ async function netOf(
   };
 }
 
-/** The text on one side of the first of the operations that knows it. */
+/** The text before or after the first of the operations that has it. */
 async function textIn(
   operations: readonly OperationRecord[],
   side: "before" | "after",
@@ -235,7 +247,7 @@ async function textIn(
   return undefined;
 }
 
-/** The bytes of the file on one side of an operation. Throws `not_found` where there was no file, or it is not kept. */
+/** A file's bytes before or after an operation. Throws `not_found` if there was no file, or it is not stored. */
 export async function contentOf(
   { operation_id, change }: OperationRecord,
   side: "before" | "after",

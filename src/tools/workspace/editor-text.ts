@@ -4,10 +4,7 @@ import type { ToolContext } from "../runtime/tool.ts";
 import { wholeText } from "./text-lines.ts";
 import { locate } from "./workspace-path.ts";
 
-/**
- * The text of the user's editor, where it shows this file and the file on disk says something else, or is not there;
- * `undefined` where the file is what counts.
- */
+/** The editor's text if it shows this file and differs from the file on disk; else `undefined`. */
 export async function unsavedText(context: ToolContext, path: string): Promise<string | undefined> {
   const { document } = context.conversation;
   if (document === undefined || document.path === "" || plain(document.path, context) !== plain(path, context)) {
@@ -18,13 +15,13 @@ export async function unsavedText(context: ToolContext, path: string): Promise<s
     const place = await locate(context.workspace, path);
     return place.kind === "file" && (await wholeText(context, place)) === text ? undefined : text;
   } catch (error) {
-    // What cannot be read as text does not say the same.
+    // A file that is not readable as text differs.
     if (isAppError(error)) return text;
     throw error;
   }
 }
 
-/** Throws `conflict` where the user's editor shows this file with another text: the change would be lost, or the user's work. */
+/** Throws `conflict` if the editor has unsaved text for this file: either change would be lost. */
 export async function requireSaved(context: ToolContext, path: string): Promise<void> {
   if ((await unsavedText(context, path)) === undefined) return;
   throw new AppError(

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { AppError, hasCode, isAppError } from "@millrace/engine/errors/errors";
 import { isTemporaryName, ownName, type Place, reservedFolder, withFolder } from "./workspace-path.ts";
 
-/** What a tool of this toolkit needs to know of its surroundings. */
+/** What file access needs from a tool's context. */
 export interface FileContext {
   workspace: string;
   repeated: boolean;
@@ -13,8 +13,8 @@ export interface FileContext {
 }
 
 /**
- * Opens an existing regular file for reading, never a folder, pipe, device or socket, and never through a link that
- * appeared after `locate`. A hard link cannot be told from the file: it is one. The tools never make any that stays.
+ * Opens an existing regular file for reading: no folder, pipe, device or socket, and no link that appeared after
+ * `locate`. Hard links cannot be recognized; tools leave none behind.
  */
 export async function withFile<T>(
   context: FileContext,
@@ -49,8 +49,8 @@ export async function requireFile(context: FileContext, place: Place): Promise<v
 }
 
 /**
- * Writes a file that must not exist, with its missing folders: whole or not at all, and never over something that
- * appears meanwhile (`conflict`). On disk when the promise resolves.
+ * Creates a file and its missing folders, completely or not at all; `conflict` if something appears there meanwhile.
+ * Synced to disk when the promise resolves.
  */
 export async function writeNewFile(
   context: FileContext,
@@ -72,7 +72,7 @@ export async function writeNewFile(
   }
 }
 
-/** Replaces the content of an existing file in one step; its mode stays, unless told. On disk when the promise resolves. */
+/** Replaces an existing file atomically, keeping its mode by default. Synced to disk when the promise resolves. */
 export async function replaceFile(
   context: FileContext,
   place: Place,
@@ -82,7 +82,7 @@ export async function replaceFile(
   const mode = newMode ?? (await withFile(context, place, async (_, stats) => stats.mode));
   const { folder, name } = ownName(context.workspace, place);
   await withFolder(context.workspace, folder, async (at, sync) => {
-    // Renaming over a file asks only the folder: a write-protected file has to be asked itself.
+    // A rename only checks the folder's permissions, so the file's are checked here.
     await access(at(name), constants.W_OK);
     await removeLeftovers(context, at);
     await withTemporary(at, content, mode & 0o7777, async (temporary) => {
@@ -94,7 +94,7 @@ export async function replaceFile(
   });
 }
 
-/** Makes folders below an existing one, one by one, each in its checked parent. Gives those it made, outermost first. */
+/** Creates folders one by one, each in its verified parent. Returns the created ones, outermost first. */
 export async function makeFolders(context: FileContext, existing: string, names: string[]): Promise<string[]> {
   const made: string[] = [];
   let parent = existing;
@@ -106,7 +106,7 @@ export async function makeFolders(context: FileContext, existing: string, names:
   return made;
 }
 
-/** Takes back folders made for something that failed; one that is in use by now stays, and one that is gone is no failure. */
+/** Removes folders created for a failed action; ignores those in use or already gone. */
 export async function removeEmptyFolders(context: FileContext, made: string[]): Promise<void> {
   for (const folder of made.toReversed()) {
     try {
@@ -117,7 +117,7 @@ export async function removeEmptyFolders(context: FileContext, made: string[]): 
   }
 }
 
-/** Whether a folder is in use, gone, or another thing of its name by now, also one above it. */
+/** Whether the error means that the folder is in use, gone or replaced. */
 function isNotOurs(error: unknown): boolean {
   const codes = ["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR", "ELOOP", "EBUSY", "EACCES", "EPERM"];
   return hasCode(error, ...codes) || (isAppError(error) && error.code === "permission");
@@ -145,13 +145,13 @@ async function withTemporary(
   }
 }
 
-/** Gives the temporary file its name; unlike a rename, a link fails when the name is taken. */
+/** Gives the temporary file its final name; unlike a rename, a link fails if the name exists. */
 async function linkOrCreate(temporary: string, target: string, content: string | Uint8Array): Promise<void> {
   try {
     await link(temporary, target);
   } catch (error) {
     if (!hasCode(error, "EPERM", "ENOTSUP", "ENOSYS", "EMLINK", "EOPNOTSUPP")) throw error;
-    // A file system without hard links: still never over another file, but visible while it is written.
+    // Without hard links: still no overwriting, but the file is visible while it is written.
     const handle = await open(target, "wx");
     try {
       await handle.writeFile(content, "utf8");
@@ -162,7 +162,7 @@ async function linkOrCreate(temporary: string, target: string, content: string |
   }
 }
 
-/** After a crash the earlier attempt of this call may have left its temporary file; younger ones belong to others. */
+/** Removes the temporary file of this call's attempt before a crash; newer ones belong to other calls. */
 async function removeLeftovers(context: FileContext, at: (name: string) => string): Promise<void> {
   if (!context.repeated) return;
   for (const name of (await readdir(at("."))).filter(isTemporaryName)) {
@@ -185,7 +185,7 @@ function notRegular(place: Place): AppError {
   return new AppError("permission", `Refused: "${place.path}" is not a regular file (a pipe, device, socket or link).`);
 }
 
-/** The error for a place where nothing is; it names a similar one of the same folder if there is one. */
+/** The error for a missing path; suggests a similar name in the same folder. */
 export async function notFound(workspace: string, place: Place): Promise<AppError> {
   const [wanted = ""] = place.missing;
   const names = await withFolder(workspace, place.existing, (at) => readdir(at(".")));
@@ -200,7 +200,7 @@ export async function notFound(workspace: string, place: Place): Promise<AppErro
   return new AppError("not_found", `"${place.path}" does not exist.`, { suggestion: `Did you mean "${suggested}"?` });
 }
 
-/** The most similar name that differs in at most a third of its letters; case does not count. */
+/** The most similar name, ignoring case, with at most a third of its letters different. */
 function nearest(wanted: string, names: string[]): string | undefined {
   const target = wanted.toLowerCase();
   let best: string | undefined;
@@ -213,7 +213,7 @@ function nearest(wanted: string, names: string[]): string | undefined {
   return best;
 }
 
-/** Levenshtein's distance, or `limit` as soon as it cannot be smaller. */
+/** Levenshtein distance, capped at `limit`. */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) >= limit) return limit;
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

@@ -7,8 +7,8 @@ import { locate, parsePath, type Place } from "./workspace-path.ts";
 export const fileSeconds = 30;
 
 /**
- * What all tools have in common that change what lies at their `path`: the link itself (`keep`), or what it leads to.
- * They may be repeated after a crash, since each can tell whether it has had its effect.
+ * Common fields of tools that change their `path`: the link itself (`keep`) or its target. They can be repeated after a
+ * crash, since each can tell whether it took effect.
  */
 export function changesPath(lastLink: "follow" | "keep") {
   return {
@@ -19,25 +19,25 @@ export function changesPath(lastLink: "follow" | "keep") {
   };
 }
 
-/** What changing a file comes to, for confirmation. */
+/** The operation of changing a file. */
 export async function changeOperation({ path }: { path: string }, { workspace }: ToolContext): Promise<Operation> {
   const place = await look(workspace, path, "follow");
   return leadsToCritical(workspace, path, place) ? { type: "ModifyCriticalFile", path } : { type: "SimpleModify" };
 }
 
-/** The lock of something that is only read. Paths are taken by their form: no file is touched for a lock. */
+/** Lock key for reading. Paths are normalized as text, without touching files. */
 export function reading(workspace: string, path: string): string {
   return `read:${workspace}/${plain(path)}`;
 }
 
-/** The lock of something that changes. */
+/** Lock key for writing. */
 export function writing(workspace: string, path: string): string {
   return `write:${workspace}/${plain(path)}`;
 }
 
 /**
- * The place of a path for `operation`, which must not fail: `refused` when its form alone will always be refused,
- * `unknown` when it cannot be said now. What is unknown must be asked about: it may be there when the call runs.
+ * `locate` for `operation`, which must not fail: `refused` if the path itself is invalid, `unknown` if it cannot be
+ * determined now. Unknown paths need approval, since they may exist when the call runs.
  */
 export async function look(
   workspace: string,
@@ -58,7 +58,7 @@ export async function look(
   }
 }
 
-/** Whether a path or what it leads to is a critical file: a link must not hide one. */
+/** Whether a path or its link target is a critical file. */
 export function leadsToCritical(workspace: string, path: string, place: Place | "refused" | "unknown"): boolean {
   if (isCritical(plain(path))) return true;
   if (typeof place === "string") return false;
@@ -73,8 +73,8 @@ function plain(path: string): string {
 }
 
 /**
- * Files that steer tools and programs: changing one needs a confirmation. Everything in `.git` counts, since its hooks
- * and configuration are run by git.
+ * Files that configure tools and programs; changing one needs approval. Everything in `.git` counts, since git runs its
+ * hooks and configuration.
  */
 const names = new Set([
   ".gitignore",
@@ -107,7 +107,7 @@ const patterns = [
 ];
 const folders = new Set([".git", ".github", ".vscode", ".husky"]);
 
-/** Whether a path lies in a folder whose very files are run by others, so that a new one matters too. */
+/** Whether a path is in a folder whose files are executed by others, so that new files matter too. */
 export function isInCriticalFolder(path: string): boolean {
   return path
     .toLowerCase()

@@ -10,15 +10,15 @@ import { seenWhole } from "./seen-files.ts";
 import { locate, type Place } from "./workspace-path.ts";
 
 /**
- * What a file of this name holds for a text that a model has written: the text, or what its format makes of it. Throws
- * what the format throws, such as `invalid_parameter` where any text would be a broken file.
+ * The content to write for a model's text: the text, or its format's conversion. Throws the format's errors, such as
+ * `invalid_parameter` for a format that cannot be written.
  */
 export async function fileContent(context: ToolContext, { real }: Place, text: string): Promise<FileContent> {
   const format = formatOf(real, context.toolkitServices);
   return (await format?.write?.(text, context.signal)) ?? { content: text, told: "" };
 }
 
-/** The text that a file will hold which is written whole; `undefined` where its format makes something else of it. */
+/** The text a written file will have; `undefined` if its format converts it. */
 export async function textOfContent(
   { path, content }: { path: string; content: string },
   { toolkitServices }: Pick<ToolContext, "toolkitServices">,
@@ -26,7 +26,7 @@ export async function textOfContent(
   return isFormatted(path, toolkitServices) ? undefined : content;
 }
 
-/** Whether a file holds what would be written for a text: byte by byte, a document by what it says. */
+/** Whether a file already has the content for this text: equal bytes, or equal text for documents. */
 export async function holdsContent(context: ToolContext, place: Place, text: string): Promise<boolean> {
   if (place.kind !== "file") return false;
   const { read, write } = formatOf(place.real, context.toolkitServices) ?? {};
@@ -45,8 +45,8 @@ export async function holdsContent(context: ToolContext, place: Place, text: str
 }
 
 /**
- * Whether what lies at a path after a crash is what a call has written for a text. Two documents of one text need not
- * have the same bytes, so one is known by what it says.
+ * Whether the file after a crash is what the call wrote. Two documents with the same text may differ in bytes, so
+ * documents are compared by text.
  */
 async function isWritten(
   context: ToolContext,
@@ -62,7 +62,7 @@ async function isWritten(
   return (now) => holds && now.kind === "file" && now.hash === hash;
 }
 
-/** Whether a call had its effect that has written a text to a file; `isBegun` as in `reconcileWrite`. */
+/** Whether a call that writes a text took effect; `isBegun` as in `reconcileWrite`. */
 export async function reconcileContent(
   context: ToolContext,
   at: { path: string; lastLink: "follow" | "keep" },
@@ -75,7 +75,7 @@ export async function reconcileContent(
 
 const verbs = { Created: "创建", Wrote: "写入", Updated: "更新" } as const;
 
-/** The result of a call that has written a file whole. */
+/** The result of writing a whole file. */
 export function wroteFile(verb: keyof typeof verbs, path: string, content: string | Uint8Array, told = ""): ToolResult {
   const bytes = Buffer.byteLength(content);
   return {
@@ -87,7 +87,7 @@ export function wroteFile(verb: keyof typeof verbs, path: string, content: strin
   };
 }
 
-/** What cannot be read is not what was written. */
+/** An unreadable file is not what was written. */
 function unreadable(error: unknown): false {
   if (isAppError(error)) return false;
   throw error;

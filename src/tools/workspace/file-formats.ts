@@ -5,38 +5,38 @@ import { ServiceKey, type ToolkitServices } from "../runtime/toolkit-services.ts
 import { type FileContext, withFile } from "./file-access.ts";
 import type { Place } from "./workspace-path.ts";
 
-/** Bytes of a file of a format of its own that is read. */
+/** Maximum bytes of a document to read. */
 const largestFile = 50 * 1024 * 1024;
 
-/** The text of such a file, and what of the file is not in it. */
+/** A document's text, and what it leaves out. */
 export interface FormatText {
   text: string;
   left_out: string[];
 }
 
-/** What a text becomes in a file, and what the answer of the tool adds about it; empty where it is the text itself. */
+/** The file content for a text, and a note for the tool's result; empty for plain text. */
 export interface FileContent {
   content: string | Uint8Array;
   told: string;
 }
 
 /**
- * A kind of file that is no plain text. A toolkit brings it; the tools for files read and write such files by it. Each
- * part that is left out treats the file as text. All throw an `AppError` that does not name the file.
+ * A file format other than plain text, provided by a toolkit and used by the file tools. Without `read`, `write` or
+ * `edit` the file is treated as text there. All throw an `AppError` without the file's name.
  */
 export interface FileFormat {
   /** "a Word document". */
   title: string;
-  /** Knows a file by its path. */
+  /** Whether a path has this format. */
   isOf(path: string): boolean;
   read?: (file: Uint8Array, signal: AbortSignal) => Promise<FormatText>;
-  /** Makes a file from a text; throws where any text would be a broken file. */
+  /** Converts text to a file; throws if the format cannot be written. */
   write?: (text: string, signal: AbortSignal) => Promise<FileContent>;
-  /** Changes parts of the text and leaves all else of the file as it is. Throws what `applyEdits` throws. */
+  /** Changes parts of the text and keeps the rest of the file. Throws `applyEdits`'s errors. */
   edit?: (file: Uint8Array, edits: readonly Edit[], signal: AbortSignal) => Promise<EditedFile>;
 }
 
-/** What edits make of a file: `undefined` where they change nothing. `told` is added to the answer of the tool, in its language. */
+/** The edited file; `content` is `undefined` if nothing changed. `told` is added to the tool's result. */
 export interface EditedFile {
   content: string | Uint8Array | undefined;
   count: number;
@@ -44,20 +44,20 @@ export interface EditedFile {
   told_zh: string;
 }
 
-/** The formats that the server's toolkits bring. */
+/** The formats of the server's toolkits. */
 export const fileFormats = new ServiceKey<readonly FileFormat[]>("file formats");
 
-/** The format of a file; `undefined` for plain text and for what is not known. */
+/** A file's format; `undefined` for plain text and unknown files. */
 export function formatOf(path: string, services: ToolkitServices): FileFormat | undefined {
   return services.find(fileFormats)?.find((format) => format.isOf(path));
 }
 
-/** Whether what is written to this path is not the text itself. */
+/** Whether text is converted when written to this path. */
 export function isFormatted(path: string, services: ToolkitServices): boolean {
   return formatOf(path, services)?.write !== undefined;
 }
 
-/** The text of a file of a format; `undefined` where it is read as text. Throws what `read` throws, with the file's name. */
+/** A document's text; `undefined` for plain text. Throws `read`'s errors with the file's name. */
 export async function formatText(
   context: FileContext & { toolkitServices: ToolkitServices },
   place: Place,
@@ -73,8 +73,8 @@ export async function formatText(
 }
 
 /**
- * A file of a format with parts of its text changed; `undefined` where it is edited as text. Throws `invalid_format` for a
- * format that cannot be edited, and what `edit` throws with the file's name.
+ * Edits a document's text; `undefined` for plain text. Throws `invalid_format` if the format cannot be edited, and
+ * `edit`'s errors with the file's name.
  */
 export async function editFormat(
   context: FileContext & { toolkitServices: ToolkitServices },
@@ -100,7 +100,7 @@ export async function editFormat(
   }
 }
 
-/** The bytes of a file of a format. Throws `too_large`. */
+/** A document's bytes. Throws `too_large`. */
 async function formatBytes(context: FileContext, place: Place): Promise<Uint8Array> {
   return withFile(context, place, async (handle, { size }) => {
     if (size > largestFile) throw tooLarge(place.path, size);
@@ -108,7 +108,7 @@ async function formatBytes(context: FileContext, place: Place): Promise<Uint8Arr
   });
 }
 
-/** An error of a format, with the name of the file before it. */
+/** Adds the file's name to a format's error. */
 function withName(path: string, what: string, { code, message, suggestion, cause }: AppError): AppError {
   return new AppError(code, `"${path}" ${what}. ${message}`, { cause, suggestion });
 }
@@ -123,8 +123,8 @@ function tooLarge(path: string, size: number): AppError {
 }
 
 /**
- * What a file of a format said in each of these states, for a comparison: empty where it was not there. `undefined` for
- * what has no format, is not kept, or has no text. Throws the signal's reason.
+ * A document's text in each of these states, for a diff; empty if absent. `undefined` if it has no format, is not
+ * stored or has no text. Throws the signal's reason.
  */
 export async function formatTexts(
   format: FileFormat | undefined,

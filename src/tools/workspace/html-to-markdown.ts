@@ -1,6 +1,6 @@
 import TurndownService from "turndown";
 
-/** Turns HTML into Markdown for models, which take an asterisk for an asterisk: nothing is escaped. */
+/** Converts HTML to Markdown for models, which need no escaping. */
 export function createMarkdownWriter(): TurndownService {
   const service = new TurndownService({
     headingStyle: "atx",
@@ -12,7 +12,7 @@ export function createMarkdownWriter(): TurndownService {
   return service;
 }
 
-/** Text without blanks at the ends of lines and with at most one empty line in between, in linear time. */
+/** Removes trailing whitespace and repeated empty lines, in linear time. */
 export function tidyText(text: string): string {
   const lines = text.split("\n").map((line) => line.trimEnd());
   return lines

@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a model is told of the workspace before it has looked. */
+/** Facts about the workspace for the first request. */
 export interface ProjectFacts {
-  /** Names in the root, folders with a slash; null for an empty one. */
+  /** Names in the root, folders with a slash; null if empty. */
   files: string | null;
-  /** The branch that is checked out; null where there is no repository, or none is. */
+  /** The checked-out git branch; null if there is none. */
   branch: string | null;
 }
 
-/** Names that are listed at most. */
+/** Maximum number of names. */
 const mostNames = 25;
 
-/** Looks at the root of the workspace. Never throws: what cannot be read is left out. */
+/** Reads the workspace's root. Never throws: unreadable parts are left out. */
 export function projectFacts(workspace: string): ProjectFacts {
   return { files: listing(workspace), branch: gitBranch(workspace) };
 }

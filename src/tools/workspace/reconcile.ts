@@ -5,16 +5,15 @@ import type { Reconciled, ToolContext } from "../runtime/tool.ts";
 import { identityOf, isSameState, snapshot } from "../undo/snapshot.ts";
 import type { ToolResult } from "../runtime/result.ts";
 
-/** What the look at a path is compared with: the state of then, where it was kept, and of now. */
+/** The state before the call, if stored, and now. */
 interface Seen {
   before: FileState | undefined;
   now: FileState;
 }
 
 /**
- * Whether a call that wrote to `path` had its effect: `isDone` knows its end state, `isBegun` an effect that was left
- * half done and may be done again. What is still as it was before has not happened; anything else is somebody else's
- * work, and nobody knows.
+ * Whether a call that writes to `path` took effect: `isDone` recognizes its final state, `isBegun` a partial effect
+ * that can be repeated. An unchanged state means it did not; anything else is someone else's change and unknown.
  */
 export async function reconcileWrite(
   context: ToolContext,
@@ -29,12 +28,12 @@ export async function reconcileWrite(
   return { kind: isUntouched || expected.isBegun?.(seen) === true ? "not_done" : "unknown" };
 }
 
-/** Whether a call that moved something had its effect. What was moved is known by what it is, not by its name. */
+/** Whether a move took effect. The moved file is recognized by its identity, not its name. */
 export async function reconcileMove(context: ToolContext, result: () => ToolResult): Promise<Reconciled> {
   const { begun } = context;
   if (begun?.kind !== "move" || begun.identity === null) return { kind: "unknown" };
   const [start, end] = [await identityOf(context, begun.from), await identityOf(context, begun.to)];
-  // Moving a file gives it its second name before the first one goes.
+  // A file move creates the new name before it removes the old one.
   if (start === begun.identity) return { kind: "not_done" };
   return end === begun.identity && start === null ? { kind: "done", result: result() } : { kind: "unknown" };
 }
@@ -44,7 +43,7 @@ export function holdsText(state: FileState, text: string): boolean {
   return state.kind === "file" && state.hash === createHash("sha256").update(text).digest("hex");
 }
 
-/** Whether a folder is what is left of another one: nothing in it is new or changed. */
+/** Whether a folder is the rest of a partly deleted one: nothing in it is new or changed. */
 export function isRestOf(now: FileState, before: FileState | undefined): boolean {
   if (now.kind !== "folder" || before?.kind !== "folder") return false;
   const known = new Map(before.entries.map(({ path, state }) => [path, state]));

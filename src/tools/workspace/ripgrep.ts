@@ -6,15 +6,15 @@ import type { ToolContext } from "../runtime/tool.ts";
 import { walk } from "./walk.ts";
 import { isTemporaryName, type Place, reservedFolder } from "./workspace-path.ts";
 
-/** The files below a folder that have to be looked at, level by level and by name; `isNarrowed`: others hold no match. */
+/** The files to search, by level and name. `isNarrowed`: other files have no match. */
 export interface SearchPlaces {
   places: AsyncIterable<Place> | Iterable<Place>;
   isNarrowed: boolean;
 }
 
 /**
- * Where a search has to look. `program` is ripgrep's, or `null`: then every file is a place. It only narrows the search: what
- * it finds is opened and looked at by the safe way of the file tools, so that a link put in its way tells nothing.
+ * The files to search, narrowed by ripgrep; all files if `program` is `null`. Every file is still opened and checked by
+ * the file tools, so a swapped-in link reveals nothing.
  */
 export async function searchPlaces(
   context: ToolContext,
@@ -51,7 +51,7 @@ function isOurs(path: readonly string[], isWorkspace: boolean): boolean {
   return path.some(isTemporaryName) || (isWorkspace && path[0]?.toLowerCase() === reservedFolder);
 }
 
-/** The order of a walk: what is higher comes first, and what is in the folder that comes first. */
+/** The order of `walk`: higher levels first, then by folder and name. */
 function byLevel(one: readonly string[], other: readonly string[]): number {
   if (one.length !== other.length) return one.length - other.length;
   const at = one.findIndex((name, index) => name !== other[index]);
@@ -65,10 +65,10 @@ async function* filesBelow(context: ToolContext, start: Place): AsyncGenerator<P
   }
 }
 
-/** Bytes of names that are taken; a search that finds more files is not narrowed by them. */
+/** Maximum bytes of ripgrep's output; larger results do not narrow the search. */
 const mostBytes = 16 * 1024 * 1024;
 
-/** What RE2 means by its classes is ASCII; ripgrep's engine means Unicode by the same letters. */
+/** RE2's classes are ASCII; in ripgrep the same letters are Unicode. */
 const classes: Readonly<Record<string, string>> = {
   d: "[0-9]",
   D: "[^0-9]",
@@ -81,7 +81,7 @@ const classes: Readonly<Record<string, string>> = {
 
 let known: Promise<string | null> | undefined;
 
-/** Where ripgrep's program is; `null` where its package has none for this machine. */
+/** The path of ripgrep; `null` if the package has none for this platform. */
 export function ripgrepPath(): Promise<string | null> {
   known ??= findProgram();
   return known;
@@ -89,7 +89,7 @@ export function ripgrepPath(): Promise<string | null> {
 
 async function findProgram(): Promise<string | null> {
   try {
-    // It throws where the package has no program for this machine.
+    // Throws if the package has no program for this platform.
     const { rgPath } = await import("@vscode/ripgrep");
     return existsSync(rgPath) ? rgPath : null;
   } catch {
@@ -98,15 +98,15 @@ async function findProgram(): Promise<string | null> {
 }
 
 /**
- * An expression in ripgrep's syntax that matches at least every line which the RE2 one matches; `undefined` where that
- * is not sure. What it finds is looked at again with the expression itself.
+ * A ripgrep expression that matches at least every line the RE2 expression matches; `undefined` if that is not certain.
+ * Matches are checked again with the original.
  */
 export function toRipgrep(regex: string): string | undefined {
   const flags = /^\(\?i\)/u.exec(regex)?.[0] ?? "";
   const rest = regex.slice(flags.length);
-  // Groups with a meaning of their own, and differences of classes, are read in another way.
+  // Special groups and class differences have other meanings in ripgrep.
   if (/\(\?(?!:)|--/u.test(rest)) return undefined;
-  // What comes after the end of a line would be looked for after the `\r` too.
+  // Text after `$` would also match after `\r`.
   if (/(?<!\\)(?:\\\\)*\$./su.test(rest)) return undefined;
   const written: string[] = [];
   let isInClass = false;
@@ -120,7 +120,7 @@ export function toRipgrep(regex: string): string | undefined {
   return isInClass ? undefined : flags + written.join("");
 }
 
-/** Within brackets only what means itself everywhere. */
+/** In brackets only characters with the same meaning in both engines. */
 function inClass(piece: string): string | undefined {
   return piece === "]" || !/^[[\]&~\\^:]/u.test(piece) ? piece : undefined;
 }
@@ -132,13 +132,13 @@ function outsideClass(piece: string): string | undefined {
     return /^[!-/:-@[-`{-~]$/u.test(letter) ? piece : undefined;
   }
   if (piece.length === 2 && piece.startsWith("[")) return /^\[[\][&~\\:]/u.test(piece) ? undefined : piece;
-  // The end of a line does not count as a part of it, whichever it is.
+  // `$` must also match before `\r`.
   return piece === "$" ? "\\r?$" : piece;
 }
 
 /**
- * The files below `folder` in which ripgrep finds the expression, as paths from there; `undefined` when it cannot say,
- * and all files have to be looked at. It sees neither links nor what the walk leaves out, and only names leave it.
+ * Paths of files below `folder` in which ripgrep finds the expression; `undefined` if it cannot tell and all files must
+ * be searched. Skips links and what `walk` leaves out; only names are used.
  */
 export async function filesWith(
   program: string,
@@ -173,7 +173,7 @@ export async function filesWith(
   try {
     const code = await promise;
     signal.throwIfAborted();
-    // 1: nothing was found. Anything else, such as an expression that it does not take, says nothing.
+    // Exit code 1: no match. Other codes, such as for an invalid expression, mean unknown.
     if (code !== 0 && code !== 1) return undefined;
     return Buffer.concat(chunks)
       .toString("utf8")

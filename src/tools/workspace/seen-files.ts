@@ -8,14 +8,14 @@ import { changeOperation, isInCriticalFolder, leadsToCritical, look } from "./fi
 import { linesIn, largestText } from "./text-lines.ts";
 import type { Place } from "./workspace-path.ts";
 
-/** Names the present content of a file; `undefined` for one that is too large to be shown whole, or empty. */
+/** A hash of a file's present content; `undefined` if it is empty, or too large to show in full. */
 export async function contentVersion(context: FileContext, place: Place): Promise<string | undefined> {
   return withFile(context, place, async (handle, { size }) =>
     size === 0 || size > largestText ? undefined : versionOf(await handle.readFile()),
   );
 }
 
-/** What a call that has written a whole file shows of it: all. */
+/** The `seen` record of a call that wrote a whole file. */
 export function seenWhole(path: string, content: string | Uint8Array): SeenFile {
   const total = typeof content === "string" ? linesIn(content) : 1;
   return { path, version: versionOf(content), from: 1, to: total, total };
@@ -29,7 +29,7 @@ const Noted = z.object({
   seen: z.object({ path: z.string(), version: z.string(), from: z.int(), to: z.int(), total: z.int().nullable() }),
 });
 
-/** Whether these messages show, or have written, every line of this content of a file. */
+/** Whether these messages have shown or written every line of this file version. */
 function hasSeen(messages: readonly BaseMessage[], path: string, version: string): boolean {
   const parts = messages.flatMap((message) => {
     const { seen } = isToolMessage(message) ? (Noted.safeParse(message.additional_kwargs).data ?? {}) : {};
@@ -44,12 +44,12 @@ function hasSeen(messages: readonly BaseMessage[], path: string, version: string
   return false;
 }
 
-/** Whether a call would write over a file that the conversation knows; `version` names what it may write over. */
+/** Whether a call overwrites only content the conversation knows; `version` is that content. */
 export type Overwriting = { kind: "known"; version?: string } | { kind: "blind"; result: ToolResult };
 
 /**
- * Looks at a call that replaces the whole content of a file: one whose present content these messages do not show is
- * refused, and the model told to read it first. A new file, an empty one and one that keeps its content lose nothing.
+ * Checks a call that overwrites a file: if the messages do not show its present content the call is refused, and the
+ * model told to read it first. New, empty and unchanged files are allowed.
  */
 export async function overwriting(
   tool: Tool,
@@ -70,7 +70,7 @@ export async function overwriting(
   return { kind: "blind", result: notRead(place.path) };
 }
 
-/** The refusal of a call whose file has other content by now than what it may write over. */
+/** Refuses the call if the file's content is no longer `version`. */
 export async function changedSince(
   tool: Tool,
   input: Record<string, unknown>,
@@ -100,12 +100,12 @@ function tooLarge(path: string): ToolResult {
   );
 }
 
-/** Lines from which a file counts that loses more than half of them. */
+/** Minimum number of lines for the rule about losing more than half. */
 const fewLines = 10;
 
 /**
- * What writing a whole file comes to: something new, a change of a critical file, an overwriting that loses more than
- * half of the lines, or a plain change.
+ * The operation of writing a whole file: create, change of a critical file, irreversible if it loses more than half of
+ * the lines, else a plain change.
  */
 export async function writeOperation(
   { path, content }: { path: string; content: string },
@@ -124,7 +124,7 @@ export async function writeOperation(
   return isShrinking ? { type: "IrreversibleOperation", path, overwrites: true } : { type: "SimpleModify" };
 }
 
-/** The same for a call that changes parts of a file. One that cannot be made loses nothing. */
+/** The same for edits. An edit that fails loses nothing. */
 export async function editOperation(
   path: string,
   context: ToolContext,

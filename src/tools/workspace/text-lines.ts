@@ -3,12 +3,12 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { type FileContext, withFile } from "./file-access.ts";
 import type { Place } from "./workspace-path.ts";
 
-/** Characters of a line that are kept; the rest of a longer one is dropped. */
+/** Characters kept per line; the rest is dropped. */
 const longestLine = 100_000;
 
 /**
- * The lines of an open text file, some at a time, each with its line end. Throws `invalid_format` for what is no text,
- * or not in this encoding. Memory stays bounded whatever the file.
+ * Reads the lines of an open text file in batches, with their line ends, in bounded memory. Throws `invalid_format` if
+ * it is not text in this encoding.
  */
 export async function* textLines(
   handle: FileHandle,
@@ -52,21 +52,21 @@ function notText(path: string, cause?: unknown): AppError {
   });
 }
 
-/** How a text file is encoded: as decoders call it, and as people do. */
+/** An encoding: its decoder label, and its name for users. */
 export interface Encoding {
   label: "utf-8" | "utf-16le" | "utf-16be" | "gb18030" | "windows-1252";
   name: string;
 }
 
 const utf8: Encoding = { label: "utf-8", name: "UTF-8" };
-/** Bytes at the beginning of a file that say how it is encoded. */
+/** Bytes used to detect the encoding. */
 const headLength = 64 * 1024;
-/** Control characters that no text has. */
+/** Control characters that do not occur in text. */
 const noText = /(?![\t\n\f\r])\p{Cc}/u;
 
 /**
- * How a text file is encoded: by its byte-order mark, else UTF-8 if its beginning is, else Chinese (GB 18030) if it reads as
- * such, else Western (Windows-1252). What is none of them counts as UTF-8, which whoever reads it finds it is not.
+ * Detects the encoding: byte-order mark, else UTF-8 if valid, else GB 18030 if it reads as Chinese, else Windows-1252.
+ * Anything else is reported as UTF-8, which then fails to decode.
  */
 export async function encodingOf(handle: FileHandle): Promise<Encoding> {
   const buffer = Buffer.alloc(headLength);
@@ -82,7 +82,7 @@ export async function encodingOf(handle: FileHandle): Promise<Encoding> {
   return noText.test(western) || isCut(head) ? utf8 : { label: "windows-1252", name: "Windows-1252" };
 }
 
-/** The text of a file's beginning; `undefined` when it is not in this encoding. A character may be cut at the end. */
+/** Decodes a file's beginning, which may end within a character; `undefined` if not in this encoding. */
 function decoded(head: Buffer, label: Encoding["label"]): string | undefined {
   try {
     return new TextDecoder(label, { fatal: true }).decode(head, { stream: true });
@@ -91,27 +91,27 @@ function decoded(head: Buffer, label: Encoding["label"]): string | undefined {
   }
 }
 
-/** Most bytes beyond ASCII are a Chinese character's; in a text of another language they would be strange pairs. */
+/** Whether most non-ASCII characters are Chinese; text in other languages would decode to odd pairs. */
 function isChinese(text: string): boolean {
   const beyond = text.match(/[^\p{ASCII}]/gu)?.length ?? 0;
   const chinese = text.match(/[\u4e00-\u9fa5，。、；：？！“”‘’（）《》【】…—·]/gu)?.length ?? 0;
   return beyond > 0 && chinese / beyond > 0.8;
 }
 
-/** UTF-8 with characters of several bytes in it, and something wrong in between, is a damaged file. */
+/** Multi-byte UTF-8 sequences among invalid bytes mean a damaged UTF-8 file. */
 function isCut(head: Buffer): boolean {
   return /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}/u.test(head.toString("latin1"));
 }
 
-/** How many lines a text has; the last one counts with and without its end. */
+/** Number of lines; a final newline does not start another. */
 export function linesIn(text: string): number {
   return text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }
 
-/** Bytes of a file that is edited or parsed whole. */
+/** Maximum bytes of a file that is edited or parsed whole. */
 export const largestText = 8 * 1024 * 1024;
 
-/** The whole text of a file, its byte-order mark with it. Throws `too_large`, and `invalid_format` for what is no UTF-8 text. */
+/** A file's whole text with its byte-order mark. Throws `too_large`, and `invalid_format` if it is not UTF-8 text. */
 export async function wholeText(context: FileContext, place: Place): Promise<string> {
   const bytes = await withFile(context, place, async (handle, stats) => {
     if (stats.size > largestText) {
@@ -134,10 +134,10 @@ export async function wholeText(context: FileContext, place: Place): Promise<str
   }
 }
 
-/** Characters that a list or a search puts into one answer. */
+/** Maximum characters of a list or search result. */
 export const answerLimit = 16_000;
 
-/** As many lines as fit into the limit, and how many they are. A line is never cut. */
+/** The lines that fit into the limit, and their number. Lines are never cut. */
 export function fittingLines(lines: string[], limit = answerLimit): { text: string; shown: number } {
   let length = 0;
   let shown = 0;

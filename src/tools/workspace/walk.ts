@@ -5,19 +5,19 @@ import { hasCode, isAppError } from "@millrace/engine/errors/errors";
 import { breathing } from "@millrace/engine/concurrency/abort";
 import { isTemporaryName, kindOf, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
 
-/** Something met on a walk. `unreadable` is a folder that could not be opened; links are not followed. */
+/** An entry of `walk`. `unreadable` is a folder that could not be opened; links are not followed. */
 export interface Entry {
   path: string;
   real: string;
   kind: "file" | "folder" | "link" | "other" | "unreadable";
 }
 
-/** Folders that hold what no person wrote: shown, but only opened when the walk starts there. */
+/** Generated folders: listed, but only entered if the walk starts there. */
 const closedFolders = new Set([".git", "node_modules"]);
 
 /**
- * Everything below a folder, level by level, by name within a folder. Our own files are left out. `everything` opens
- * the closed folders too. Throws when `signal` aborts.
+ * All entries below a folder, level by level, sorted by name. Leaves out our own files. `everything` also enters
+ * generated folders. Throws when `signal` aborts.
  */
 export async function* walk(
   context: { workspace: string; signal: AbortSignal },
@@ -39,7 +39,7 @@ export async function* walk(
   }
 }
 
-/** What is in a folder, by name; `undefined` when a folder met on the way cannot be opened (any more). */
+/** A folder's entries by name; `undefined` if a folder below the start cannot be opened. */
 async function entriesOf(
   workspace: string,
   folder: { path: string; real: string },
@@ -60,12 +60,11 @@ async function entriesOf(
   }
 }
 
-/** Names in the workspace itself; none where it cannot be read. A look that costs one call of the system. */
+/** Names in the workspace's root; empty if unreadable. Costs one system call. */
 export function namesIn(workspace: string): string[] {
   try {
     return readdirSync(workspace);
   } catch {
-    // A workspace that cannot be read shows nothing.
     return [];
   }
 }

@@ -4,14 +4,14 @@ import { basename, dirname, join, sep } from "node:path";
 import { AppError, hasCode } from "@millrace/engine/errors/errors";
 
 /**
- * Where a path of the model leads, links resolved. Only names below `existing` may be missing. `path` is for people and
- * the model (relative, `/` between names, `.` for the workspace), `real` is for the operating system.
+ * A model's path with links resolved. Only names below `existing` may be missing. `path` is relative, for people and
+ * the model (`.` is the workspace); `real` is for the system.
  */
 export interface Place {
   path: string;
   real: string;
   kind: "file" | "folder" | "link" | "other" | "missing";
-  /** The deepest folder that is there, and the names below it that are not. */
+  /** The deepest existing folder, and the missing names below it. */
   existing: string;
   missing: string[];
 }
@@ -21,7 +21,9 @@ export const reservedFolder = ".millrace";
 /** Files being written, next to their target (see `file-access.ts`). */
 export const isTemporaryName = (name: string) => /^\.millrace-[0-9a-f-]+\.tmp$/i.test(name);
 
-/** Splits a path into names. Throws `permission` for what leads out by its form, `invalid_parameter` for nonsense. */
+/**
+ * Splits a path into names. Throws `permission` if it leads outside by its form, `invalid_parameter` if it is invalid.
+ */
 export function parsePath(path: string): string[] {
   const shown = JSON.stringify(path.length > 120 ? `${path.slice(0, 120)}…` : path);
   const suggestion = "Give a path relative to the workspace with / between names, such as notes/today.md.";
@@ -37,7 +39,7 @@ export function parsePath(path: string): string[] {
       suggestion,
     });
   }
-  // Control characters would break the lines of every listing.
+  // Control characters would break listings.
   if (/\p{Cc}/u.test(path)) {
     throw new AppError("invalid_parameter", `The path ${shown} holds a control character.`, { suggestion });
   }
@@ -52,8 +54,8 @@ export function parsePath(path: string): string[] {
 }
 
 /**
- * Follows a path from the workspace, which must be absolute with its links resolved. `lastLink` says whether a link at
- * the very end is followed or is itself what is meant (deleting, moving). Throws `permission` for a link that leads out.
+ * Resolves a path in the workspace (absolute, links resolved). `lastLink`: whether a final link is followed, or meant
+ * itself (delete, move). Throws `permission` for a link that leads outside.
  */
 export async function locate(workspace: string, path: string, lastLink: "follow" | "keep" = "follow"): Promise<Place> {
   const names = parsePath(path);
@@ -79,17 +81,16 @@ export async function locate(workspace: string, path: string, lastLink: "follow"
   return { path: shown, real, kind, existing: kind === "folder" ? real : dirname(real), missing: [] };
 }
 
-/** The name a place has in its own folder. Throws `permission` for the workspace itself. */
+/** A place's folder and name. Throws `permission` for the workspace itself. */
 export function ownName(workspace: string, place: Place): { folder: string; name: string } {
   if (place.real === workspace) throw new AppError("permission", "Refused: this is the workspace itself.");
   return { folder: dirname(place.real), name: basename(place.real) };
 }
 
 /**
- * Opens a folder, makes sure that what was opened is the folder meant and lies in the workspace, and runs `work` with
- * paths that go through the open descriptor. Whatever happens to names and links meanwhile, `work` stays in that
- * folder: between check and use there is nothing to swap. Throws `permission` when the folder was swapped before.
- * Without /proc (not Linux) the check is the same, but `work` goes by name and such a race remains.
+ * Opens a folder, verifies that it is the intended one inside the workspace, and runs `work` with paths through the
+ * open descriptor, so that nothing can be swapped between check and use. Throws `permission` if the folder was swapped
+ * before. Without /proc (not Linux) `work` uses names and a race remains.
  */
 export async function withFolder<T>(
   workspace: string,
@@ -117,7 +118,7 @@ export async function withFolder<T>(
 async function followLink(workspace: string, link: string, names: string[]): Promise<string> {
   const target = await realpath(link).catch(absent);
   if (target !== undefined && isInside(workspace, target)) return target;
-  // One answer for both, so that links do not tell what exists outside.
+  // The same error for both, so that links do not reveal what exists outside.
   throw new AppError(
     "permission",
     `Refused: "${names.join("/")}" is a link that leads out of the workspace or nowhere.`,
@@ -136,7 +137,7 @@ function reserved(path: string): AppError {
   return new AppError("permission", `Refused: "${path}" belongs to the program itself.`);
 }
 
-/** What something is that exists. */
+/** The kind of an existing entry. */
 export function kindOf(stats: {
   isFile(): boolean;
   isDirectory(): boolean;
@@ -147,7 +148,7 @@ export function kindOf(stats: {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** Turns "not there" into `undefined` and lets every other error go on. */
+/** Turns ENOENT into `undefined`; rethrows other errors. */
 function absent(error: unknown): undefined {
   if (hasCode(error, "ENOENT")) return undefined;
   throw error;
