@@ -171,6 +171,7 @@ async function openUserParts(
   const storage = withDefaultTimes(opened, custom.times);
   const graphs = await loadGraphs(config.graphs, storage.checkpointer, config.loadSeconds * 1_000, extension);
   for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
+  if (graphs.ids().length === 0) logger.error({ file: config.graphs }, "no_graph_served");
   const replaced = graphs.ids().filter((id) => graphs.get(id).store !== undefined);
   if (replaced.length > 0) logger.info({ graphs: replaced }, "stores_of_graphs_replaced");
   const globals = changedGlobals();

@@ -212,16 +212,6 @@ describe("a restart", () => {
     expect((await next.wait(done.run_id, never)).status).toBe("success");
   });
 
-  it("ends a run whose graph is no longer served as an error", async () => {
-    const { storage, run } = await crashAtGate({});
-    const runs = restart(storage, { other: plainGraph() });
-    await runs.recover();
-    expect(await runs.wait(run.run_id, never)).toMatchObject({
-      status: "error",
-      error: { message: expect.stringContaining('Graph "agent" not found') },
-    });
-  });
-
   it("cancels a run that waits to be taken up", async () => {
     const { storage, run } = await crashAtGate({});
     const runs = restart(storage, { agent: gatedGraph(createGate()) });

@@ -32,6 +32,8 @@ export class Dispatch {
   readonly #delays = new Delays();
   /** Runs a former process has left `running`, by session. */
   readonly #left = new Map<string, string>();
+  /** Sessions with runs of graphs that this process does not serve. */
+  readonly #held = new Set<string>();
   #admissions = 0;
 
   constructor(options: DispatchOptions) {
@@ -58,6 +60,11 @@ export class Dispatch {
     return [...this.active.values()].filter(({ run }) => run.session_id === sessionId);
   }
 
+  /** A run of the session waits for a start that serves its graph, and with it what comes after it. */
+  hold(sessionId: string): void {
+    this.#held.add(sessionId);
+  }
+
   /** Begins the run when its time has come and its session and the server have room. */
   schedule(run: Run): void {
     const { status, created_at, updated_at } = run;
@@ -73,6 +80,7 @@ export class Dispatch {
   async #work(sessionId: string): Promise<boolean> {
     const { storage, logger, performance } = this.#options;
     try {
+      if (this.#held.has(sessionId) && this.#waitsForGraph(sessionId)) return false;
       const left = this.#left.get(sessionId);
       const run = await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left));
       this.#left.delete(sessionId);
@@ -90,6 +98,18 @@ export class Dispatch {
       return false;
     }
     return true;
+  }
+
+  /** Whether the next run of a session is of a graph that is not served. One that is to be stopped needs no graph. */
+  #waitsForGraph(sessionId: string): boolean {
+    const now = Date.now();
+    const due = this.ofSession(sessionId).filter(
+      ({ ended, hasBegun, run }) => !ended && (hasBegun || Date.parse(run.created_at) <= now),
+    );
+    const next =
+      due.find(({ hasBegun }) => hasBegun) ?? due.toSorted((one, other) => one.admission - other.admission)[0];
+    if (next === undefined || next.stop.signal.aborted) return false;
+    return !this.#options.performance.graphs.ids().includes(next.run.graph_id);
   }
 
   /** Writes the end of a run that was stopped before it began; one that has begun ends by itself. */

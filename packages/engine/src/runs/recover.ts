@@ -18,11 +18,31 @@ export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise
   const unfinished = await deps.storage.runs.unfinished();
   for (const run of unfinished) dispatch.admit(dispatch.track(run));
   for (const run of unfinished) stopAgain(run, dispatch, deps);
-  const suspects = unfinished.filter((run) => isSuspect(run, deps.crashBudget));
+  const waiting = holdUnserved(unfinished, dispatch, deps);
+  const suspects = unfinished.filter((run) => isSuspect(run, deps.crashBudget) && !waiting.has(run.session_id));
   const held = new Set(suspects.map((run) => run.session_id));
   for (const run of unfinished) if (!held.has(run.session_id)) dispatch.schedule(run);
   void tryAlone(suspects, unfinished, dispatch);
-  return { resumed: unfinished.filter((run) => run.status === "running" && run.stop_requested === null).length };
+  const resumed = unfinished.filter(
+    (run) => run.status === "running" && run.stop_requested === null && !waiting.has(run.session_id),
+  );
+  return { resumed: resumed.length };
+}
+
+/**
+ * Leaves the runs of graphs that are not served as they are: a graph that does not load is mended and started again, and
+ * they go on then. Returns their sessions, in which what came later waits for them.
+ */
+function holdUnserved(unfinished: readonly Run[], dispatch: Dispatch, { graphs, logger }: RunnerDeps): Set<string> {
+  const served = new Set(graphs.ids());
+  const unserved = unfinished.filter((run) => !served.has(run.graph_id) && run.stop_requested === null);
+  for (const [graph_id, runs] of Map.groupBy(unserved, (run) => run.graph_id)) {
+    const problem = graphs.problems.find((one) => one.graph_id === graph_id)?.message;
+    logger.warn({ graph_id, problem, run_ids: runs.map(({ run_id }) => run_id) }, "runs_wait_for_graph");
+  }
+  const sessions = new Set(unserved.map(({ session_id }) => session_id));
+  for (const sessionId of sessions) dispatch.hold(sessionId);
+  return sessions;
 }
 
 /**
