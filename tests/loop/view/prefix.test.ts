@@ -1,28 +1,56 @@
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { Command, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
+import { createMemoryLedger } from "@millrace/engine/storage/memory";
+import { createModelLoader } from "@millrace/models/load-model";
+import { ModelRegistry } from "@millrace/models/registry/registry";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { workflow } from "../../../src/graph/workflow.ts";
+import { servicesKey, type RunServices } from "../../../src/loop/services.ts";
+import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { documentsOf, toolkitParts } from "../../support/toolkit-services.ts";
 
-/** `HISTORIES=10000 npx vitest run tests/loop/view/prefix.test.ts` is the long form. */
-const turns = Number(process.env["HISTORIES"] ?? 12);
+/**
+ * `HISTORIES=10000 npx vitest run tests/loop/view/prefix.test.ts` is the long form. Most of what a turn costs over HTTP is not the
+ * loop, so a tenth of them goes over HTTP, and all go through the workflow in this process.
+ */
+const turns = Number(process.env["HISTORIES"] ?? 20);
+const turnsOverHttp = Math.max(12, Math.floor(turns / 10));
 const seed = process.env["SEED"] === undefined ? {} : { seed: Number(process.env["SEED"]) };
 
 let model: ModelServer;
 let server: TestServer;
+let workspace: string;
+let services: RunServices;
 let answer: (request: ModelRequest) => ModelStep;
 beforeAll(async () => {
   model = await startModelServer({ handler: (request) => answer(request) });
-  const { openai } = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
+  const config = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
+  const { openai } = config;
   server = await startTestServer({ graphs: join(projectFolder, "langgraph.json"), openai, model: "openai:scripted" });
+  workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-prefix-")));
+  services = {
+    ledger: createMemoryLedger(),
+    ...toolkitParts(workspace),
+    workspace,
+    locks: createLocks(),
+    defaultModel: "openai:scripted",
+    contextLimit: undefined,
+    loadModel: createModelLoader(config, { models: new ModelRegistry(config) }),
+    documents: documentsOf(workspace),
+  };
 });
 afterAll(async () => {
   await server.remove();
   await model.close();
+  await rm(workspace, { recursive: true, force: true });
 });
 
 const files = {
@@ -90,10 +118,6 @@ const turn = fc.record({
 });
 type Turn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never;
 
-const Thread = z.looseObject({
-  interrupts: z.record(z.string(), z.array(z.looseObject({ id: z.string() }))).optional(),
-});
-
 /** The model of one turn: it answers by the steps, and says when it is asked for the one at which the run is stopped. */
 function play({ steps, stops }: Turn, onStop: () => void): (request: ModelRequest) => ModelStep {
   let at = 0;
@@ -114,13 +138,67 @@ function play({ steps, stops }: Turn, onStop: () => void): (request: ModelReques
   };
 }
 
-/** One turn over HTTP, answered until it asks no more, and taken up again after a stop. Gives what the model got. */
-async function take(thread: string, given: Turn): Promise<ModelRequest[]> {
+/** What a walk of the graph begins with: a message, the answers by the ids of the questions, or nothing where it goes on. */
+type Begin = { request: string } | { resume: Record<string, unknown> } | null;
+
+/** Where a turn is taken. */
+interface Session {
+  /** Goes to the end, a question or the stop; gives the ids of the questions. */
+  walk(begin: Begin, context: Record<string, unknown>): Promise<string[]>;
+  /** Stops the walk that is under way. */
+  stop(): Promise<void>;
+}
+
+const Thread = z.looseObject({
+  interrupts: z.record(z.string(), z.array(z.looseObject({ id: z.string() }))).optional(),
+});
+
+function sessionOverHttp(thread: string): Session {
+  const { runs, threads } = server.client;
+  return {
+    async walk(begin, context) {
+      const payload =
+        begin === null || "request" in begin
+          ? { input: begin && { messages: [{ role: "user", content: begin.request }] } }
+          : { command: begin };
+      await runs.wait(thread, "agent", { ...payload, context, raiseError: false });
+      const { interrupts = {} } = Thread.parse(await threads.get(thread));
+      return Object.values(interrupts).flatMap((asked) => asked.map(({ id }) => id));
+    },
+    async stop() {
+      const [run] = await runs.list(thread);
+      await runs.cancel(thread, run?.run_id ?? "", true);
+    },
+  };
+}
+
+function sessionInProcess(): Session {
+  const graph = workflow.compile({ checkpointer: new MemorySaver() });
+  const id = crypto.randomUUID();
+  const config = { configurable: { thread_id: id, run_id: id, [servicesKey]: services } };
+  let stopped = new AbortController();
+  return {
+    async walk(begin, context) {
+      stopped = new AbortController();
+      const input = begin === null ? null : "request" in begin ? { messages: [begin.request] } : new Command(begin);
+      // The graph's own schema checks what it is given.
+      const options = { ...config, context: context as never, recursionLimit: 200, signal: stopped.signal };
+      await graph.invoke(input as never, options).catch((error: unknown) => {
+        if (!stopped.signal.aborted) throw error;
+      });
+      const { tasks } = await graph.getState(config);
+      return tasks.flatMap(({ interrupts }) => interrupts.map((asked) => asked.id ?? ""));
+    },
+    stop: async () => stopped.abort(),
+  };
+}
+
+/** One turn, answered until it asks no more, and taken up again after a stop. Gives what the model got. */
+async function take(session: Session, given: Turn): Promise<ModelRequest[]> {
   const { answers, request, rounds, chosen, policy, profile } = given;
-  const runs = server.client.runs;
-  let stop: Promise<unknown> | undefined;
+  let stop: Promise<void> | undefined;
   answer = play(given, () => {
-    stop = runs.list(thread).then(async ([run]) => await runs.cancel(thread, run?.run_id ?? "", true));
+    stop = session.stop();
   });
   const context = {
     limits: { max_iterations: rounds },
@@ -129,24 +207,21 @@ async function take(thread: string, given: Turn): Promise<ModelRequest[]> {
     clarify: false,
     ...(chosen !== null && { selected_tool: chosen }),
   };
-  let run: object | undefined = { input: { messages: [{ role: "user", content: request }] } };
-  for (let asked = 0; run !== undefined && asked < 20;) {
-    await runs.wait(thread, "agent", { ...run, context, raiseError: false });
-    const { interrupts = {} } = Thread.parse(await server.client.threads.get(thread));
-    run = undefined;
+  model.requests.length = 0;
+  let begin: Begin = { request };
+  for (let asked = 0; asked < 20;) {
+    const questions = await session.walk(begin, context);
     if (stop !== undefined) {
       await stop;
       stop = undefined;
-      run = { input: null };
+      begin = null;
       continue;
     }
-    const questions = Object.values(interrupts).flat();
-    if (questions.length > 0) {
-      const word = answers[asked] ?? "reject";
-      const said = word === "respond" ? { type: "respond", message: "The first one" } : { type: word };
-      run = { command: { resume: Object.fromEntries(questions.map(({ id }) => [id, said])) } };
-      asked += 1;
-    }
+    if (questions.length === 0) break;
+    const word = answers[asked] ?? "reject";
+    const said = word === "respond" ? { type: "respond", message: "The first one" } : { type: word };
+    begin = { resume: Object.fromEntries(questions.map((id) => [id, said])) };
+    asked += 1;
   }
   return [...model.requests];
 }
@@ -160,32 +235,59 @@ const whole = ({ body, messages }: ModelRequest) => ({
 const asksForRest = ({ messages }: ModelRequest): boolean =>
   String(messages.at(-1)?.content).startsWith("Your last reply was cut off");
 
+type Whole = ReturnType<typeof whole>;
+
+/** Takes the turn in a workspace as it was at first. For each request: what it has to begin with, and what it begins with. */
+async function beginnings(
+  given: Turn,
+  folder: string,
+  session: Session,
+): Promise<{ expected: Whole[]; found: Whole[] }> {
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  const [expected, found]: [Whole[], Whole[]] = [[], []];
+  let before: Whole | undefined;
+  for (const request of await take(session, given)) {
+    const next = whole(request);
+    before ??= next;
+    expected.push(before);
+    found.push({ rest: next.rest, messages: next.messages.slice(0, before.messages.length) });
+    if (!asksForRest(request)) before = next;
+  }
+  return { expected, found };
+}
+
+const timeLimit = Math.max(60_000, turns * 2000);
+
 it(
-  `within a turn each request begins byte for byte with the one before it: ${turns} random turns`,
+  `within a turn each request begins byte for byte with the one before it: ${turnsOverHttp} random turns over HTTP`,
   async () => {
     await fc.assert(
       fc.asyncProperty(turn, async (given) => {
-        for (const name of await readdir(server.config.workspace)) {
-          await rm(join(server.config.workspace, name), { recursive: true });
-        }
-        for (const [path, text] of Object.entries(files)) {
-          await mkdir(dirname(join(server.config.workspace, path)), { recursive: true });
-          await writeFile(join(server.config.workspace, path), text);
-        }
         const { thread_id } = await server.client.threads.create();
-        model.requests.length = 0;
-        const requests = await take(thread_id, given);
-        let before: ReturnType<typeof whole> | undefined;
-        for (const request of requests) {
-          const next = whole(request);
-          expect(next.rest).toBe(before?.rest ?? next.rest);
-          expect(next.messages.slice(0, before?.messages.length)).toEqual(before?.messages ?? next.messages);
-          if (!asksForRest(request)) before = next;
-        }
+        const { expected, found } = await beginnings(given, server.config.workspace, sessionOverHttp(thread_id));
+        expect(found).toEqual(expected);
         await server.client.threads.delete(thread_id);
+      }),
+      { numRuns: turnsOverHttp, ...seed },
+    );
+  },
+  timeLimit,
+);
+
+it(
+  `and ${turns} random turns of the workflow`,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(turn, async (given) => {
+        const { expected, found } = await beginnings(given, workspace, sessionInProcess());
+        expect(found).toEqual(expected);
       }),
       { numRuns: turns, ...seed },
     );
   },
-  Math.max(60_000, turns * 2000),
+  timeLimit,
 );
