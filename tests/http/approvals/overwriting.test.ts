@@ -198,6 +198,21 @@ describe("moves in a turn that nobody asked for", () => {
     expect(asked[0]).toMatchObject({ value: { operation: { type: "BatchOperation", count: 12 } } });
   });
 
+  it("are counted together with deletions, each of which is asked about for itself", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `f${index + 1}.txt`);
+    for (const name of names) await put(name, "x");
+    const deletions = names.slice(0, 6).map((name) => ({ name: "delete_file", arguments: { path: name } }));
+    const mixed: ModelStep = { toolCalls: [...deletions, ...(moves(7, 12).toolCalls ?? [])] };
+    const { asked } = await turn("look at the workspace for me", [mixed, { text: "Looked." }]);
+    expect(asked.map(({ value }) => value)).toMatchObject([
+      ...names.slice(0, 6).map((path) => ({ operation: { type: "DeleteFile", path } })),
+      { operation: { type: "BatchOperation", count: 12 } },
+      { operation: { type: "BatchOperation", count: 12 } },
+    ]);
+    // Nothing of the reply is made before its questions are answered.
+    expect((await readdir(server.config.workspace)).toSorted()).toEqual(names.toSorted());
+  });
+
   it("are made where the user asked for them", async () => {
     for (let index = 1; index <= 14; index += 1) await put(`f${index}.txt`, "x");
     const { asked } = await turn("move all files to new", [moves(1, 14), { text: "Moved all 14." }]);
