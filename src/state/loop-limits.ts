@@ -15,7 +15,7 @@ export const LoopLimits = z.object({
   continue_on_tool_error: z.boolean().optional(),
   /** Time limit for each tool call; default the tool's own. */
   tool_timeout_seconds: z.number().positive().optional(),
-  tool_result_max_length: z.number().int().positive().default(64_000),
+  tool_result_max_length: z.number().int().positive().default(96_000),
   /** Total tokens of all model calls; default unlimited. */
   max_tokens: z.number().int().positive().optional(),
   /** Total cost of all model calls, in the unit of `price`; needs a known price. */

@@ -97,7 +97,7 @@ describe("the configuration (CFG-01)", () => {
       timeout_seconds: 3600,
       max_parallel_tools: 3,
       max_tool_retries: 2,
-      tool_result_max_length: 64_000,
+      tool_result_max_length: 96_000,
       same_failure_limit: 2,
       stagnation_threshold: 3,
       max_force_continue: 5,

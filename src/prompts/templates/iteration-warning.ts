@@ -5,12 +5,12 @@ import { defineTemplate } from "../template.ts";
 export const roundsLeft = defineTemplate({
   name: "iteration_warning",
   title: { en: "Few rounds left", zh: "剩余轮次提醒" },
-  description: "The hurry-up note from the tenth iteration on.",
+  description: "Says how many rounds are left, once nine tenths of them are used or from soft_warning_at on.",
   required: ["used", "left"],
   content: "Note: {used} rounds are used, {left} are left. Finish the essential part now and answer.",
 });
 
-/** The hurry-up note from the tenth iteration on. */
+/** The note that says how many rounds are left. */
 export function iterationWarning(
   { used, left }: { used: number; left: number },
   prompts: Prompts = builtInPrompts,

@@ -14,9 +14,9 @@ import { locate, type Place } from "../workspace/workspace-path.ts";
 const countedSize = 32 * 1024 * 1024;
 
 /** Default characters of a result, and those reserved for the note above the text. */
-const [defaultLength, noteLength] = [64_000, 400];
-/** Characters of file text per result, without line numbers. */
-const maxText = 50 * 1024;
+const [defaultLength, noteLength] = [96_000, 400];
+/** Characters of file text per result, without line numbers: two results hold 3,000 lines of usual width. */
+const maxText = 80 * 1024;
 /** Lines per result, and characters per line if there are several. */
 const [maxLines, maxLineLength] = [2000, 2000];
 

@@ -20,7 +20,7 @@ describe("the limits of the loop", () => {
       timeout_seconds: 3600,
       max_parallel_tools: 3,
       max_tool_retries: 2,
-      tool_result_max_length: 64_000,
+      tool_result_max_length: 96_000,
       safe_zone: "80k",
       max_history_rounds: null,
       same_failure_limit: 2,
