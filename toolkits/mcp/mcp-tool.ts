@@ -126,7 +126,10 @@ export function readCallResult(server: string, tool: string, answer: unknown): T
   const text = shown === "" && structuredContent !== undefined ? JSON.stringify(structuredContent) : shown;
   const kept = cut(text === "" ? "(no content)" : text);
   if (isError) return failure("execution_failed", `${tool} of the MCP server ${server} failed: ${kept}`);
-  return success(`${tool} of the MCP server ${server} answered with ${text.length} characters.`, { content: kept });
+  return success(`${tool} of the MCP server ${server} answered with ${text.length} characters.`, {
+    content: kept,
+    message_zh: `MCP 服务器 ${server} 的 ${tool} 返回了 ${text.length} 个字符。`,
+  });
 }
 
 function toText(block: z.infer<typeof Block>): string {

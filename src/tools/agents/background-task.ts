@@ -33,10 +33,15 @@ export const backgroundTask = defineTool({
 });
 
 function listed(agents: readonly BackgroundAgent[]): ToolResult {
-  if (agents.length === 0) return success("There are no agents in the background.", { data: [] });
+  if (agents.length === 0)
+    return success("There are no agents in the background.", { data: [], message_zh: "没有后台代理。" });
   const message = `There are ${agents.length} agents in the background.`;
   const content = [message, ...agents.map((agent) => backgroundText(agent, 200))].join("\n");
-  return success(message, { content, data: agents });
+  return success(message, {
+    content,
+    data: agents,
+    message_zh: `有 ${agents.length} 个后台代理。`,
+  });
 }
 
 function unknown(action: string, sessionId: string | undefined, agents: readonly BackgroundAgent[]): ToolResult {
@@ -51,23 +56,31 @@ function unknown(action: string, sessionId: string | undefined, agents: readonly
 function watched(agent: BackgroundAgent, background: BackgroundAgents): ToolResult {
   const text = backgroundText(agent, shownLength);
   const now = background.watch(agent.session_id);
-  if (now === undefined) return success(text, { data: { agent, now: null } });
+  const message_zh = `后台代理 ${agent.name}：${agent.report === null ? "正在工作" : "已结束"}。`;
+  if (now === undefined) return success(text, { data: { agent, now: null }, message_zh });
   const { iteration, max_iterations, tokens, tool } = now;
   const lines = [text, `Round ${iteration} of ${max_iterations}, ${tokens} tokens so far.`];
   if (tool !== null) lines.push(`Its tool ${tool} is running.`);
   if (now.text !== "") lines.push(`It says: ${now.text.slice(-shownLength).toWellFormed()}`);
-  return success(text, { content: lines.join("\n"), data: { agent, now } });
+  return success(text, { content: lines.join("\n"), data: { agent, now }, message_zh });
 }
 
 async function stopped(agent: BackgroundAgent, background: BackgroundAgents): Promise<ToolResult> {
   if (agent.report !== null)
-    return success(`Background agent ${agent.name} has finished already; nothing was stopped.`);
+    return success(`Background agent ${agent.name} has finished already; nothing was stopped.`, {
+      message_zh: `后台代理 ${agent.name} 已经结束，无需停止。`,
+    });
   await background.stop(agent);
-  return success(`Background agent ${agent.name} is stopped. What it had done stands.`);
+  return success(`Background agent ${agent.name} is stopped. What it had done stands.`, {
+    message_zh: `后台代理 ${agent.name} 已停止，已完成的内容保留。`,
+  });
 }
 
 async function clearFinished(agents: readonly BackgroundAgent[], background: BackgroundAgents): Promise<ToolResult> {
   const finished = agents.filter(({ report }) => report !== null);
   await background.clear(finished);
-  return success(`${finished.length} finished agents are put away; ${agents.length - finished.length} are left.`);
+  const left = agents.length - finished.length;
+  return success(`${finished.length} finished agents are put away; ${left} are left.`, {
+    message_zh: `已移除 ${finished.length} 个已结束的后台代理，剩余 ${left} 个。`,
+  });
 }

@@ -26,12 +26,18 @@ export const readSubagentResults = defineTool({
     if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
     const all = await background.list();
     const agents = all.filter(({ session_id }) => session_ids === undefined || session_ids.includes(session_id));
-    if (agents.length === 0) return success("There are no such agents in the background.", { data: [] });
+    if (agents.length === 0) {
+      return success("There are no such agents in the background.", { data: [], message_zh: "没有这样的后台代理。" });
+    }
     const share = Math.max(100, Math.floor(shownLength / agents.length) - 200);
     const finished = agents.filter(({ report }) => report !== null).length;
     const message = `${finished} of ${agents.length} background agents have finished.`;
     const content = [message, ...agents.map((agent) => backgroundText(agent, share))].join("\n\n");
-    return success(message, { content, data: agents });
+    return success(message, {
+      content,
+      data: agents,
+      message_zh: `${agents.length} 个后台代理中有 ${finished} 个已结束。`,
+    });
   },
   example: { title: "One agent", body: '{"session_ids": ["0192d1c4-7d5e-7000-8000-000000000001"]}' },
 });

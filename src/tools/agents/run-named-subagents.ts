@@ -85,6 +85,10 @@ async function sendToBackground(work: Work, { server: { background } }: ToolCont
       : `- ${agent.name} could not begin: ${agent.problem}`,
   );
   const message = `${begun} of ${sent.length} agents work in the background now.`;
-  const more = { content: [message, ...lines].join("\n"), data: { agents: sent } };
+  const more = {
+    content: [message, ...lines].join("\n"),
+    data: { agents: sent },
+    message_zh: `${sent.length} 个代理中有 ${begun} 个已在后台开始工作。`,
+  };
   return begun > 0 ? success(message, more) : { ...failure("execution_failed", message), ...more };
 }

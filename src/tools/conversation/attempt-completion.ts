@@ -21,7 +21,8 @@ export const attemptCompletion = defineTool({
   effect: "pure",
   run: async ({ result, command }) => {
     const content = command === undefined ? result : `${result}\n\n\`\`\`sh\n${command}\n\`\`\``;
-    return success("The task is complete.", { content, data: { result, command: command ?? null } });
+    const data = { result, command: command ?? null };
+    return success("The task is complete.", { content, data, message_zh: "任务已完成。" });
   },
   inTurn: { resultMode: "show", completes: true },
   example: { title: "With a demonstration", body: '{"result": "The page is ready.", "command": "open index.html"}' },

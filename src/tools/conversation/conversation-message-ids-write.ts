@@ -11,7 +11,7 @@ export const conversationMessageIdsWrite = defineTool({
     "stay stored, and the action delete shows them again. A call and its results go together; the current request stays.",
   schema: DeletionChange,
   effect: "pure",
-  run: async () => success("Noted."),
+  run: async () => success("Noted.", { message_zh: "已记录。" }),
   inTurn: {
     reads: (change, conversation) => {
       const list = new Set(conversation.deletions);

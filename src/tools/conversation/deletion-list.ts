@@ -49,5 +49,8 @@ export function listResult(list: readonly string[], { known }: Pick<Conversation
       : `Left out from the next call on (${list.length}): ${list.join(", ")}.`,
     ...(unknown.length === 0 ? [] : [`These name no message of this conversation: ${unknown.join(", ")}.`]),
   ];
-  return success(lines.join(" "), { data: { message_ids: [...list], unknown } });
+  return success(lines.join(" "), {
+    data: { message_ids: [...list], unknown },
+    message_zh: list.length === 0 ? "没有隐藏任何消息。" : `从下一次调用起隐藏 ${list.length} 条消息。`,
+  });
 }

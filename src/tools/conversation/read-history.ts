@@ -74,7 +74,8 @@ function part(text: string, offset: number, what: string): ToolResult {
   const end = offset + shown.length;
   const more = end < text.length ? ` More follows: offset ${end}.` : "";
   const message = `Characters ${Math.min(offset, text.length)} to ${end} of ${text.length} of ${what}.${more}`;
-  return success(message, { content: `${message}\n${shown}` });
+  const message_zh = `已查看之前的内容：共 ${text.length} 个字符，显示第 ${Math.min(offset, text.length)}–${end} 个。`;
+  return success(message, { content: `${message}\n${shown}`, message_zh });
 }
 
 function range(messages: readonly BaseMessage[], first: number, last: number): ToolResult {
@@ -97,7 +98,8 @@ function range(messages: readonly BaseMessage[], first: number, last: number): T
   }
   const more = index < Math.min(last, messages.length) ? ` More follow: first ${index + 1}.` : "";
   const message = `Messages ${first} to ${index} of ${messages.length}.${more}`;
-  return success(message, { content: [message, ...lines].join("\n\n") });
+  const message_zh = `已查看第 ${first}–${index} 条消息，共 ${messages.length} 条。`;
+  return success(message, { content: [message, ...lines].join("\n\n"), message_zh });
 }
 
 /** Searches messages newest first for all words. The hidden part of the newest cut results is searched too. */
@@ -125,9 +127,16 @@ async function search(history: SessionHistory, query: string, signal: AbortSigna
     hits += 1;
     if (found.length < maxMatches) found.push(`${headOf(message, index)}\n${hit}`);
   }
-  if (hits === 0) return success(`None of the ${messages.length} earlier messages holds all of: ${words.join(", ")}.`);
+  if (hits === 0) {
+    return success(`None of the ${messages.length} earlier messages holds all of: ${words.join(", ")}.`, {
+      message_zh: `之前的 ${messages.length} 条消息中没有相符的内容。`,
+    });
+  }
   const message = `${hits} of ${messages.length} earlier messages match${hits > found.length ? `; the newest ${found.length}` : ""}.`;
-  return success(message, { content: [message, ...found].join("\n\n").slice(0, shownLength).toWellFormed() });
+  return success(message, {
+    content: [message, ...found].join("\n\n").slice(0, shownLength).toWellFormed(),
+    message_zh: `之前的 ${messages.length} 条消息中有 ${hits} 条相符。`,
+  });
 }
 
 /** Remaining budget for reading cut results in one search. */
@@ -170,9 +179,16 @@ function placesIn(text: string, query: string, what: string): ToolResult {
     if (place !== -1 && hits <= maxMatches) places.push(`At offset ${begin + place}: ${around(line, place)}`);
     begin += line.length + 1;
   }
-  if (hits === 0) return success(`No line of the result ${what} holds all of: ${words.join(", ")}.`);
+  if (hits === 0) {
+    return success(`No line of the result ${what} holds all of: ${words.join(", ")}.`, {
+      message_zh: "这份结果中没有相符的行。",
+    });
+  }
   const message = `Lines of the result ${what} that match: ${hits}${hits > places.length ? `; the first ${places.length}` : ""}.`;
-  return success(message, { content: [message, ...places].join("\n").slice(0, shownLength).toWellFormed() });
+  return success(message, {
+    content: [message, ...places].join("\n").slice(0, shownLength).toWellFormed(),
+    message_zh: `这份结果中有 ${hits} 行相符。`,
+  });
 }
 
 function wordsIn(query: string): string[] {

@@ -22,7 +22,8 @@ export const writeTodos = defineTool({
   run: async ({ todos }) => {
     const done = todos.filter(({ status }) => status === "completed").length;
     const message = `${done} of ${todos.length} steps are completed.`;
-    return { ...success(message), session: { task_plan: planOf(todos) } };
+    const message_zh = `共 ${todos.length} 步，已完成 ${done} 步。`;
+    return { ...success(message, { message_zh }), session: { task_plan: planOf(todos) } };
   },
   example: {
     title: "Three steps",

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -11,6 +12,7 @@ beforeAll(async () => {
   model = await startModelServer({ script: [] });
   server = await startTestServer({
     graphs: join(projectFolder, "langgraph.json"),
+    toolkits: loadConfig({ MILLRACE_TOOLKITS: "default,shell" }).toolkits,
     model: "openai:scripted",
     openai: { apiKey: "test-key", baseUrl: model.url },
   });
@@ -107,6 +109,27 @@ describe("what a call has done", () => {
     expect(circuit.previews).toEqual(["已写入 r.cir（5 行）。", "已仿真 r.cir。"]);
     const tasks = await turn("Create a task: milk", [call("create_task", { title: "milk" }), { text: "Done." }]);
     expect(tasks.previews).toEqual(['Task created: "milk".']);
+  });
+
+  it("is told in Chinese by the tools for code, the shell, the memory and the list of steps", async () => {
+    const context = { toolkits: ["files", "code", "shell", "memory", "conversation"] };
+    const steps = [
+      call("write_file", { path: "s.js", content: "function run() {}\n" }),
+      call("list_code_definition_names", { path: "s.js" }),
+      call("write_todos", { todos: [{ content: "改端口", status: "completed" }] }),
+      call("manage_memory", { action: "save", content: "用户喜欢短句" }),
+      call("manage_memory", { action: "search", query: "短句" }),
+      call("background_commands", { action: "list" }),
+      { text: "好了。" },
+    ];
+    expect((await turn("整理一下文件", steps, context)).previews).toEqual([
+      "已写入 s.js（18 字节）。",
+      "1 个文件中有 1 处定义。",
+      "共 1 步，已完成 1 步。",
+      "已记住：用户喜欢短句",
+      "找到 1 条记忆。",
+      "此对话没有后台命令。",
+    ]);
   });
 
   it("is told in Chinese by the tools for files, also where it failed", async () => {

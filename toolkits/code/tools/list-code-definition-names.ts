@@ -47,14 +47,23 @@ async function list(path: string, context: ToolContext): Promise<ToolResult> {
   const data = { files: found, complete: count < mostDefinitions };
   if (count === 0) {
     const content = `No definitions were found in ${start.path}. search_content finds other text.`;
-    return success(`No definitions in ${start.path}.`, { content, data });
+    return success(`No definitions in ${start.path}.`, {
+      content,
+      data,
+      message_zh: `${start.path} 中没有找到定义。`,
+    });
   }
   const lines = found.flatMap(({ path: file, definitions }) => [file, ...definitions.map(lineOf)]);
   const { text, shown } = fittingLines(lines, answerLimit - 200);
   const isCut = shown < lines.length || count >= mostDefinitions;
   const rest = isCut ? "\n[more definitions are not shown; name a file or a smaller folder]" : "";
-  const message = `${count}${count >= mostDefinitions ? " or more" : ""} definitions in ${found.length} files.`;
-  return success(message, { content: `${text}${rest}`, data });
+  const isMore = count >= mostDefinitions;
+  const [definitions, inFiles] = [count === 1 ? "definition" : "definitions", found.length === 1 ? "file" : "files"];
+  return success(`${count}${isMore ? " or more" : ""} ${definitions} in ${found.length} ${inFiles}.`, {
+    content: `${text}${rest}`,
+    data,
+    message_zh: `${found.length} 个文件中有 ${count} 处${isMore ? "以上" : ""}定义。`,
+  });
 }
 
 function lineOf({ line, indent, kind, name }: Definition): string {

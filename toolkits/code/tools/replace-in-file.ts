@@ -58,7 +58,10 @@ async function replace({ path, diff }: z.infer<typeof ReplaceInput>, context: To
   const blocks = readBlocks(diff, linesHeldBy(before));
   const { text, applied } = applyBlocks(before, blocks);
   if (text === before) {
-    return success(`The blocks leave ${place.path} as it is.`, { data: { path: place.path, blocks: applied } });
+    return success(`The blocks leave ${place.path} as it is.`, {
+      data: { path: place.path, blocks: applied },
+      message_zh: `${place.path} 没有变化。`,
+    });
   }
   await replaceFile(context, place, text);
   return changed(place.path, applied);
@@ -74,7 +77,11 @@ function changed(path: string, applied: readonly AppliedBlock[]): ToolResult {
         "as they are. If another place was meant, undo it and search for more lines around it.",
     );
   const message = `Changed ${path} (${count}).`;
-  return success(message, { content: [message, ...further].join("\n"), data: { path, blocks: applied } });
+  return success(message, {
+    content: [message, ...further].join("\n"),
+    data: { path, blocks: applied },
+    message_zh: `已修改 ${path}（${applied.length} 处）。`,
+  });
 }
 
 /** The change has happened when taking it back gives exactly the bytes of before. */

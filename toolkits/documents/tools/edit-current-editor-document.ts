@@ -88,7 +88,13 @@ async function edit(input: EditInput, context: ToolContext): Promise<ToolResult>
   const content = afterChange(before, input);
   const { path } = document;
   const name = path === "" ? "the open document" : path;
-  if (before === content) return success(`Nothing changed: ${name} has this text already.`, { data: { path } });
+  const name_zh = path === "" ? "打开的文档" : path;
+  if (before === content) {
+    return success(`Nothing changed: ${name} has this text already.`, {
+      data: { path },
+      message_zh: `${name_zh} 没有变化。`,
+    });
+  }
   const { lines, added, removed, first } = difference(before, content);
   const told = {
     path,
@@ -101,7 +107,9 @@ async function edit(input: EditInput, context: ToolContext): Promise<ToolResult>
     more: Math.max(0, lines.length - toldLines),
   };
   const message = `Changed ${name} in the editor (+${added}, -${removed} lines). The file on disk is as it was.`;
-  return { ...success(message, { data: { path, lines_added: added, lines_removed: removed } }), document: told };
+  const data = { path, lines_added: added, lines_removed: removed };
+  const message_zh = `已在编辑器中修改 ${name_zh}（+${added}，-${removed} 行），磁盘上的文件未变。`;
+  return { ...success(message, { data, message_zh }), document: told };
 }
 
 /** The document in the editor. Throws `invalid_state` where there is none. */

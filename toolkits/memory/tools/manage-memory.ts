@@ -54,7 +54,11 @@ const actions: Readonly<Record<Input["action"], Act>> = {
       return failure("invalid_parameter", input.error.issues.map(({ message }) => message).join("; "));
     const { memory, isMerged } = await store.save(idOf(context), input.data);
     const what = isMerged ? "Memory updated, it was there before" : "Saved to memory";
-    return success(`${what}: ${memory.content}`, { content: `${what}:\n${memoryLine(memory)}`, data: memory });
+    return success(`${what}: ${memory.content}`, {
+      content: `${what}:\n${memoryLine(memory)}`,
+      data: memory,
+      message_zh: `${isMerged ? "已更新记忆" : "已记住"}：${memory.content}`,
+    });
   },
   async update({ memory_id, kind, slot, content }, store) {
     if (memory_id === undefined) return missing("memory_id", "update");
@@ -62,19 +66,29 @@ const actions: Readonly<Record<Input["action"], Act>> = {
     if (!change.success) return missing("content", "update");
     const memory = await store.update(memory_id, change.data);
     const message = `Memory updated: ${memory.content}`;
-    return success(message, { content: `Memory updated:\n${memoryLine(memory)}`, data: memory });
+    return success(message, {
+      content: `Memory updated:\n${memoryLine(memory)}`,
+      data: memory,
+      message_zh: `已更新记忆：${memory.content}`,
+    });
   },
   async delete({ memory_id }, store, { repeated }) {
     if (memory_id === undefined) return missing("memory_id", "delete");
     if (!(await store.delete(memory_id)) && !repeated) throw noMemory(memory_id);
-    return success("Deleted from memory.", { data: null });
+    return success("Deleted from memory.", { data: null, message_zh: "已从记忆中删除。" });
   },
   async search({ query }, store) {
     if (query === undefined) return missing("query", "search");
     const memories = await store.search(query, found);
-    if (memories.length === 0) return success("Nothing in memory about that.", { data: [] });
+    if (memories.length === 0) {
+      return success("Nothing in memory about that.", { data: [], message_zh: "记忆中没有相关内容。" });
+    }
     const message = memories.length === 1 ? "1 memory found." : `${memories.length} memories found.`;
-    return success(message, { content: memories.map(memoryLine).join("\n"), data: memories });
+    return success(message, {
+      content: memories.map(memoryLine).join("\n"),
+      data: memories,
+      message_zh: `找到 ${memories.length} 条记忆。`,
+    });
   },
 };
 

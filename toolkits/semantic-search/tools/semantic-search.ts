@@ -57,7 +57,11 @@ function answer(query: string, result: SearchResult): ToolResult {
     hits: hits.map(({ score, ...hit }) => ({ ...hit, score: Number(score.toFixed(4)) })),
     index: { ...counts, problem: problem?.message ?? null },
   };
-  return success(`${hits.length} ${hits.length === 1 ? "piece" : "pieces"} found for "${query}".`, { content, data });
+  return success(`${hits.length} ${hits.length === 1 ? "piece" : "pieces"} found for "${query}".`, {
+    content,
+    data,
+    message_zh: `找到 ${hits.length} 段与“${query}”相关的内容。`,
+  });
 }
 
 /** What the model has to know of files that are not in the index. */

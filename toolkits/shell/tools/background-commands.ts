@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Language } from "@millrace/engine/language";
 import { failure, success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 import type { FinishedWork } from "../../../src/toolkits/toolkit.ts";
@@ -41,7 +42,10 @@ async function attend(
       return listed(shell.list(sessionId));
     case "cleanup": {
       const gone = shell.cleanUp(sessionId);
-      return success(gone.length === 0 ? "None of them has ended." : `Forgotten: ${gone.join(", ")}.`, { data: gone });
+      return success(gone.length === 0 ? "None of them has ended." : `Forgotten: ${gone.join(", ")}.`, {
+        data: gone,
+        message_zh: gone.length === 0 ? "没有已结束的后台命令。" : `已移除 ${gone.join("、")}。`,
+      });
     }
     default:
       return await one(action, id, shell, sessionId);
@@ -63,6 +67,7 @@ async function one(
   return success(message, {
     content: `${message}\n${task.output.trim() === "" ? "(no output)" : task.output.trimEnd()}`,
     data: task,
+    message_zh: line(task, "zh"),
   });
 }
 
@@ -70,10 +75,16 @@ function listed(tasks: readonly BackgroundCommand[]): ToolResult {
   const data = tasks.map(({ id, command, status, begun_at, ended_at, exit_code }) => {
     return { id, command, status, begun_at, ended_at, exit_code };
   });
-  if (tasks.length === 0) return success("Nothing runs in the background of this conversation.", { data });
+  if (tasks.length === 0) {
+    return success("Nothing runs in the background of this conversation.", {
+      data,
+      message_zh: "此对话没有后台命令。",
+    });
+  }
   const running = tasks.filter(({ status }) => status === "running").length;
   const message = `${running} of ${tasks.length} run.`;
-  return success(message, { content: [message, ...tasks.map(line)].join("\n"), data });
+  const content = [message, ...tasks.map((task) => line(task))].join("\n");
+  return success(message, { content, data, message_zh: `共 ${tasks.length} 个后台命令，${running} 个正在运行。` });
 }
 
 /** The commands of a session that have ended in the background. */
@@ -93,8 +104,17 @@ function commandText(command: BackgroundCommand, longest: number): string {
 }
 
 /** A command in the background, in one line. */
-function line({ id, command, status, exit_code: code }: BackgroundCommand): string {
+function line({ id, command, status, exit_code: code }: BackgroundCommand, language: Language = "en"): string {
   const short = command.length > shownCommand ? `${command.slice(0, shownCommand)}…` : command;
+  if (language === "zh") {
+    const how = {
+      running: "正在运行",
+      stopped: "已被终止",
+      timed_out: "运行 30 分钟后被终止",
+      finished: code === null ? "被信号终止" : `已结束，退出码 ${code}`,
+    };
+    return `${id}（${short}）${how[status]}。`;
+  }
   const how = {
     running: "runs",
     stopped: "was ended",

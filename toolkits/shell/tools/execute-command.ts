@@ -54,7 +54,7 @@ async function execute(input: z.infer<typeof CommandInput>, context: ToolContext
   if (input.background === true) {
     const task = await shell.begin(request, sessionId, input.command, signal);
     const content = `It runs in the background as ${task.id}. You are told when it has ended; background_commands with the action monitor shows its output.`;
-    return success(`Started ${task.id}.`, { content, data: task });
+    return success(`Started ${task.id}.`, { content, data: task, message_zh: `已在后台启动 ${task.id}。` });
   }
   const result = await shell.run(request, signal, commandSeconds * 1000);
   return await toResult(result, context);
@@ -63,7 +63,8 @@ async function execute(input: z.infer<typeof CommandInput>, context: ToolContext
 async function toResult(result: CommandResult, context: ToolContext): Promise<ToolResult> {
   const { end, seconds, shown, isWhole, isSandboxed } = result;
   if (end?.kind === "not_started") {
-    return failure("not_found", `It was not started: ${end.problem}.`, "Use a program that is there.");
+    const result = failure("not_found", `It was not started: ${end.problem}.`, "Use a program that is there.");
+    return { ...result, message_zh: "命令没有启动：找不到程序或无法运行。" };
   }
   const file = isWhole ? null : await keepOutput(result.whole(), context);
   const rest = file === null ? "" : `\n[the whole output is in ${file}; read_file and search_content take it]`;
@@ -78,14 +79,19 @@ async function toResult(result: CommandResult, context: ToolContext): Promise<To
   if (end === null) {
     const message = `The command took longer than ${commandSeconds} seconds and was ended with all it had started.`;
     const advice = "Ask for less, or run it in the background.";
-    return { ...failure("timeout", message, advice, data), content: `${message} ${advice}\n${said}${rest}` };
+    return {
+      ...failure("timeout", message, advice, data),
+      content: `${message} ${advice}\n${said}${rest}`,
+      message_zh: `命令运行超过 ${commandSeconds} 秒，已连同它启动的程序一起终止。`,
+    };
   }
   const message =
     code === null ? `It was ended by ${end.kind === "signalled" ? end.signal : "a signal"}.` : `Exit code ${code}.`;
+  const message_zh = code === null ? "命令被信号终止。" : `退出码 ${code}。`;
   const content = `${message}\n${said}${rest}`;
   return code === 0
-    ? success(message, { content, data })
-    : { ...failure("execution_failed", message, undefined, data), content };
+    ? success(message, { content, data, message_zh })
+    : { ...failure("execution_failed", message, undefined, data), content, message_zh };
 }
 
 /** Stores a long output as a file; `null` if that fails, which does not fail the command. */

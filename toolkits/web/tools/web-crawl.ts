@@ -124,5 +124,6 @@ function shown({ pages, failed, left, closed }: Crawled): ToolResult {
     closed === 0 ? [] : [`Not read: ${closed} pages that the host does not let programs read (robots.txt).`];
   const content = [dataFromOutside, ...texts, ...notRead, ...refused, ...more].join("\n\n");
   const data = { pages: pages.map(({ url, title }) => ({ url, title })), failed, left, closed };
-  return success(`Read ${pages.length} pages`, { content, data });
+  const message = `Read ${pages.length} ${pages.length === 1 ? "page" : "pages"}.`;
+  return success(message, { content, data, message_zh: `已读取 ${pages.length} 个网页。` });
 }

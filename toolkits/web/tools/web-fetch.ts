@@ -27,5 +27,9 @@ function shown({ url, title, text, isCut }: WebPage): ToolResult {
   const heading = title === "" ? url : `${title} (${url})`;
   const rest = isCut ? "\n\n[… the rest of the page is left out …]" : "";
   const content = `${heading}\n${dataFromOutside}\n\n${text}${rest}`;
-  return success(`Read ${url}: ${text.length} characters`, { content, data: { url, title, is_cut: isCut } });
+  return success(`Read ${url} (${text.length} characters).`, {
+    content,
+    data: { url, title, is_cut: isCut },
+    message_zh: `已读取 ${url}（${text.length} 个字符）。`,
+  });
 }

@@ -31,18 +31,23 @@ export const webSearch = defineTool({
   run: async ({ query, max_results }, { toolkitServices, signal }) => {
     const search = toolkitServices.find(webKey)?.search;
     if (search === undefined) {
-      return failure(
-        "config",
-        "No search engine is set up here.",
-        "Tell the user; GET /web-search says how it is done.",
-      );
+      const advice = "Tell the user; GET /web-search says how it is done.";
+      return { ...failure("config", "No search engine is set up here.", advice), message_zh: "尚未设置搜索引擎。" };
     }
     const results = await search.search(query, signal, max_results);
     if (results.length === 0) {
-      return failure("empty_result", `${search.title} found nothing for "${query}".`, "Search with other keywords.");
+      const message = `${search.title} found nothing for "${query}".`;
+      return {
+        ...failure("empty_result", message, "Search with other keywords."),
+        message_zh: `${search.title} 没有找到与“${query}”相关的网页。`,
+      };
     }
     const content = `${dataFromOutside}\n\n${searchResultsText(results)}`;
-    return success(`${results.length} pages for "${query}"`, { content, data: { results } });
+    return success(`${results.length} ${results.length === 1 ? "page" : "pages"} for "${query}".`, {
+      content,
+      data: { results },
+      message_zh: `找到 ${results.length} 个与“${query}”相关的网页。`,
+    });
   },
   example: { title: "What is new", body: '{"query": "LangGraph.js release notes", "max_results": 3}' },
 });

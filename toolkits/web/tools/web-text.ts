@@ -26,9 +26,12 @@ export function opensPages(services: ToolkitServices): boolean {
 
 /** The answer to a call where the server opens no pages. */
 export function noPages(): ToolResult {
-  return failure(
-    "config",
-    "Pages of the web are not opened here.",
-    "Tell the user; MILLRACE_WEB_FETCH decides about it.",
-  );
+  return {
+    ...failure(
+      "config",
+      "Pages of the web are not opened here.",
+      "Tell the user; MILLRACE_WEB_FETCH decides about it.",
+    ),
+    message_zh: "此服务器不打开网页。",
+  };
 }
