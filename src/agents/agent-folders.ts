@@ -16,19 +16,19 @@ export interface AgentFoldersOptions {
   logger: Pick<Logger, "error">;
 }
 
-/** The agents that a run can hand work to. */
+/** The agents a run can delegate to. */
 export interface AgentSource {
   /** All agents at this moment, by name. Never throws. */
   list(): readonly Agent[];
 }
 
-/** Bytes of an agent's file at most; larger files are skipped. */
+/** Maximum bytes of an agent file; larger ones are skipped. */
 const largestFile = 256 * 1024;
 
-/** How many of the folders lie in the workspace. */
+/** Number of the folders that are in the workspace. */
 const projectFolders = 2;
 
-/** The folders in which agents are looked for, the first one first. */
+/** The folders searched for agents, by precedence. */
 export function agentFolders({ workspace, home }: Pick<AgentFoldersOptions, "workspace" | "home">): string[] {
   const ofUser = join(home, ".auto-coder", ".autocoderagents");
   return [
@@ -40,8 +40,8 @@ export function agentFolders({ workspace, home }: Pick<AgentFoldersOptions, "wor
 }
 
 /**
- * The agents of all folders; the first of a name counts. Files are checked at each use and read again when they have
- * changed. A broken file or folder is skipped and logged once, with the reason.
+ * The agents of all folders; the first of each name wins. Files are checked at each use and reread when changed. A
+ * broken file or folder is skipped and logged once with the reason.
  */
 export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
   const { logger, workspace } = options;
@@ -83,22 +83,22 @@ function isMarkdown(name: string): boolean {
   return name.endsWith(".md");
 }
 
-/** An agent that work can be handed to. */
+/** An agent. */
 export interface Agent {
   name: string;
-  /** For the model that hands work over: what it is good for. */
+  /** What it is good for, for the delegating model. */
   description: string;
-  /** Names of its tools; `null`: all that the caller has. */
+  /** Its tools; `null`: all of the caller's. */
   tools: readonly string[] | null;
-  /** `provider:name`; `null`: that of the caller. */
+  /** `provider:name`; `null`: the caller's. */
   model: string | null;
-  /** Whether its model gets the user's rules for the project. */
+  /** Whether it gets the user's rules. */
   includeRules: boolean;
   /** Its system prompt. */
   prompt: string;
 }
 
-/** An agent, or why a file is none. */
+/** An agent, or why the file is invalid. */
 export type ReadAgent = { kind: "agent"; agent: Agent } | { kind: "invalid"; problem: string };
 
 const Name = z
@@ -120,12 +120,12 @@ const FrontMatter = z.object(
   { error: "fields such as `name: reviewer`" },
 );
 
-/** As the documents write it; in YAML a star alone begins a reference. */
+/** `tools: *` as commonly written; in YAML a bare star is an alias. */
 const allTools = /^(tools[ \t]*:[ \t]*)\*[ \t]*$/mu;
 
 /**
- * Reads an agent file: YAML between lines of `---`, then the system prompt. `tools` may be a comma text or a list; `*`
- * and no such field mean all tools of the caller, an empty one none. `knownTools` are the names that may stand there.
+ * Reads an agent file: YAML between `---` lines, then the system prompt. `tools` is a comma-separated text or a list;
+ * `*` or no field means all of the caller's tools, an empty one none. `knownTools` are the valid names.
  */
 export function readAgentFile(text: string, knownTools: ReadonlySet<string>): ReadAgent {
   const head = readFrontMatter(text, (yaml) => yaml.replace(allTools, '$1"*"'));
@@ -150,7 +150,7 @@ export function readAgentFile(text: string, knownTools: ReadonlySet<string>): Re
   };
 }
 
-/** A field without a value is an empty one; no field at all means all tools. */
+/** A field without a value means no tools; a missing field means all. */
 function toolsOf(tools: string[] | null | undefined, fields: unknown): string[] | null {
   const isThere = typeof fields === "object" && fields !== null && "tools" in fields;
   if (!isThere) return null;

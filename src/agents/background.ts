@@ -1,9 +1,9 @@
 import type { Assignment } from "./delegation.ts";
 
-/** How far an agent in the background has come; `asking`: it waits for a person. */
+/** Status of a background agent; `asking`: waiting for a person. */
 export const backgroundStatuses = ["queued", "working", "asking", "finished"] as const;
 
-/** What the work of an agent in the background came to. `cost` is `null` where no price is known. */
+/** The result of a background agent. `cost` is `null` if no price is known. */
 export interface BackgroundReport {
   success: boolean;
   end_reason: string;
@@ -12,10 +12,10 @@ export interface BackgroundReport {
   cost: number | null;
 }
 
-/** An agent that works in the background, in a session of its own. */
+/** A background agent with its own session. */
 export interface BackgroundAgent {
   session_id: string;
-  /** Its newest run; `null` when a stop came before it was begun. */
+  /** Its newest run; `null` if it was stopped before it started. */
   run_id: string | null;
   name: string;
   task: string;
@@ -24,11 +24,11 @@ export interface BackgroundAgent {
   begun_at: string;
   /** `null` until it has finished. */
   report: BackgroundReport | null;
-  /** Its caller has put it away: it is not listed to the model any more. */
+  /** Cleared by its caller: no longer listed to the model. */
   cleared: boolean;
 }
 
-/** What an agent does at this moment; `text` is what has come of its present answer, which may be nothing. */
+/** An agent's current activity; `text` is its partial reply. */
 export interface BackgroundWatch {
   iteration: number;
   max_iterations: number;
@@ -37,28 +37,26 @@ export interface BackgroundWatch {
   text: string;
 }
 
-/** What came of sending one agent to the background. */
+/** The result of starting one background agent. */
 export type SentAgent =
   | { kind: "begun"; name: string; session_id: string; run_id: string }
   | { kind: "refused"; name: string; problem: string };
 
-/** Sends agents to the background, and finds those that were sent from its session. */
+/** Starts and manages the background agents of a session. */
 export interface BackgroundAgents {
-  /**
-   * Resolves when their work is on disk. Idempotent by call. Throws `invalid_parameter` for an unknown agent.
-   */
+  /** Resolves when their work is stored. Idempotent per call. Throws `invalid_parameter` for an unknown agent. */
   send(subagents: readonly Assignment[], timeoutSeconds: number): Promise<SentAgent[]>;
-  /** Oldest first, without those that were put away. */
+  /** Oldest first, without cleared ones. */
   list(): Promise<BackgroundAgent[]>;
   /** `undefined` while it does not work. */
   watch(sessionId: string): BackgroundWatch | undefined;
-  /** Resolves when its end is written; one that has ended stays as it is. */
+  /** Resolves when its end is stored; does nothing if it has ended. */
   stop(agent: BackgroundAgent): Promise<void>;
-  /** From then on they are not listed; their sessions stay. */
+  /** Hides them from the list; their sessions stay. */
   clear(agents: readonly BackgroundAgent[]): Promise<void>;
 }
 
-/** An agent and what it came to, as a model reads it; its reply has at most `longest` characters. */
+/** An agent and its result, for a model; the reply is cut to `longest` characters. */
 export function backgroundText({ name, session_id, status, report }: BackgroundAgent, longest: number): string {
   const who = `Background agent ${name} (${session_id})`;
   if (report === null) {

@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { errorMessage } from "@millrace/engine/errors/errors";
 
-/** Agents that one call may hand work to. */
+/** Maximum number of agents per call. */
 export const mostAgents = 8;
 
 /** One piece of work and the agent that does it. */
@@ -12,11 +12,11 @@ export const Assignment = z.object({
 });
 export type Assignment = z.infer<typeof Assignment>;
 
-/** Whether the agents work side by side, or one after the other in the order of the list. */
+/** In parallel, or one after another in list order. */
 export const DelegationMode = z.enum(["parallel", "serial"]);
 export type DelegationMode = z.infer<typeof DelegationMode>;
 
-/** How a call has agents work: as `DelegationMode`, or in the background, where it answers at once and they go on alone. */
+/** The modes of a call: `DelegationMode`, or `background`, which returns at once. */
 export const CallMode = z.enum([...DelegationMode.options, "background"]);
 export type CallMode = z.infer<typeof CallMode>;
 
@@ -24,17 +24,17 @@ const Assignments = z.array(Assignment).min(1).max(mostAgents);
 const Whole = z.object({ mode: CallMode.optional(), subagents: Assignments });
 const Written = z.union([Whole, Assignments.transform((subagents) => ({ mode: undefined, subagents }))]);
 
-/** The assignments that a text holds, or what is wrong with it. */
+/** The parsed assignments, or the problem. */
 export type ReadDelegation =
   | { kind: "delegation"; mode: CallMode | undefined; subagents: Assignment[] }
   | { kind: "invalid"; problem: string };
 
-/** Characters of YAML that are read: a map in it is checked key by key against all others. */
+/** Maximum characters of YAML: parsing a map is quadratic in its keys. */
 const longestText = 32 * 1024;
 
 const expected = `Expected a list of 1 to ${mostAgents} entries with name and task, as YAML or JSON: [{"name": "reviewer", "task": "…"}].`;
 
-/** Reads assignments written as YAML or JSON: the list alone, or `mode` and `subagents` as the documents show it. */
+/** Reads assignments from YAML or JSON: a list, or an object with `mode` and `subagents`. */
 export function readDelegation(text: string): ReadDelegation {
   let value: unknown;
   try {
@@ -48,7 +48,7 @@ export function readDelegation(text: string): ReadDelegation {
   return { kind: "delegation", mode, subagents };
 }
 
-/** JSON of any length, or else YAML. Throws for what is neither. */
+/** Parses JSON of any length, else YAML. Throws if it is neither. */
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,16 +1,16 @@
-/** Which run of which session something happens in. */
+/** The session and run of a callback. */
 export interface InRun {
   session_id: string;
   run_id: string;
 }
 
-/** A tool call as callbacks see it; `call_id` is the ledger's, arguments are not theirs to know. */
+/** A tool call as callbacks see it, without arguments. `call_id` is the ledger's. */
 export interface CalledTool extends InRun {
   tool: string;
   call_id: string;
 }
 
-/** How much was found, and how many files could not be used as they are. */
+/** Number of items found, and of unusable files. */
 export interface Loaded extends InRun {
   count: number;
   problems: number;
@@ -18,23 +18,23 @@ export interface Loaded extends InRun {
 
 /** The argument of the callbacks at each point. */
 export interface CallbackPoints {
-  /** A run takes up the user's message. */
+  /** A run starts on the user's message. */
   conversation_start: InRun;
-  /** It is over, and its row says how. */
+  /** The run has ended and is stored. */
   conversation_end: InRun & { status: string };
-  /** A run is about to go on from a checkpoint, after an answer or a restart; then it does. */
+  /** A run is about to resume from a checkpoint, after an answer or a restart; then it has resumed. */
   pre_conversation_resumed: InRun & { attempt: number };
   post_conversation_resumed: InRun & { attempt: number };
-  /** The model is asked, and has answered or failed. */
+  /** A model request starts; it succeeded or failed. */
   api_request_start: InRun & { iteration: number };
   api_request_end: InRun & { iteration: number };
-  /** The model begins to write a call, and has written it. */
+  /** The model starts to write a tool call; it is complete. */
   tool_generated_started: InRun & { tool_call_id: string; tool_name: string };
   tool_generated_end: InRun & { tool_call_id: string; tool_name: string };
-  /** A tool really runs, and has ended. `milliseconds` since it began. */
+  /** A tool starts to run; it has ended after `milliseconds`. */
   pre_tool_call: CalledTool;
   post_tool_call: CalledTool & { success: boolean; milliseconds: number };
-  /** The user's rules, the documentation of libraries and the external tools are looked up for a model, and have been. */
+  /** Loading of rules, library documentation and external tools starts; it is done. */
   pre_rules_loaded: InRun;
   post_rules_loaded: Loaded;
   pre_llm_friendly_packages_loaded: InRun;
@@ -43,13 +43,13 @@ export interface CallbackPoints {
   post_tools_loaded: Loaded;
 }
 
-/** What is looked up for a model before its first call. */
+/** What is loaded before the first model call. */
 export type LoadingPoint = "rules" | "llm_friendly_packages" | "tools";
 
 /** The name of a point. */
 export type CallbackPoint = keyof CallbackPoints;
 
-/** What a workflow designer adds: functions for any of the points. They watch; they can neither change nor stop anything. */
+/** Functions of a workflow designer for any of the points. They observe; they cannot change or stop anything. */
 export type Callback = { name: string } & {
   readonly [Point in CallbackPoint]?: (told: CallbackPoints[Point]) => void | Promise<void>;
 };

@@ -1,4 +1,4 @@
 import type { Callback } from "./callback.ts";
 
-/** The callbacks of this server, in the order in which they are called. A new one is a file and a line here. */
+/** The server's callbacks in calling order. To add one, write a file and add a line here. */
 export const callbacks: readonly Callback[] = [];

@@ -1,13 +1,13 @@
 import { countText } from "./tokens/tokens.ts";
 
-/** What one source has collected. No other source can take its `reserved` tokens. */
+/** The text of one source. Its `reserved` tokens cannot be taken by others. */
 export interface GatheredItem {
   source: string;
   content: string;
   reserved: number;
 }
 
-/** A gathered item as it is shown. */
+/** An item as shown to the model. */
 export interface AssembledItem {
   source: string;
   content: string;
@@ -15,19 +15,19 @@ export interface AssembledItem {
   truncated: boolean;
 }
 
-/** What fits, in the order it was given in. */
+/** The items that fit, in the given order. */
 export interface AssembledContext {
   items: AssembledItem[];
   total_tokens: number;
-  /** Share of the budget that is taken. */
+  /** Used share of the budget. */
   budget_utilization: number;
   truncated_count: number;
 }
 
 /**
- * Shares a budget of tokens: first every item gets what is reserved for it, as far as it needs it and in order; what is
- * left, unused reservations too, goes to the items in order. The first item (diagnostics) is kept up to its reservation
- * even where that is more than the budget. What does not fit keeps its beginning and its end.
+ * Distributes a token budget: first each item gets its reservation, in order and as far as needed; the rest, with
+ * unused reservations, is distributed in order. The first item (diagnostics) keeps its reservation even beyond the
+ * budget. Cut items keep their beginning and end.
  */
 export function assembleContext(gathered: readonly GatheredItem[], budget: number): AssembledContext {
   const needs = gathered.map(({ content }) => countText(content));
@@ -58,12 +58,12 @@ export function assembleContext(gathered: readonly GatheredItem[], budget: numbe
   };
 }
 
-/** Tokens that the mark of a cut takes. */
+/** Tokens of the cut mark. */
 const markTokens = 12;
 
 /**
- * The beginning (two thirds) and the end of a text within a number of tokens, in whole lines as far as they fit: of a
- * line that is longer than what its share has left, a piece. Empty where nothing fits.
+ * The beginning (two thirds) and end of a text within a token limit, in whole lines where possible. Empty if nothing
+ * fits.
  */
 export function cutToTokens(text: string, tokens: number): string {
   const room = tokens - markTokens;
@@ -78,7 +78,7 @@ export function cutToTokens(text: string, tokens: number): string {
   return [head.replace(/\n$/u, ""), `[… ${what} left out …]`, tail].filter((part) => part !== "").join("\n");
 }
 
-/** Whole lines; where they leave more than half of the room, also the beginning of the next. */
+/** Whole lines; if they fill less than half of the room, also the start of the next. */
 function beginningOf(text: string, tokens: number): string {
   const most = longest(tokens, (length) => text.slice(0, length));
   const whole = text.slice(0, most).lastIndexOf("\n") + 1;
@@ -95,7 +95,7 @@ function endOf(text: string, tokens: number): string {
   return text.slice(isHighHalf(text, from - 1) ? from + 1 : from);
 }
 
-/** The most characters whose tokens fit; no character is less than a quarter of a token. */
+/** The largest number of characters that fits; a character counts at least a quarter token. */
 function longest(tokens: number, part: (length: number) => string): number {
   let [fits, tooMany] = [0, Math.floor(tokens * 4) + 1];
   while (tooMany - fits > 1) {

@@ -1,43 +1,43 @@
 import { ContextShares } from "../user-context.ts";
 
-/** How what a model may read is shared where the run does not say. */
+/** Default shares of the model's input. */
 export const usualShares = ContextShares.parse({});
 
-/** The share of a window that is kept for the answer. */
+/** Share of the window reserved for the answer. */
 const outputReserve = 0.3;
 
-/** How a window of 128,000 tokens is thought to be filled, in percent; other windows alike. */
+/** Intended split of a 128,000-token window in percent; other windows proportionally. */
 export const referenceSplit = { system: 15, history: 47, user_input: 4, output_reserve: 34 } as const;
 
-/** What a part of the window is for. */
+/** A part of the window. */
 export type BudgetCategory = keyof typeof referenceSplit;
 
-/** What one category takes of the window. `is_refused`: there was no room, so it is not counted among what is taken. */
+/** Tokens of one category. `is_refused`: there was no room, so they are not counted. */
 export interface Allocation {
   category: BudgetCategory;
   tokens: number;
   percent: number;
-  /** What it takes as a rule. */
+  /** The intended share. */
   reference_percent: number;
   is_refused: boolean;
 }
 
-/** How a window is filled, and how many tokens are left. */
+/** How a window is filled, and the tokens left. */
 export interface BudgetReport {
   total: number;
   remaining: number;
   allocations: Allocation[];
 }
 
-/** Watches over a number of tokens. */
+/** Tracks a token budget. */
 export interface BudgetMonitor {
-  /** Takes tokens for a category; `false` where there are not so many left: then none are taken. */
+  /** Allocates tokens; returns `false`, allocating none, if too few are left. */
   allocate(category: BudgetCategory, tokens: number): boolean;
   remaining(): number;
   report(): BudgetReport;
 }
 
-/** A monitor of `total` tokens of which nothing is taken yet. */
+/** Creates a monitor with `total` free tokens. */
 export function budgetMonitor(total: number): BudgetMonitor {
   const allocations: Allocation[] = [];
   let left = total;
@@ -54,7 +54,7 @@ export function budgetMonitor(total: number): BudgetMonitor {
   };
 }
 
-/** What a request takes of a window; the answer has its room first, and the history what all others leave. */
+/** The budget of a request: the answer's reserve first, the history last. */
 export function windowBudget(
   limit: number,
   { system, user_input, history }: Record<Exclude<BudgetCategory, "output_reserve">, number>,
@@ -67,18 +67,14 @@ export function windowBudget(
   return monitor.report();
 }
 
-/**
- * Tokens of a window that may be read: those beside the longest answer. A window that an answer could nearly fill keeps
- * 30 % for it.
- */
+/** Input tokens of a window: what the longest answer leaves, at least 70 %. */
 export function inputTokens({ context, output }: { context: number; output: number }): number {
   return Math.max(0, context - output, Math.floor(context * (1 - outputReserve)));
 }
 
 /**
- * Tokens for the history where the shares bind: its own, and what all others leave of theirs. `others` is what they
- * take in all; what the user refers to is never cut, nor is the system text, so more than their shares is the history's
- * loss.
+ * Tokens for the history under explicit shares: its own plus what others leave. `others` is their total; references and
+ * the system text are never cut, so their excess reduces the history.
  */
 export function historyTokens(readable: number, shares: ContextShares, others: number): number {
   const whole = Object.values(shares).reduce((sum, share) => sum + share, 0);
@@ -86,8 +82,8 @@ export function historyTokens(readable: number, shares: ContextShares, others: n
 }
 
 /**
- * Tokens for all that collectors find, of those that a model may read: their shares, and that of search results. After
- * a failed simulation the history lends its own, so that what failed is there whole.
+ * Tokens for all collectors: their shares and that of search results. After a failed simulation they also get the
+ * history's share, so that the failure is shown in full.
  */
 export function collectedTokens(readable: number, shares: ContextShares, hasError: boolean): number {
   const { diagnostics, implicit, dependencies, rag, history } = shares;

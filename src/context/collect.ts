@@ -5,7 +5,7 @@ import { assembleContext } from "./assembler.ts";
 import type { CollectionContext, Collector } from "./collector.ts";
 import { layer } from "./layers.ts";
 
-/** Milliseconds that one collector may take. */
+/** Time limit of a collector in milliseconds. */
 const collectorTime = 2000;
 
 /** How to collect. `onProblem` gets the sources that failed or were too slow. */

@@ -11,16 +11,16 @@ import {
 import { withCalls } from "./pruning/delete-messages.ts";
 
 const begin = "[Hint: message_id: ";
-/** With the white space before it, looked for only where that begins: a model may write megabytes of line breaks. */
+/** With preceding whitespace, matched only from its start: a model may write megabytes of line breaks. */
 const hint = /(?<!\s)\s*\[Hint: message_id: [0-9a-f]{8}\]/gu;
-/** Estimated tokens of a hint at most. */
+/** Maximum estimated tokens of a hint. */
 export const hintTokens = 8;
-/** Characters that are held back at most while they may still become a hint. */
+/** Maximum characters held back while they may become a hint. */
 const longestTail = 100;
 
 const hinted = new WeakMap<BaseMessage, { id: string; copy: BaseMessage }>();
 
-/** A copy that ends with the hint by which the model names the message. Remembered per message object. */
+/** A copy that ends with the hint that identifies the message to the model. Cached per message object. */
 export function withHint(message: BaseMessage, id: string): BaseMessage {
   const known = hinted.get(message);
   if (known?.id === id) return known.copy;
@@ -53,12 +53,12 @@ function appended(content: MessageContent, text: string): MessageContent {
   return content === "" ? text : `${content}\n\n${text}`;
 }
 
-/** The text without hints: a model that writes one repeats what it was shown, and no user is to read it. */
+/** Removes hints a model has repeated. */
 export function withoutHints(text: string): string {
   return text.replaceAll(hint, "");
 }
 
-/** What a model gives to a tool, without hints: else a text that it copies would take one into a file. */
+/** Removes hints from tool arguments, so that copied text does not carry them into files. */
 export function withoutHintsIn(args: Record<string, unknown>): Record<string, unknown> {
   const clean = (value: unknown): unknown => {
     if (typeof value === "string") return withoutHints(value);
@@ -70,10 +70,7 @@ export function withoutHintsIn(args: Record<string, unknown>): Record<string, un
   return cleanFields(args);
 }
 
-/**
- * How much of the end of a text has to wait, because with what follows it may become a hint: white space before one,
- * and the beginning of one.
- */
+/** Length of the text's end to hold back because it may become a hint: the start of one and preceding whitespace. */
 export function openHintLength(text: string): number {
   const tail = text.slice(-longestTail);
   const at = tail.lastIndexOf("[");

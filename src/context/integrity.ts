@@ -8,22 +8,22 @@ import {
 import { cutPrompt } from "@millrace/models/ollama/cut-prompt";
 import { textOf } from "@millrace/engine/message-kinds";
 
-/** When a request to a model is looked at. */
+/** When a check runs. */
 export type CheckMoment = "start" | "system_prompt" | "before_call" | "reply" | "end";
 
-/** Something that is not as it should be. An error means that a strict provider would refuse it, or that it does not fit. */
+/** A problem. An error means that a strict provider would refuse the request, or that it does not fit. */
 export interface IntegrityProblem {
   moment: CheckMoment;
   severity: "warning" | "error";
   problem: string;
 }
 
-/** Tokens that a system text may have. */
+/** Maximum tokens of a system text. */
 const systemTokens = 30_000;
-/** Shares of the window: from the first on it is said, above the second nothing more can be left out. */
+/** Shares of the window: above the first a warning, above the second an error. */
 const [warnAt, overflowAt] = [0.8, 0.9];
 
-/** At the start: there is a message to answer, and each tool has a unique name and a description. */
+/** At the start: there is a user message, and each tool has a unique name and a description. */
 export function checkStart(request: {
   history: readonly BaseMessage[];
   instruction?: string;
@@ -41,7 +41,7 @@ export function checkStart(request: {
   ]);
 }
 
-/** The system text: it has its pieces, the first of which protects it, and is not too long. `tokens` is its length. */
+/** The system text has non-empty parts, starts with the identity, and is not too long. `tokens` is its length. */
 export function checkSystem(parts: readonly { name: string; text: string }[], tokens: number): IntegrityProblem[] {
   const empty = parts.filter(({ text }) => text.trim() === "").map(({ name }) => name);
   return problems("system_prompt", [
@@ -51,7 +51,7 @@ export function checkSystem(parts: readonly { name: string; text: string }[], to
   ]);
 }
 
-/** The tokens of a view that was already made as short as it may be. */
+/** Tokens of a view that was already shortened as far as possible. */
 export function checkTokens(tokens: number, limit: number): IntegrityProblem[] {
   const ratio = tokens / limit;
   if (ratio < warnAt) return [];
@@ -60,8 +60,8 @@ export function checkTokens(tokens: number, limit: number): IntegrityProblem[] {
 }
 
 /**
- * The messages as they are sent: one system message, the first; the last of the user or a tool; every result after its
- * call. One look at each message, nothing is built.
+ * The messages to send: one system message, first; the last from the user or a tool; each result after its call. One
+ * pass without allocation.
  */
 export function checkMessages(messages: readonly BaseMessage[]): IntegrityProblem[] {
   const first = messages[0];
@@ -83,7 +83,7 @@ export function checkMessages(messages: readonly BaseMessage[]): IntegrityProble
   return problems("before_call", found);
 }
 
-/** A reply: each of its calls can be answered. */
+/** A reply: each call has a name and a unique id. */
 export function checkReply(message: BaseMessage): IntegrityProblem[] {
   const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
   const ids = calls.map(({ id }) => id);
@@ -97,7 +97,7 @@ export function checkReply(message: BaseMessage): IntegrityProblem[] {
   ]);
 }
 
-/** The messages that a turn has added: every call has its result, and the turn ends in words. */
+/** A turn's messages: every call has a result, and the last one is an answer in words. */
 export function checkEnd(messages: readonly BaseMessage[]): IntegrityProblem[] {
   const open = new Set<string>();
   for (const message of messages) {

@@ -5,9 +5,9 @@ import { documentReferences, referencesText } from "../prompts/templates/documen
 import type { ContextLayer } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 
-/** Characters of a document that the model is shown without being asked. */
+/** Characters of a document preview. */
 const previewLength = 1000;
-/** From this size on, in bytes, an editor speaks of a large file. */
+/** Minimum bytes of a large file. */
 const largeFile = 1024 * 1024;
 
 /** A section: one heading, then its text. */
@@ -15,14 +15,14 @@ export function layer(name: string, title: string, text: string): ContextLayer {
   return { name, text: `## ${title}\n\n${text}` };
 }
 
-/** A block of code or data. The fence is longer than any in the text, so that no text can end it. */
+/** A fenced block. The fence is longer than any in the text, so no text can end it. */
 export function fenced(language: string, text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/gu)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text.replace(/\n$/u, "")}\n${fence}`;
 }
 
-/** What the editor shows; `null` where there is nothing to say of it. */
+/** The editor's state; `null` if empty. */
 export function documentLayer(document: EditorDocument | undefined, prompts: Prompts): ContextLayer | null {
   if (document === undefined) return null;
   const { path, content, preview = content, selected_text, workspace_path, unsaved_changes } = document;
@@ -38,14 +38,14 @@ export function documentLayer(document: EditorDocument | undefined, prompts: Pro
   return layer("document", "Editor", prompts.text(documentContext, values));
 }
 
-/** What the user refers to, whole and numbered; `null` where there is nothing. */
+/** The user's references, in full and numbered; `null` if there are none. */
 export function referencesLayer(references: readonly UserReference[], prompts: Prompts): ContextLayer | null {
   if (references.length === 0) return null;
   const listed = references.map(({ type, source, content }) => ({ kind: type, source, content: fenced("", content) }));
   return layer("references", "References", prompts.text(documentReferences, { references: referencesText(listed) }));
 }
 
-/** A file that the user has attached, at `path`. `size`: bytes, 0 if unknown. */
+/** An attached file. `size` is in bytes, 0 if unknown. */
 export interface AttachedFile {
   type: string;
   name: string;
@@ -54,13 +54,13 @@ export interface AttachedFile {
   size: number;
 }
 
-/** What the user has attached, for a model to read itself; `null` where there is nothing. */
+/** The user's attachments, for the model to read itself; `null` if there are none. */
 export function attachmentsLayer(files: readonly AttachedFile[], prompts: Prompts): ContextLayer | null {
   if (files.length === 0) return null;
   return layer("attachments", "Attachments", prompts.text(attachments, { attachments: attachmentsText(files) }));
 }
 
-/** The beginning of a text, up to an end of a paragraph, line or word near the limit. */
+/** The beginning of a text, cut at a paragraph, line or word near the limit. */
 export function smartPreview(text: string, length = previewLength): string {
   if (text.length <= length) return text;
   const begin = text.slice(0, length).replace(/\p{Cs}$/u, "");

@@ -4,18 +4,18 @@ import { countMessages } from "./tokens/tokens.ts";
 import { chooseWindow, overflowAt } from "./view.ts";
 
 /**
- * What is done when a view would take more than 90 % of the window, mildest first: the oldest turns are left out, then
- * what of the system text is data, then texts of this turn are cut, then there is only the last reply and the request.
+ * Steps for a view above 90 % of the window, mildest first: leave out the oldest turns, leave out data from the system
+ * text, cut texts of this turn, show only the last reply and the request.
  */
 type OverflowStep = "history" | "system_text" | "turn" | "extreme";
 
-/** One way to show less; each is harder than the one before. */
+/** One form of a shortened view, each shorter than the one before. */
 interface Form {
   step: OverflowStep;
-  /** Characters of each text of the newest round, and of the others since the request; the user's words stay whole. */
+  /** Characters per text in the newest round, and in others since the request; the user's text stays in full. */
   newest: number;
   older: number;
-  /** Characters of the reply before the request, where no whole turn before it has room; 0: it is not shown. */
+  /** Characters of the reply before the request, if no earlier turn fits; 0: not shown. */
   reply: number;
 }
 
@@ -33,37 +33,37 @@ const forms: readonly Form[] = [
   ...[8000, 2000, 500, 100, 0].map((newest): Form => ({ step: "extreme", newest, older: 0, reply: 0 })),
 ];
 
-/** Where less than so many characters of a text are shown, its reasoning is not. */
+/** Messages cut below this length lose their reasoning. */
 const reasoningLength = 2000;
 
-/** What a view is made of. Tokens are estimates. */
+/** The parts of a view. Tokens are estimates. */
 export interface ViewParts {
-  /** What may be shown of the conversation before this turn's own messages; valid, as `turn` is. */
+  /** The conversation before this turn's own messages; valid, like `turn`. */
   history: BaseMessage[];
   turn: BaseMessage[];
-  /** Tokens of what is always there, and of the parts of the system text that can be done without. */
+  /** Tokens of the fixed part, and of optional parts of the system text. */
   core: number;
   optional: number;
-  /** Tokens that each message takes beside its own. */
+  /** Extra tokens per message. */
   eachTokens?: number;
   limit: number;
-  /** Tokens that the history may take; absent: as many as there is room for. */
+  /** Token limit of the history; absent: no own limit. */
   most?: number;
 }
 
-/** How a view is brought into its window. */
+/** A view that fits its window. */
 export interface FittedView {
-  /** Index of the first message that is shown of the history, where no form says otherwise. */
+  /** Index of the first history message shown, unless the form overrides it. */
   first: number;
   /** Estimated tokens of all of it. */
   tokens: number;
-  /** Which form it has, where not everything can be shown; for `inForm` and `stepOf`. */
+  /** Index of the shortened form, for `inForm` and `stepOf`. */
   form?: number;
 }
 
 /**
- * Chooses the mildest reduction that fits into 90 % of the window. If none fits, the strongest is chosen, and the caller
- * has to check `tokens`. Pure: equal parts give an equal view.
+ * Chooses the mildest form that fits into 90 % of the window, else the strongest; then the caller must check `tokens`.
+ * Pure.
  */
 export function fitView({
   history,
@@ -100,12 +100,12 @@ export function fitView({
   return view;
 }
 
-/** Whether a form leaves every shown message whole, and only chooses how many there are. */
+/** Whether a form only limits the number of messages, without cutting any. */
 function isWindow({ step, reply }: Pick<Form, "step" | "reply">): boolean {
   return reply === 0 && (step === "history" || step === "system_text");
 }
 
-/** Whether nothing before the request is shown although there is something. */
+/** Whether the history exists but none of it before the request is shown. */
 function isBare(history: readonly BaseMessage[], first: number): boolean {
   return first > 0 && !history.slice(first + 1).some((message) => isHumanMessage(message));
 }
@@ -117,17 +117,17 @@ export function stepOf(form: number): OverflowStep {
   return forms[form]?.step ?? "extreme";
 }
 
-/** What a form shows. */
+/** The messages in a form. */
 export interface ShownInForm {
   history: BaseMessage[];
   turn: BaseMessage[];
-  /** What was said and done since the request and is not shown. */
+  /** Messages since the request that are not shown. */
   left: BaseMessage[];
 }
 
 /**
- * The messages in a form, from `first` on. Calls keep their results and the user's last request is word for word; the
- * given messages are not changed (law 5, law 6).
+ * Applies a form, from `first` on. Calls keep their results and the user's last message is unchanged; so are the
+ * originals (laws 5 and 6).
  */
 export function inForm(
   form: number | undefined,

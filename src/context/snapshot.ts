@@ -6,10 +6,10 @@ import { weigh } from "./compression/compress.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { countMessage, countText } from "./tokens/tokens.ts";
 
-/** One section of what the model was sent, with its tokens; a section with children has no content of its own. */
+/** A section of a model request with its tokens; a section with children has no content. */
 export interface ContextSection {
   name: string;
-  /** Estimated, as everywhere. */
+  /** Estimated. */
   token_count: number;
   /** It contains a report of a failure. */
   is_error: boolean;
@@ -17,7 +17,7 @@ export interface ContextSection {
   children: ContextSection[];
 }
 
-/** A section, for answers and their description. */
+/** Schema of a section for HTTP responses. */
 export const ContextSection: z.ZodType<ContextSection> = z.object({
   name: z.string(),
   token_count: z.number().int().describe("Estimated tokens"),
@@ -28,15 +28,15 @@ export const ContextSection: z.ZodType<ContextSection> = z.object({
   },
 });
 
-/** What a request to a model is made of, and how full the window was. */
+/** The parts of a model request, and the use of the window. */
 export interface ContextSnapshot {
   sections: ContextSection[];
   usage: { tokens: number; limit: number; ratio: number; level: "normal" | "hint" | "full" };
-  /** What each part takes of the window. */
+  /** Tokens per part. */
   budget: BudgetReport;
 }
 
-/** Takes a request apart: system prompt with its parts, documentation, implicit context, tools, history. */
+/** Splits a request into sections: system prompt, documentation, implicit context, tools, history. */
 export function takeApart(
   { head, messages, tools }: Pick<ModelRequest, "head" | "messages" | "tools">,
   limit: number,
@@ -59,7 +59,7 @@ export function takeApart(
     sections.reduce((total, { token_count }) => total + token_count, 0),
     limit,
   );
-  // What the loop says for one call only has no id.
+  // Notes added for one call have no id.
   const request = messages.findLast((message) => isHumanMessage(message) && message.id !== undefined);
   const user_input = request === undefined ? 0 : countMessage(request);
   const history = (sections.at(-1)?.token_count ?? 0) - user_input;

@@ -1,11 +1,11 @@
-/** Characters of a piece: byte-pair encoding takes time by the square of a stretch that it cannot divide. */
+/** Maximum characters of a piece: byte-pair encoding is quadratic in a stretch it cannot split. */
 const longestPiece = 512;
-/** Where a stretch has no border, it is cut after so many characters; that moves the count by less than half a percent. */
+/** A stretch without a border is cut after this many characters; that changes the count by less than half a percent. */
 const longestStretch = 128;
 
 /**
- * A text in pieces whose tokens add up to those of the whole: a piece ends before a space that follows something else,
- * since there a token always begins. No character is cut in half.
+ * Splits a text into pieces whose token counts add up: pieces end before a space that follows another character, where
+ * a token always begins. Never splits a character.
  */
 export function* textPieces(text: string): Generator<string> {
   let begin = 0;
@@ -27,7 +27,7 @@ function endOfPiece(text: string, begin: number): number {
   return cutsCharacter ? stretchEnd - 1 : stretchEnd;
 }
 
-/** The last place up to `end` where a space follows something else. */
+/** The last index up to `end` where a space follows another character. */
 function lastBorder(text: string, begin: number, end: number): number | undefined {
   for (let at = end; at > begin; at -= 1) {
     if (text[at] === " " && !/\s/u.test(text.charAt(at - 1))) return at;
@@ -35,7 +35,7 @@ function lastBorder(text: string, begin: number, end: number): number | undefine
   return undefined;
 }
 
-/** Whether no stretch between two borders is longer than one may be. */
+/** Whether all stretches between borders are short enough. */
 function isDense(text: string, begin: number, end: number): boolean {
   let last = begin;
   for (let at = begin + 1; at <= end; at += 1) {

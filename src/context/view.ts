@@ -2,23 +2,22 @@ import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ConversationSummary } from "../state.ts";
 import { countMessage } from "./tokens/tokens.ts";
 
-/** Above this share of the window the oldest messages are left out of the view, down to `target`. */
+/** Above this share of the window the oldest messages are hidden, down to `target`. */
 export const overflowAt = 0.9;
 const target = 0.8;
 
-/** The part of the history that the model sees. */
+/** The visible part of the history. */
 export interface Window {
   /** Index of the first message shown. */
   first: number;
-  /** Estimated tokens of what is shown, without the fixed part. */
+  /** Estimated tokens of the visible part. */
   tokens: number;
 }
 
 /**
- * Where the view of the history begins (law 5: the history itself is never cut). It begins after what the summary speaks
- * about; if it is still too long, at a later user message, so that calls and results stay together and the last user
- * message is always there. `fixedTokens` is what the view holds besides: system text, tools, this turn; `eachTokens` is
- * what each message takes beside its own; `most` is what the history may take in all, where that is less.
+ * Chooses where the visible history begins (the history itself is never cut, law 5): after the summarised part or, if
+ * still too long, at a later user message, so that calls keep their results and the user's last message is always
+ * visible. `fixedTokens`: everything else in the view; `eachTokens`: extra per message; `most`: limit of the history.
  */
 export function chooseWindow(
   history: readonly BaseMessage[],

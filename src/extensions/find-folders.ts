@@ -2,28 +2,28 @@ import { opendirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { errorMessage, hasCode } from "@millrace/engine/errors/errors";
 
-/** Where extensions are looked for, and what counts. */
+/** Where to search for extensions, and which files count. */
 export interface FolderSearch {
-  /** Absolute paths, the one that comes first in importance first. */
+  /** Absolute paths by precedence. */
   folders: readonly string[];
-  /** `all` takes every folder that is valid, `first` only the first of them. */
+  /** `all` returns every valid folder, `first` only the first. */
   strategy: "all" | "first";
-  /** A folder is valid when a name in it is accepted. Only these names are its files. */
+  /** Accepts file names; a folder with an accepted name is valid. */
   accepts: (name: string) => boolean;
-  /** Called with each folder that exists but cannot be read, or not completely. */
+  /** Called for each folder that exists but cannot be read completely. */
   onProblem: (problem: { folder: string; problem: string }) => void;
 }
 
-/** A valid folder, with the paths of its files, by name. Folders in it are not looked into. */
+/** A valid folder with its files' paths, by name. Not recursive. */
 export interface FoundFolder {
   folder: string;
   files: string[];
 }
 
-/** Entries of a folder that are looked at; the rest of a larger one is not. */
+/** Maximum number of entries examined per folder. */
 const mostEntries = 1000;
 
-/** The valid folders, in the order in which they were given. Never throws: a folder that is not there is simply not valid. */
+/** The valid folders in the given order. Never throws: missing folders are not valid. */
 export function findFolders({ folders, strategy, accepts, onProblem }: FolderSearch): FoundFolder[] {
   const found: FoundFolder[] = [];
   for (const folder of folders) {
@@ -37,7 +37,7 @@ export function findFolders({ folders, strategy, accepts, onProblem }: FolderSea
 
 function namesIn(folder: string, onProblem: FolderSearch["onProblem"]): string[] {
   try {
-    // Most folders are not there, and an exception costs more than all the rest.
+    // Most folders do not exist, and an exception would be the most expensive part.
     if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
     const names: string[] = [];
     const opened = opendirSync(folder);
@@ -59,7 +59,7 @@ function namesIn(folder: string, onProblem: FolderSearch["onProblem"]): string[]
   }
 }
 
-/** A path as people and models know it: relative to the workspace, or with `~` for the user's home. */
+/** A path for display: relative to the workspace, or with `~` for the user's home. */
 export function shownPath(path: string, { workspace, home }: { workspace: string; home: string }): string {
   const inWorkspace = relative(workspace, path);
   return inWorkspace.startsWith("..") ? join("~", relative(home, path)) : inWorkspace;

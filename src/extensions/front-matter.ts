@@ -7,14 +7,14 @@ export type FrontMatter =
   | { kind: "unusable"; problem: string; body: string }
   | { kind: "fields"; fields: unknown; body: string };
 
-/** Characters of YAML that are read: a map is checked key by key against all others. */
+/** Maximum characters of YAML: parsing a map is quadratic in its keys. */
 const longestFront = 16 * 1024;
 
 const parts = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n([\s\S]*))?$/u;
 
 /**
- * Reads YAML between lines of `---` at the beginning of a text. References are refused: they let a small text become a
- * huge value. `prepare` may mend the YAML where users commonly write what it does not take.
+ * Reads YAML between `---` lines at the start of a text. Aliases are refused, since they expand exponentially.
+ * `prepare` may fix common mistakes in the YAML.
  */
 export function readFrontMatter(text: string, prepare: (yaml: string) => string = (yaml) => yaml): FrontMatter {
   const found = parts.exec(text);

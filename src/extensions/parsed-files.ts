@@ -2,21 +2,21 @@ import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, stat
 import { sep } from "node:path";
 import { errorMessage } from "@millrace/engine/errors/errors";
 
-/** How files are read and what is made of them. */
+/** How to read and parse files. */
 export interface ParsedFilesOptions<T> {
   /** Bytes; larger files are not read. */
   largest: number;
   /** Line ends are `\n`. */
   parse: (text: string, file: string) => T;
-  /** Made of a file that cannot be used. */
+  /** The value for an unusable file. */
   unusable: (problem: string, file: string) => T;
   /** Called each time a file is actually read. */
   onRead?: (file: string, value: T) => void;
 }
 
 /**
- * Files that users write for the program. Each is looked at whenever it is asked for and read again when it has
- * changed, so that an edit counts at once and what has not changed stays the same object. Never throws.
+ * Parsed files of users. Each is checked at every use and reread when changed, so edits count at once and unchanged
+ * files keep the same object. Never throws.
  */
 export class ParsedFiles<T> {
   readonly #options: ParsedFilesOptions<T>;
@@ -26,7 +26,7 @@ export class ParsedFiles<T> {
     this.#options = options;
   }
 
-  /** What a file says now. Where a `root` is given, a link that leads out of that folder is not followed. */
+  /** A file's current value. With `root`, links that lead outside that folder are not followed. */
   read(file: string, root?: string): T {
     const state = stateOf(file);
     const seen = this.#seen.get(file);
@@ -46,12 +46,12 @@ export class ParsedFiles<T> {
   }
 }
 
-/** Whether a path is a folder or lies in it; both with their links resolved. */
+/** Whether `path` is `folder` or inside it; both with links resolved. */
 export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** Changes whenever the file does. A file that cannot be looked at has one state for each reason. */
+/** A string that changes with the file; for an unreadable file the error message. */
 export function stateOf(file: string): string {
   try {
     const stats = statSync(file);
@@ -61,20 +61,20 @@ export function stateOf(file: string): string {
   }
 }
 
-/** The text of a regular file, or why there is none. */
+/** A regular file's text, or the problem. */
 export function readText(file: string, largest: number, root?: string): { text: string } | { problem: string } {
   const read = readBytes(file, root, (size) => (size > largest ? undefined : size));
   if ("problem" in read) return read;
   return read.bytes === undefined ? { problem: `it is larger than ${largest} bytes` } : decode(read.bytes);
 }
 
-/** The first `most` bytes of a regular file, or why there are none. */
+/** A regular file's first `most` bytes, or the problem. */
 export function readBeginning(file: string, most: number, root?: string): { bytes: Buffer } | { problem: string } {
   const read = readBytes(file, root, (size) => Math.min(size, most));
   return "problem" in read ? read : { bytes: read.bytes ?? Buffer.alloc(0) };
 }
 
-/** `wanted` says how many bytes of a size are read; `undefined`: none. */
+/** `wanted` returns how many bytes to read for a size; `undefined`: none. */
 function readBytes(
   file: string,
   root: string | undefined,
@@ -85,7 +85,7 @@ function readBytes(
     if (root !== undefined && !isInside(realpathSync(root), real)) {
       return { problem: "it is a link that leads out of the folder of the project" };
     }
-    // A pipe must not be waited for, and what was checked is what is opened.
+    // Does not block on pipes, and opens exactly the checked path.
     const descriptor = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(descriptor);

@@ -13,17 +13,16 @@ import {
 } from "@millrace/engine/config/web-settings";
 import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 
-/** The name of the file in the data folder, where no tool can reach it. */
+/** File name in the data folder, out of reach for tools. */
 const fileName = "settings.json";
 const Name = z.string().refine((name) => Object.hasOwn(changeable, name), { error: "it cannot be changed here" });
 const Changed = z.record(Name, z.string().min(1));
-/** What was changed, by variable, as the environment would say it. */
+/** Changed settings by environment variable name. */
 export type ChangedSettings = Readonly<Record<string, string>>;
 
 /**
- * The configuration with the settings that were changed while the server runs. They are kept in a file that is checked
- * at each use, so that a change, also one by hand, takes effect at the next use. If the file is broken, the last good
- * state stays in effect.
+ * The configuration with settings changed at runtime. They are stored in a file that is checked at each use, so that
+ * changes, also manual ones, take effect at once. If the file is broken, the last valid state stays in effect.
  */
 export class LiveSettings {
   readonly #started: Config;
@@ -44,14 +43,14 @@ export class LiveSettings {
     return this.#live().config;
   }
 
-  /** What was changed. */
+  /** The changed settings. */
   changed(): ChangedSettings {
     return this.#live().changed;
   }
 
   /**
-   * Changes variables, all of them or none; `null` takes back what was changed. Throws `invalid_parameter` where the
-   * whole could not be started with, `conflict` while the file is broken, and what `OverrideFile.write` throws.
+   * Changes variables, all or none; `null` resets one. Throws `invalid_parameter` if the server could not start with
+   * the result, `conflict` while the file is broken, and `OverrideFile.write`'s errors.
    */
   change(changes: Readonly<Record<string, string | null>>): void {
     const found = this.#file.read();
@@ -82,10 +81,7 @@ export class LiveSettings {
   }
 }
 
-/**
- * Opens the settings of a data folder, whose file need not be there, and lets the log say as much as they want, also
- * after a change by hand.
- */
+/** Opens a data folder's settings, whose file may be missing, and keeps the log level in step with them. */
 export function openSettings(config: Config, logger: Pick<Logger, "error" | "level">): LiveSettings {
   const warn: WarnOfFile = (warning) => logger.error(warning, "settings_file_not_used");
   const settings = new LiveSettings(config, warn, ({ logLevel }, before) => {
@@ -110,11 +106,11 @@ function readLive(started: Config, text: string): { value: Live } | { problem: s
   }
 }
 
-/** Only what was changed is taken from the new configuration. Throws `config` for what cannot be. */
+/** Takes only changed fields from the new configuration. Throws `config` if it is invalid. */
 function merged(started: Config, changed: ChangedSettings): Config {
   if (Object.keys(changed).length === 0) return started;
   const moved = movedEngines(started, changed);
-  // The environment's keys are for the environment's addresses.
+  // The environment's keys are only for the environment's addresses.
   const keys = moved.map((engine) => searchKeyNames[engine]);
   const given = Object.fromEntries(Object.entries(started.given).filter(([name]) => !keys.includes(name)));
   const fresh = loadConfig({ ...given, ...changed });
@@ -125,7 +121,7 @@ function merged(started: Config, changed: ChangedSettings): Config {
   return { ...started, ...taken, web: fields.has("web") ? webOf(started.web, fresh.web, moved) : started.web };
 }
 
-/** Search engines that were given another address than the environment has. */
+/** Search engines whose address differs from the environment's. */
 function movedEngines({ given }: Config, changed: ChangedSettings): SearchEngineName[] {
   const before = valuesOf(given);
   return searchEngineNames.filter((engine) => {
@@ -134,16 +130,15 @@ function movedEngines({ given }: Config, changed: ChangedSettings): SearchEngine
   });
 }
 
-/** Only the environment may name private addresses: an engine whose address was changed is not allowed to be one. */
+/** Only the environment may allow private addresses, so a changed address must be public. */
 function webOf({ allowed }: WebSettings, fresh: WebSettings, moved: readonly SearchEngineName[]): WebSettings {
   const told = (one: SearchSettings): SearchSettings => (moved.includes(one.engine) ? { ...one, isMoved: true } : one);
   return { ...fresh, allowed, search: fresh.search && told(fresh.search), lackKey: fresh.lackKey.map(told) };
 }
 
 /**
- * The variables that can be changed while the server runs, and the part of the configuration that each belongs to. Only
- * values that nothing keeps for longer than a run. Keys of callers, folders, toolkits and the private addresses that may
- * be opened come from the environment alone.
+ * Variables that can be changed at runtime, with their configuration fields: only values that nothing caches beyond a
+ * run. API keys, folders, toolkits and allowed private addresses come from the environment alone.
  */
 export const changeable: Readonly<Record<string, keyof Config>> = {
   MILLRACE_TOOL_RATE: "toolRate",

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { z } from "zod";
-import { planCompaction, toleratedRatio, usage, type CompactionWish } from "../context/compression/compaction.ts";
+import { planCompaction, toleratedRatio, usage, type CompactionOptions } from "../context/compression/compaction.ts";
 import { fitSummary, plainSummary, SummaryAnswer } from "../context/compression/compress.ts";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { runLoop } from "../loop/loop.ts";
@@ -67,7 +67,7 @@ export const compress: WorkflowNode = async (state, config) => {
   return { conversation_summary: summary };
 };
 
-function optionsOf(config: LangGraphRunnableConfig): CompactionWish {
+function optionsOf(config: LangGraphRunnableConfig): CompactionOptions {
   const { model, compress: wanted } = runContext(config);
   const { contextLimit, loadModel } = servicesOf(config);
   const name = model ?? rolesOf(config).main;

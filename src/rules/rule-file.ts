@@ -4,20 +4,20 @@ import { errorMessage } from "@millrace/engine/errors/errors";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 import { toGlob } from "@millrace/engine/glob";
 
-/** What a rule file says. */
+/** The content of a rule file. */
 export interface RuleText {
   description: string;
-  /** Patterns of the files that the rule is for. */
+  /** Patterns of files the rule applies to. */
   globs: readonly string[];
   alwaysApply: boolean;
   text: string;
-  /** Whether it is for a file, whose path is relative to the workspace. */
+  /** Whether it applies to a path relative to the workspace. */
   isFor: (path: string) => boolean;
-  /** What is wrong with the file; the default stands for it. */
+  /** Problems of the file; defaults are used instead. */
   problems: readonly string[];
 }
 
-/** The file of rules for coding agents in the root of a project, as many of them read it. */
+/** The common rules file of coding agents in a project's root. */
 export const agentsFile = "AGENTS.md";
 
 const longestPattern = 300;
@@ -37,17 +37,17 @@ const expected = {
   alwaysApply: "true or false",
 };
 
-/** In YAML a star alone begins a reference, but patterns are commonly written so. */
+/** In YAML a leading star is an alias, but patterns are commonly written that way. */
 const bareStar = /^([ \t]*(?:-|globs[ \t]*:)[ \t]+)(\*[^\n"'#]*)$/gmu;
 
-/** Quotes such patterns. The expression leaves out trailing spaces, so that it runs in linear time. */
+/** Quotes such patterns. The regex excludes trailing spaces, so that it runs in linear time. */
 function quoteStars(yaml: string): string {
   return yaml.replace(bareStar, (_, before: string, pattern: string) => `${before}"${pattern.trimEnd()}"`);
 }
 
 /**
- * Reads a rule file: YAML between lines of `---`, then the rule. Nothing in the head makes a file unusable: what is
- * missing or broken has its default, and `problems` says so. An index needs no head, since it always counts.
+ * Reads a rule file: YAML between `---` lines, then the rule. A broken front matter never makes it unusable: defaults
+ * apply and `problems` says so. An index needs none, since it always applies.
  */
 export function readRuleFile(text: string, file: string): RuleText {
   const head = readFrontMatter(text, quoteStars);
@@ -71,7 +71,7 @@ export function readRuleFile(text: string, file: string): RuleText {
   };
 }
 
-/** Whether a file always counts, with or without a head: the index of its folder, and the workspace's own AGENTS.md. */
+/** Whether a file always applies: its folder's index, or the workspace's AGENTS.md. */
 export function isIndex(file: string): boolean {
   return ["index.md", agentsFile].includes(basename(file));
 }

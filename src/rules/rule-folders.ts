@@ -4,25 +4,25 @@ import { ParsedFiles } from "../extensions/parsed-files.ts";
 import type { Logger } from "@millrace/engine/logger";
 import { agentsFile, isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
 
-/** Whose rule it is: one of the project is more than one of the user. */
+/** Scope of a rule; project rules take precedence. */
 export const ruleScopes = ["project", "user"] as const;
 
-/** A rule and where it stands. */
+/** A rule with its location. */
 export interface Rule extends RuleText {
   scope: (typeof ruleScopes)[number];
-  /** For people and the model: relative to the workspace, or with `~` for the user's home. */
+  /** Display path: relative to the workspace, or with `~` for the user's home. */
   path: string;
-  /** It is the index of its folder. */
+  /** Whether it is its folder's index. */
   isIndex: boolean;
 }
 
-/** All rules of this moment, in order, and what is wrong with files and folders; both by the path as people know it. */
+/** All current rules in order, and warnings; with display paths. */
 export interface LoadedRules {
   rules: readonly Rule[];
   warnings: readonly RuleWarning[];
 }
 
-/** What is wrong with a file or folder. */
+/** A problem of a file or folder. */
 export interface RuleWarning {
   file: string;
   problem: string;
@@ -30,22 +30,22 @@ export interface RuleWarning {
 
 /** The rules of a project. */
 export interface RuleSource {
-  /** Looks at the files and reads those that have changed. Never throws. */
+  /** Checks the files and rereads changed ones. Never throws. */
   load(): LoadedRules;
 }
 
 /** Where rules are read from, and where broken ones are logged. */
 export interface RuleFoldersOptions {
-  /** The folder that tools work in, and the home of the user who runs the program: absolute paths. */
+  /** The workspace and the user's home: absolute paths. */
   workspace: string;
   home: string;
   logger: Pick<Logger, "warn">;
 }
 
-/** Bytes that a rule file may have. */
+/** Maximum bytes of a rule file. */
 const largestFile = 64 * 1024;
 
-/** The folders of rules: of those of the project only the first that holds a `.md` file counts, of the others each. */
+/** The rule folders: of the project's only the first with a `.md` file counts, of the user's all. */
 export function ruleFolders({ workspace, home }: Pick<RuleFoldersOptions, "workspace" | "home">): {
   project: string[];
   user: string[];
@@ -61,7 +61,7 @@ export function ruleFolders({ workspace, home }: Pick<RuleFoldersOptions, "works
   };
 }
 
-/** Opens the rules of a workspace and of the user who runs the program. Warnings name the file, each is logged once. */
+/** Opens the rules of a workspace and its user. Each warning is logged once. */
 export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
   const { workspace, home, logger } = options;
   const folders = ruleFolders(options);

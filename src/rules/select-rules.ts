@@ -1,19 +1,19 @@
 import type { Rule } from "./rule-folders.ts";
 
-/** The rules that count for a request, and those that do not. */
+/** The rules that apply to a request, and the others. */
 export interface SelectedRules {
   applied: readonly Rule[];
   others: readonly Rule[];
 }
 
-/** Characters of all rules in a prompt; rules beyond that are only listed. */
+/** Maximum characters of rules in a prompt; further rules are only listed. */
 const mostCharacters = 128 * 1024;
-/** Rules that are listed without their text. */
+/** Maximum number of rules listed without text. */
 const mostListed = 50;
 
 /**
- * Rules that always apply and indexes count always, others when a pattern of theirs fits one of the files at hand.
- * `files` are relative to the workspace.
+ * Selects rules that always apply, indexes, and rules with a pattern that matches one of `files` (relative to the
+ * workspace).
  */
 export function selectRules(rules: readonly Rule[], files: readonly string[]): SelectedRules {
   const applied: Rule[] = [];
@@ -28,8 +28,8 @@ export function selectRules(rules: readonly Rule[], files: readonly string[]): S
 }
 
 /**
- * The rules as the model reads them, and a list of the others of the project, which it can read itself; those of the
- * user's home are out of its reach. Empty if there are none.
+ * The rules for the model, and a list of the project's other rules, which it can read itself; those in the user's home
+ * are out of its reach. Empty if there are none.
  */
 export function rulesText({ applied, others }: SelectedRules): string {
   const parts = applied.map(({ scope, path, text }) => `## Rule of the ${scope}: ${path}\n\n${text}`);
@@ -47,18 +47,18 @@ export function rulesText({ applied, others }: SelectedRules): string {
   return parts.join("\n\n").toWellFormed();
 }
 
-/** Characters of a text that are looked through. */
+/** Characters searched per text. */
 const longestText = 64 * 1024;
-/** Names that are taken from one text. */
+/** Maximum number of names per text. */
 const mostNames = 200;
-/** Characters that a path can have. */
+/** Maximum characters of a path. */
 const longestPath = 1000;
 
-/** What could be a path: in plain letters, also amidst a script that is written without spaces, and in those of all scripts. */
+/** Possible paths: in ASCII, also within scripts written without spaces, and in letters of all scripts. */
 const runs = [/[\w./@+-]+/gu, /[\p{L}\p{N}_./@+-]+/gu];
 const ending = /\.[A-Za-z][A-Za-z0-9]{0,9}(?![A-Za-z0-9])/gu;
 
-/** The file names in a request, recognised by their extensions. In linear time. */
+/** File names in a text, recognized by extension, in linear time. */
 export function filesNamed(text: string): string[] {
   const names = new Set<string>();
   for (const [run] of runs.flatMap((form) => [...text.slice(0, longestText).matchAll(form)])) {

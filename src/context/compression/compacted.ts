@@ -3,19 +3,19 @@ import type { CompressionLevel, ConversationSummary } from "../../state.ts";
 import { cutMessage, type CutOptions } from "./cut-message.ts";
 import { afterSummary } from "../view.ts";
 
-/** What each level does. */
+/** The rules of a level. */
 interface LevelRule {
-  /** Messages kept at least; an answer to a tool call is never kept without the call. */
+  /** Minimum number of messages kept; results are kept with their calls. */
   keep: number;
-  /** Of the kept ones, so many at the end are shown whole. */
+  /** Number of last messages shown in full. */
   whole: number;
-  /** Characters of the others; the user's last request is always whole. */
+  /** Characters of the others; the user's last message is always in full. */
   longest: number;
   /** Messages at the end that keep their reasoning. */
   reasoning: number;
 }
 
-/** Lines of a code block in an older message. */
+/** Lines per code block in older messages. */
 const codeLines = 20;
 
 /** The levels in their order. */
@@ -26,9 +26,8 @@ export const levelRules: Readonly<Record<CompressionLevel, LevelRule>> = {
 };
 
 /**
- * The history as the model may see it: without what the summary speaks about, but for what is to be kept and the user's
- * last request, and with the older of the kept messages cut. What was said after the compression is as it was said. The
- * history itself and its messages are not changed (law 5).
+ * The history for the model: without messages covered by the summary, except kept ones and the user's last message;
+ * older kept messages are cut. Later messages are unchanged, and so are the originals (law 5).
  */
 export function compactedHistory(history: BaseMessage[], summary: ConversationSummary | null): BaseMessage[] {
   const begin = afterSummary(history, summary);
@@ -44,7 +43,7 @@ export function compactedHistory(history: BaseMessage[], summary: ConversationSu
   return [...cutOlder([...before, ...history.slice(begin, end)], shown.level, kept), ...history.slice(end)];
 }
 
-/** Cuts what a compression has kept. What a person wanted to be kept is whole as long as there is room. */
+/** Cuts kept messages. Those pinned by the user stay in full at the level `normal`. */
 export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: ReadonlySet<string>): BaseMessage[] {
   const { whole, longest, reasoning } = levelRules[level];
   const request = older.findLastIndex((message) => isHumanMessage(message));
@@ -61,7 +60,7 @@ export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: 
   });
 }
 
-/** Where the last `count` messages begin; a call and its results belong together. */
+/** Start of the last `count` messages; calls and results stay together. */
 function wholeFrom(messages: readonly BaseMessage[], count: number): number {
   if (count === 0) return messages.length;
   let first = Math.max(0, messages.length - count);

@@ -14,71 +14,71 @@ import { textOf } from "@millrace/engine/message-kinds";
 import { countMessages } from "../tokens/tokens.ts";
 import { afterSummary } from "../view.ts";
 
-/** A conversation should take a fifth of the window after compression; up to a quarter is tolerated. */
+/** Tolerated share of the window after compression; the aim is a fifth. */
 export const toleratedRatio = 0.25;
-/** Above this share the second attempt is the hardest at once. */
+/** Above this share the second attempt uses the level `extreme`. */
 const farAbove = 0.3;
-/** Messages in which goals were agreed on that are kept beside the last ones, the newest of them. */
+/** Maximum number of kept messages with agreed goals, newest first. */
 const mostGoals = 10;
-/** Messages before the kept ones that get a line each in the summary, and characters of such a line. */
+/** Hidden messages that get a line each in the summary, and characters of a line. */
 const earlierLines = 10;
 const lineLength = 80;
-/** Changes of files that are listed for each kept message. */
+/** File changes listed per kept message. */
 const operationsPerMessage = 3;
 
-/** What a compression is to do, and what will be left then. Tokens are estimates of the conversation. */
+/** The plan of a compression and its effect. Tokens are estimates. */
 export interface CompactionPlan {
-  /** What the summary has to speak about, beside what the one before it says. */
+  /** Messages to summarise, in addition to the previous summary. */
   removed: BaseMessage[];
-  /** What of the history stays in view. */
+  /** Messages that stay visible. */
   kept: BaseMessage[];
   through_message_id: string;
   shown: Compaction;
   /** Levels tried, 1 to 3. */
   attempts: number;
   tokensBefore: number;
-  /** With a summary made by rule; the model's may differ a little. */
+  /** Computed with a summary by rule; the model's may differ a little. */
   tokensAfter: number;
 }
 
-/** What a compression is asked for. Without `keep` the level is chosen by what is needed. */
-export interface CompactionWish {
-  /** Tokens that the model may read. */
+/** Options of a compression. Without `keep` the level is chosen as needed. */
+export interface CompactionOptions {
+  /** The model's input limit in tokens. */
   limit: number;
-  /** Messages that a person wants to be kept at the end, and older ones by id. */
+  /** The user's choice: number of last messages, and ids of older ones. */
   keep?: number;
   keepIds?: readonly string[];
 }
 
 /**
- * Plans a compression: at most three attempts, each at a harder level, until the target is met. `null` when nothing
- * would change. Nothing is changed here, and the same history gives the same plan.
+ * Plans a compression with up to three attempts at increasing levels until the target is met. `null` if nothing would
+ * change. Pure.
  */
 export function planCompaction(
   history: BaseMessage[],
   summary: ConversationSummary | null,
-  wish: CompactionWish,
+  options: CompactionOptions,
 ): CompactionPlan | null {
   const before = visibleTokens(history, summary);
-  if (wish.keep !== undefined) return planAt("normal", history, summary, { ...wish, before, attempts: 1 });
+  if (options.keep !== undefined) return planAt("normal", history, summary, { ...options, before, attempts: 1 });
   let level: CompressionLevel = "normal";
   let best: CompactionPlan | null = null;
   for (let attempts = 1; attempts <= CompressionLevel.options.length; attempts += 1) {
-    const plan = planAt(level, history, summary, { ...wish, before, attempts });
+    const plan = planAt(level, history, summary, { ...options, before, attempts });
     best = plan ?? best;
-    const ratio = (plan?.tokensAfter ?? best?.tokensAfter ?? before) / wish.limit;
+    const ratio = (plan?.tokensAfter ?? best?.tokensAfter ?? before) / options.limit;
     if (ratio <= toleratedRatio || level === "extreme") break;
     level = level === "normal" && ratio <= farAbove ? "secondary" : "extreme";
   }
   return best;
 }
 
-/** Tokens of the conversation as it is shown now, its summary included. */
+/** Tokens of the visible conversation, including the summary. */
 export function visibleTokens(history: BaseMessage[], summary: ConversationSummary | null): number {
   return countMessages(compactedHistory(history, summary)) + summaryTokens(summary);
 }
 
-/** How much of the window the conversation takes as it is shown now. */
+/** The visible conversation's use of the window. */
 export function usage(history: BaseMessage[], summary: ConversationSummary | null, limit: number): WindowUsage {
   return weigh(visibleTokens(history, summary), limit);
 }
@@ -87,14 +87,14 @@ function planAt(
   level: CompressionLevel,
   history: BaseMessage[],
   summary: ConversationSummary | null,
-  { keep, keepIds = [], before, attempts }: CompactionWish & { before: number; attempts: number },
+  { keep, keepIds = [], before, attempts }: CompactionOptions & { before: number; attempts: number },
 ): CompactionPlan | null {
   const begin = afterSummary(history, summary);
   const end = boundary(history, begin, keep ?? levelRules[level].keep);
   const through = history[end - 1]?.id;
   const last = history.at(-1)?.id;
   if (end <= begin || through === undefined || last === undefined) return null;
-  // What the user pinned and what was agreed on stays as long as there is any room.
+  // Pinned messages and agreed goals stay except at the level `extreme`.
   const agreed = agreedGoals(history, begin, end);
   const wanted = level === "extreme" ? [] : [...keepIds, ...(summary?.shown?.kept_message_ids ?? []), ...agreed];
   const asWanted = withPartners(history, new Set(wanted));
@@ -113,7 +113,7 @@ function planAt(
   return { removed, kept, through_message_id: through, shown, attempts, tokensBefore: before, tokensAfter };
 }
 
-/** Words by which the user and the assistant have agreed on goals: results and calls are read again instead. */
+/** Ids of messages that agree on goals; calls and results can be read again instead. */
 function agreedGoals(history: readonly BaseMessage[], begin: number, end: number): string[] {
   const ids: string[] = [];
   for (let at = end - 1; at >= begin && ids.length < mostGoals; at -= 1) {
@@ -125,7 +125,7 @@ function agreedGoals(history: readonly BaseMessage[], begin: number, end: number
   return ids;
 }
 
-/** Where the kept messages begin: a result is never kept without its call. */
+/** Start of the kept messages; results stay with their calls. */
 function boundary(history: readonly BaseMessage[], begin: number, keep: number): number {
   let end = history.length - keep;
   while (end > begin && isResult(history[end])) end -= 1;
@@ -149,14 +149,14 @@ function isResult(message: BaseMessage | undefined): boolean {
   return message !== undefined && isToolMessage(message);
 }
 
-/** Who said what in the last of these messages, a line each. */
+/** The last of these messages, a line each. */
 export function lastLines(messages: readonly BaseMessage[]): string[] {
   return messages.slice(-earlierLines).flatMap((message) => lineOf(message));
 }
 
-/** Who said what, in a few words. */
+/** A message in one short line. */
 function lineOf(message: BaseMessage): string[] {
-  // A message of the program, which stays whole.
+  // System messages are shown in full elsewhere.
   if (isSystemMessage(message)) return [];
   const line = textOf(message.content).trim().split("\n", 1)[0] ?? "";
   const calls = isAIMessage(message) ? (message.tool_calls ?? []).map(({ name }) => name) : [];
@@ -167,10 +167,10 @@ function lineOf(message: BaseMessage): string[] {
   return [text.length > lineLength ? `${text.slice(0, lineLength - 1).replace(/\p{Cs}$/u, "")}…` : text];
 }
 
-/** What the runtime notes in a result of a call that changed the workspace. */
+/** Workspace changes recorded in a tool result. */
 const Operations = z.array(z.object({ type: z.string(), path: z.string() })).catch([]);
 
-/** Each path once, with its last change. */
+/** The last change per path. */
 function lastOperations(messages: readonly BaseMessage[]): string[] {
   const byPath = new Map<string, string>();
   for (const message of messages) {

@@ -4,16 +4,16 @@ import type { ConversationSummary } from "../../state.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { countText } from "../tokens/tokens.ts";
 
-/** Compression starts by itself at this share of the window. */
+/** Share of the window at which compression starts. */
 const autoThreshold = 0.8;
-/** From this share on, compression is worth proposing. */
+/** Share from which compression is suggested. */
 const hintThreshold = 0.6;
-/** The default share for `to_remove`; compression itself aims lower. */
+/** Target share for `to_remove`; compression itself aims lower. */
 const targetAfter = 0.5;
-/** Characters a summary may have. */
+/** Maximum characters of a summary. */
 export const summaryMaxLength = 1000;
 
-/** The summary as the model writes it; everything may be missing. */
+/** The model's summary; every field is optional. */
 export const SummaryAnswer = z.object({
   goal: z.string().default(""),
   completed: z.array(z.string()).default([]),
@@ -27,29 +27,29 @@ export const SummaryAnswer = z.object({
 export interface WindowUsage {
   tokens: number;
   limit: number;
-  /** Tokens / limit; above 1 when it does not fit any more. */
+  /** Tokens / limit; above 1 if it does not fit. */
   ratio: number;
-  /** From `hint` on, a client may propose compression; `full` starts it. */
+  /** At `hint` a client may suggest compression; `full` starts it. */
   level: "normal" | "hint" | "full";
-  /** Tokens that have to go so that half of the window is free. */
+  /** Tokens to remove so that half of the window is free. */
   to_remove: number;
 }
 
-/** Weighs a number of tokens against a limit. */
+/** Compares tokens with a limit. */
 export function weigh(tokens: number, limit: number): WindowUsage {
   const ratio = tokens / limit;
   const level = ratio >= autoThreshold ? "full" : ratio >= hintThreshold ? "hint" : "normal";
   return { tokens, limit, ratio, level, to_remove: Math.max(0, Math.ceil(tokens - limit * targetAfter)) };
 }
 
-/** What a summary costs where it is shown: its words, and what is shown with it. */
+/** Tokens of a summary with its extra lines. */
 export function summaryTokens(summary: ConversationSummary | null): number {
   if (summary === null) return 0;
   const { through_message_id: _, shown, ...words } = summary;
   return countText(JSON.stringify(words) + [...(shown?.earlier ?? []), ...(shown?.operations ?? [])].join("\n"));
 }
 
-/** A summary with what is shown beside it, brought within so many tokens: the oldest lines go first; its words always stay. */
+/** Shortens a summary to a token limit by dropping its oldest extra lines; its text stays. */
 export function summaryWithin(summary: ConversationSummary, tokens: number): ConversationSummary {
   let fitted = summary;
   while (fitted.shown !== undefined && summaryTokens(fitted) > tokens) {
@@ -61,7 +61,7 @@ export function summaryWithin(summary: ConversationSummary, tokens: number): Con
   return fitted;
 }
 
-/** A summary without a model: used when the summariser fails, so that compression always succeeds. */
+/** A summary by rule, used when the model fails. */
 export function plainSummary(
   messages: readonly BaseMessage[],
   previous: ConversationSummary | null,
@@ -80,14 +80,14 @@ export function plainSummary(
   };
 }
 
-/** Characters that an entry of a list takes beside its words: two quotation marks and a comma. */
+/** Characters per list entry besides its text: two quotation marks and a comma. */
 const entryMarks = 3;
 
-/** Brings a summary within its length: the oldest entries go first, then long texts are cut. */
+/** Shortens a summary to its maximum length: drops the oldest entries, then cuts long texts. */
 export function fitSummary(answer: z.infer<typeof SummaryAnswer>): z.infer<typeof SummaryAnswer> {
   const fitted = structuredClone(answer);
   const lists = [fitted.attempted_solutions, fitted.completed, fitted.key_decisions, fitted.todo];
-  // More entries than this never fit; the others are weighed one by one.
+  // More entries than this cannot fit.
   const mostEntries = Math.floor(summaryMaxLength / entryMarks);
   for (const list of lists) list.splice(0, Math.max(0, list.length - mostEntries));
   while (JSON.stringify(fitted).length > summaryMaxLength) {

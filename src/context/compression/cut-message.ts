@@ -9,7 +9,7 @@ import {
 } from "@langchain/core/messages";
 import { textOf } from "@millrace/engine/message-kinds";
 
-/** How a message is cut: characters of its text, lines of each code block in it, and whether it keeps its reasoning. */
+/** How to cut a message: characters of text, lines per code block, and whether to drop reasoning. */
 export interface CutOptions {
   longest: number;
   codeLines?: number;
@@ -17,9 +17,8 @@ export interface CutOptions {
 }
 
 /**
- * A message with less in it, for the view only: the given one is not changed (law 5). Code blocks are cut first, then
- * the text keeps its beginning and its end; so do the texts in the arguments of calls. Calls stay, and so does what
- * belongs to them. The same message is given back when there is nothing to cut.
+ * A shortened copy of a message for the view; the original is unchanged (law 5). Code blocks are cut first, then text
+ * and call arguments keep their beginning and end. Returns the same message if there is nothing to cut.
  */
 export function cutMessage(message: BaseMessage, options: CutOptions): BaseMessage {
   const { longest, codeLines, dropsReasoning = false } = options;
@@ -52,17 +51,17 @@ function copyWith(
   return isHumanMessage(message) ? new HumanMessage(fields) : message;
 }
 
-/** The beginning and the end of a text, with what is left out between them in words; whole where it is short enough. */
+/** The beginning and end of a text with a note on what was left out. */
 export function cutText(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const half = Math.floor(longest / 2);
-  // Half a character is none: some providers refuse it.
+  // Some providers refuse lone surrogates.
   const begin = text.slice(0, half).replace(/\p{Cs}$/u, "");
   const end = half === 0 ? "" : text.slice(-half).replace(/^\p{Cs}/u, "");
   return `${begin}\n[… ${text.length - begin.length - end.length} characters left out …]\n${end}`;
 }
 
-/** A text whose code blocks have at most so many lines each; a line says how many are left out. */
+/** Cuts code blocks to `mostLines` lines, with a note. */
 export function cutCodeBlocks(text: string, mostLines: number): string {
   if (!text.includes("```")) return text;
   const lines: string[] = [];
@@ -88,7 +87,7 @@ export function cutCodeBlocks(text: string, mostLines: number): string {
   return lines.join("\n");
 }
 
-/** The text of a message. Images and other parts are only named, since half an image is useless. */
+/** A message's text; images and other parts are only named. */
 function wordsOf(content: BaseMessage["content"]): string {
   if (typeof content === "string") return content;
   return content.map((part) => (part.type === "text" ? textOf([part]) : `[${part.type} left out]`)).join("\n");
@@ -98,7 +97,7 @@ function hasOtherParts(content: BaseMessage["content"]): boolean {
   return typeof content !== "string" && content.some((part) => part.type !== "text");
 }
 
-/** The calls with shorter texts in their arguments; `undefined` where none is too long. */
+/** Calls with shortened text arguments; `undefined` if none is too long. */
 function cutCalls(message: AIMessage, longest: number): AIMessage["tool_calls"] | undefined {
   const calls = message.tool_calls ?? [];
   const isLong = calls.some((call) => JSON.stringify(call.args).length > longest);

@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { beginsWith } from "@millrace/engine/message-list";
 
 /**
- * What a conversation comes to, message by message (a sum, whether one of them is so): worked out only for what has
- * been added since the list was last seen. For rules that are asked in every turn of conversations that may be long.
+ * Folds over a conversation incrementally: only messages added since the last call are processed. For checks made in
+ * every turn of long conversations.
  */
 export function overGrowingList<Value>(
   start: Value,

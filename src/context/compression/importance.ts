@@ -1,14 +1,14 @@
 import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "@millrace/engine/message-kinds";
 
-/** How much a message is worth when a conversation has to become shorter, the most first. */
+/** Importance of a message for compression, highest first. */
 export type ImportanceClass = "must_keep" | "prefer" | "compressible" | "discardable";
 
 /** The classes as the API names them. */
 export const importanceLevels = ["HIGH", "MEDIUM", "LOW"] as const;
 export type ImportanceLevel = (typeof importanceLevels)[number];
 
-/** Characters of a message that are looked at: what it is about is said early. */
+/** Characters examined per message. */
 const lookedAt = 2000;
 
 const goals = /design (?:goals?|targets?|requirements?|specifications?)|设计目标|设计要求|设计指标/iu;
@@ -22,15 +22,15 @@ const telling = [
   /\b(?:we(?:'ll| will)|let(?:'s| us)|i(?:'ll| will)) (?:use|take|go with|keep|choose)\b|\b(?:decided?|decision|chose|chosen|settled on)\b|决定|选定|采用|选择了/iu,
 ];
 
-/** The API's level of a class. LOW may be shortened or left out. */
+/** The API's level of a class. LOW may be cut or left out. */
 export function levelOf(importance: ImportanceClass): ImportanceLevel {
   if (importance === "must_keep") return "HIGH";
   return importance === "prefer" ? "MEDIUM" : "LOW";
 }
 
 /**
- * The class of the message at a place of its conversation, by rule. A call is worth what its results are, so that both
- * go or stay. Only the neighbourhood is looked at.
+ * Classifies a message by rule. A call has the class of its results, so that both stay or go. Only neighbouring
+ * messages are examined.
  */
 export function importanceOf(messages: readonly BaseMessage[], at: number): ImportanceClass {
   const message = messages[at];
@@ -78,7 +78,7 @@ function lastBefore(
   return undefined;
 }
 
-/** The places of the results that follow a call. */
+/** Indexes of a call's results. */
 function resultsOf(messages: readonly BaseMessage[], at: number): number[] {
   const places: number[] = [];
   for (let place = at + 1; isResult(messages[place]); place += 1) places.push(place);
@@ -90,7 +90,7 @@ function isResult(message: BaseMessage | undefined): boolean {
   return message !== undefined && isToolMessage(message);
 }
 
-/** Whether a result is a failure after which the same tool was called again in the same turn. */
+/** Whether a result failed and its tool was called again in the same turn. */
 function wasRetried(messages: readonly BaseMessage[], at: number): boolean {
   const result = messages[at];
   if (result === undefined || !isToolMessage(result) || result.status !== "error") return false;

@@ -2,22 +2,21 @@ import { isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core
 import { cutMessage } from "./cut-message.ts";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 
-/** What is left when a conversation was too long for the model. */
+/** A conversation shortened for the model. */
 export interface Shortened {
-  /** What the model is shown now. */
+  /** Messages still shown. */
   shown: BaseMessage[];
-  /** What was left out, in order. */
+  /** Messages left out, in order. */
   left: BaseMessage[];
 }
 
 /**
- * The newest `keep` messages, and always the last request of the user. Calls keep their results; a text longer than
- * `longest` characters keeps its beginning and its end. What the user wrote is the task, and stays. The given messages
- * are not changed (law 5).
+ * The newest `keep` messages and the user's last message. Calls keep their results; texts over `longest` characters
+ * keep beginning and end, except the user's. Originals are unchanged (law 5).
  */
 export function shorten(messages: readonly BaseMessage[], keep: number, longest: number): Shortened {
   let first = Math.max(0, messages.length - keep);
-  // A result without its call would be dropped; its call is worth more than the count.
+  // A result needs its call, even if that exceeds the count.
   while (first > 0 && isResult(messages[first])) first -= 1;
   const request = messages.findLastIndex((message) => isHumanMessage(message));
   const keepsRequest = request !== -1 && request < first;

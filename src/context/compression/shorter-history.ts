@@ -3,16 +3,16 @@ import type { ConversationSummary } from "../../state.ts";
 import { compactedHistory } from "./compacted.ts";
 import { countMessages } from "../tokens/tokens.ts";
 
-/** Messages that an early cut keeps at the end. */
+/** Last messages kept by an early cut. */
 const lastKept = 10;
-/** Tokens from which a conversation about a document is shortened regardless of the window, and multiples of its longest answer. */
+/** Limits of a conversation about a document: tokens, and multiples of the model's longest answer. */
 const [mostTokens, answerTimes] = [30_000, 10];
-/** What is left of that, and of the window, once there is room for the answer. */
+/** Share left after reserving room for the answer. */
 const withoutAnswer = 0.8;
 
 /**
- * The history as it may be shown, compacted, from one of its last `most` requests on, and what of it is before that.
- * It begins at the same message for some turns, so that a provider can cache it. What a person wanted to be kept stays. `null`: there is no such limit.
+ * The compacted history from one of its last `most` user messages on, and what precedes it. The start stays the same
+ * for some turns, so that the prefix cache holds. Pinned messages stay. `most` is `null` for no limit.
  */
 export function visibleHistory(
   history: BaseMessage[],
@@ -36,21 +36,21 @@ export function visibleHistory(
 }
 
 /**
- * Tokens from which a request about a document is shortened, so that the provider does not refuse it. `answer` is the
- * model's longest answer, `window` the size of its window.
+ * Token limit of a request about a document, so that the provider does not refuse it. `answer` is the model's longest
+ * answer, `window` its window.
  */
 export function earlyLimit(answer: number, window: number): number {
   return Math.min(answer * answerTimes, mostTokens, Math.floor(window * withoutAnswer));
 }
 
-/** The tokens that messages may take after an early cut, beside `fixed` others: the answer keeps its fifth. */
+/** Tokens for messages after an early cut, beside `fixed` others; a fifth is left for the answer. */
 export function roomAfterCut(limit: number, fixed: number): number {
   return Math.max(0, Math.floor(limit * withoutAnswer) - fixed);
 }
 
 /**
- * The last ten messages and the request; of the rounds before, while there is room, the newest in which tools gave
- * results or the user has attached something. Calls keep their results. Nothing is changed (law 5).
+ * The last ten messages and the request, plus earlier rounds with tool results or attachments, newest first, while
+ * there is room. Calls keep their results. Pure (law 5).
  */
 export function cutEarly(history: readonly BaseMessage[], room: number): { shown: BaseMessage[]; left: BaseMessage[] } {
   let first = Math.max(0, history.length - lastKept);
@@ -68,7 +68,7 @@ export function cutEarly(history: readonly BaseMessage[], room: number): { shown
   return { shown: history.filter(isKept), left: history.filter((message) => !isKept(message)) };
 }
 
-/** Each request with what follows it. */
+/** Groups messages by user message. */
 function roundsOf(messages: readonly BaseMessage[]): BaseMessage[][] {
   const rounds: BaseMessage[][] = [];
   for (const message of messages) {

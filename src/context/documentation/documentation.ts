@@ -4,16 +4,16 @@ import type { Prompts } from "../../prompts/prompts.ts";
 import { countMessages } from "../tokens/tokens.ts";
 import { overflowAt } from "../view.ts";
 
-/** What a document may depend on: the files at hand, relative to the workspace, and the tools that may be called. */
+/** What documentation depends on: relevant files, relative to the workspace, and callable tools. */
 export interface Reading {
   files: readonly string[];
-  /** Files whose documentation the model has already: only what is new is added, without the parts that all files share. */
+  /** Files whose documentation was already given: only new parts are added. */
   before?: readonly string[];
   toolNames: ReadonlySet<string>;
   prompts: Prompts;
 }
 
-/** A source as it was when the call began: how much it has, what is wrong with it, and what a model reads of it. */
+/** A loaded source: its size, its problems, and its text for the model. */
 export interface LoadedDocument {
   kind: string;
   count: number;
@@ -22,24 +22,24 @@ export interface LoadedDocument {
   tell(reading: Reading): { text: string; acknowledgement: string } | null;
 }
 
-/** Where one kind of documentation comes from. */
+/** A source of one kind of documentation. */
 export interface DocumentSource {
-  /** A name of its own, as events have it. */
+  /** Unique name, used in events. */
   kind: string;
-  /** The callbacks that are called around `load`. */
+  /** The callback points around `load`. */
   point: LoadingPoint;
-  /** Looks at the sources and reads what has changed. Never throws for what is wrong with them. */
+  /** Checks the sources and reads changes. Never throws for broken files. */
   load(signal: AbortSignal): LoadedDocument | Promise<LoadedDocument>;
 }
 
-/** A part of the user and the acknowledgement of the assistant: pinned before the conversation, never stored. */
+/** A user message and the assistant's acknowledgement, inserted before the conversation and never stored. */
 export interface DocumentPair {
   kind: string;
   messages: BaseMessage[];
   tokens: number;
 }
 
-/** Loads the wanted sources one after the other, and calls back around each. */
+/** Loads the sources in sequence, with callbacks around each. */
 export async function loadDocuments(
   sources: readonly DocumentSource[],
   { inRun, callBack, signal }: { inRun: InRun; callBack: CallBack | undefined; signal: AbortSignal },
@@ -54,10 +54,10 @@ export async function loadDocuments(
   return loaded;
 }
 
-/** The last pair of each kind: while its text stays the same, so do its messages, whose tokens are then counted once. */
+/** The last pair of each kind, reused while its text is unchanged, so that its tokens are counted once. */
 const lastPairs = new Map<string, DocumentPair & { text: string; acknowledgement: string }>();
 
-/** The pairs of all sources that have something. Equal sources give equal bytes, for the provider's prefix cache. */
+/** The pairs of all non-empty sources. Equal sources give equal bytes, for the prefix cache. */
 export function documentPairs(documents: readonly LoadedDocument[], reading: Reading): DocumentPair[] {
   return documents.flatMap((document) => {
     const told = document.tell(reading);
@@ -74,18 +74,18 @@ function pairOf(kind: string, told: { text: string; acknowledgement: string }): 
   return pair;
 }
 
-/** What counts only for files that the model has come to since, as one text; `null` where nothing does. */
+/** Documentation for newly touched files as one text; `null` if there is none. */
 export function laterDocumentation(documents: readonly LoadedDocument[], reading: Required<Reading>): string | null {
   const texts = documents.flatMap((document) => document.tell(reading)?.text ?? []);
   return texts.length === 0 ? null : texts.join("\n\n");
 }
 
-/** The share of the window that documentation may have at most, so that there is room for a conversation. */
+/** Maximum share of the window for documentation. */
 const largestShare = 0.5;
 
 /**
- * How many pairs have to be left out, first to last. `needed`: the tokens of what must be there in any case, which is
- * all but the documentation and the history before the request: it comes before all documentation.
+ * Number of pairs to leave out, from the first. `needed`: tokens of everything else except the history before the
+ * request, which has lower priority.
  */
 export function pairsToDrop(pairs: readonly DocumentPair[], needed: number, limit: number): number {
   const room = Math.min(limit * overflowAt - needed, limit * largestShare);

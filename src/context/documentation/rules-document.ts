@@ -3,10 +3,10 @@ import type { RuleSource } from "../../rules/rule-folders.ts";
 import { rulesText, selectRules } from "../../rules/select-rules.ts";
 import type { DocumentSource } from "./documentation.ts";
 
-/** The kind that agents may have without the others. */
+/** The kind that agents may get alone. */
 export const rulesKind = "rules";
 
-/** The rules of the user as documentation: those that count for the files at hand. */
+/** The user's rules for the relevant files, as documentation. */
 export function rulesDocument(source: RuleSource): DocumentSource {
   return {
     kind: rulesKind,

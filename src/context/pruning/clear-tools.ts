@@ -2,22 +2,22 @@ import { isAIMessage, isToolMessage, ToolMessage, type AIMessage, type BaseMessa
 import { withCalls } from "./delete-messages.ts";
 import { countMessage } from "../tokens/tokens.ts";
 
-/** So many messages that could be cleared stay as they are, and the last of all. */
+/** Number of clearable messages, and of last messages, that stay. */
 const kept = 6;
-/** Characters that are left of an argument. */
+/** Characters kept of an argument. */
 const argumentLength = 500;
 const cutMark = "… [cut to save tokens]";
 
-/** What a message is when it is cleared; absent where that would save nothing. */
+/** A message's cleared form; absent if that saves nothing. */
 interface Clearing {
   index: number;
   cleared: BaseMessage;
 }
 
 /**
- * Clears tool results, then long arguments of calls, oldest first, until the messages take `most` tokens or fewer, or
- * only six are left that could be cleared. The last six of all messages are left alone. `textFor` gives what stands for
- * the result of a tool. The given messages are not changed; doing it twice changes nothing more.
+ * Clears tool results, then long call arguments, oldest first, until the messages fit `most` tokens or only six
+ * clearable ones are left. The last six messages stay. `textFor` gives the replacement for a tool's result. Originals
+ * are unchanged; idempotent.
  */
 export function clearTools(
   messages: readonly (BaseMessage | undefined)[],
@@ -58,7 +58,7 @@ function clearings(
   });
 }
 
-/** The place from which on so many messages are left. */
+/** Index where the last `count` messages start. */
 function placeOfLast(messages: readonly unknown[], count: number): number {
   let left = 0;
   let index = messages.length;
@@ -71,7 +71,7 @@ function placeOfLast(messages: readonly unknown[], count: number): number {
 
 const emptied = new WeakMap<BaseMessage, ToolMessage>();
 
-/** The result's envelope, with words in place of what it said. */
+/** The result message with other content. */
 function withoutContent(message: ToolMessage, textFor: (tool: string) => string): ToolMessage {
   const content = textFor(message.name ?? "tool");
   const known = emptied.get(message);
@@ -84,7 +84,7 @@ function withoutContent(message: ToolMessage, textFor: (tool: string) => string)
 
 const shortened = new WeakMap<BaseMessage, AIMessage | null>();
 
-/** The reply with its calls' long texts cut; `undefined` where there are none. */
+/** The reply with long call arguments cut; `undefined` if there are none. */
 function withShortArguments(message: AIMessage): AIMessage | undefined {
   const known = shortened.get(message);
   if (known !== undefined) return known ?? undefined;
@@ -93,7 +93,7 @@ function withShortArguments(message: AIMessage): AIMessage | undefined {
     if (typeof value === "string") {
       if (value.length <= argumentLength) return value;
       isChanged = true;
-      // Half a character is none: some providers refuse it.
+      // Some providers refuse lone surrogates.
       return value.slice(0, argumentLength - cutMark.length).replace(/\p{Cs}$/u, "") + cutMark;
     }
     if (Array.isArray(value)) return value.map(shorten);

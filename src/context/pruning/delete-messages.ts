@@ -2,9 +2,8 @@ import { AIMessage, isAIMessage, isToolMessage, type BaseMessage } from "@langch
 import { textOf } from "@millrace/engine/message-kinds";
 
 /**
- * The list without the messages that are marked, in the same places: `undefined` where one is left out. A reply goes
- * with the results of its calls, a result with its call, and a reply of which nothing is left goes too. The given list
- * is valid (every call has its result right after it); so is what is left.
+ * Removes marked messages, leaving `undefined` in their places. A reply is removed with its calls' results, a result
+ * with its call, and a reply left empty too. A valid list (each call followed by its result) stays valid.
  */
 export function deleteMessages(
   messages: readonly BaseMessage[],
@@ -33,10 +32,10 @@ export function deleteMessages(
   return left;
 }
 
-/** A copy of a reply with other calls. */
+/** A copy of a reply with other tool calls. */
 export function withCalls(message: AIMessage, tool_calls: NonNullable<AIMessage["tool_calls"]>): AIMessage {
   const { id, name, content, response_metadata, usage_metadata } = message;
-  // Messages of clients may carry calls only in the provider's own form.
+  // Clients' messages may have calls only in the provider's format.
   const { tool_calls: _raw, ...additional_kwargs } = message.additional_kwargs;
   return new AIMessage({
     content,

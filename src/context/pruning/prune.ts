@@ -2,16 +2,16 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { clearTools } from "./clear-tools.ts";
 import { deleteMessages } from "./delete-messages.ts";
 
-/** What is left out of the view, and how. */
+/** Options of pruning. */
 export interface Pruning {
   isMarked: (message: BaseMessage) => boolean;
-  /** Tokens that the messages may take before tool results are cleared. */
+  /** Tokens above which tool results are cleared. */
   most: number;
-  /** What stands for the result of a tool that was cleared. */
+  /** The replacement for a cleared tool result. */
   textFor: (tool: string) => string;
 }
 
-/** The messages as they may be shown, each in its old place, and how many were left out or cleared. */
+/** The pruned messages in their original places, and counts. */
 export interface Pruned {
   messages: (BaseMessage | undefined)[];
   deleted: number;
@@ -19,8 +19,8 @@ export interface Pruned {
 }
 
 /**
- * The two stages before a model call: the messages that the model has marked are left out, and if the rest takes too
- * much, old tool results are cleared. The given list is valid for a strict provider; so is what is left.
+ * Prunes in two stages: removes messages the model marked, then clears old tool results if the rest is too long. A
+ * valid list stays valid for strict providers.
  */
 export function prune(messages: readonly BaseMessage[], { isMarked, most, textFor }: Pruning): Pruned {
   const left = deleteMessages(messages, isMarked);

@@ -3,12 +3,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 
 const length = 8;
 const known = new Map<string, string>();
-/** Ids of so many messages are remembered; forgotten ones are made again. */
+/** Size of the cache of hashes. */
 const remembered = 50_000;
 
 /**
- * The 8 characters by which the model names each message, by message id. Taken from a hash: ids of one session begin
- * alike. Where two hashes begin alike, the later message gets another one, so the list has to begin with the session.
+ * The 8-character ids for the model, by message id, from a hash because ids of a session share a prefix. On a collision
+ * the later message gets another one, so the list must start with the session's first message.
  */
 export function shortIds(messages: readonly BaseMessage[]): Map<string, string> {
   const short = new Map<string, string>();

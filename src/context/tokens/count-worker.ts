@@ -2,10 +2,10 @@ import { parentPort } from "node:worker_threads";
 import { countTokens } from "gpt-tokenizer/encoding/cl100k_base";
 import { textPieces } from "../text-pieces.ts";
 
-// Words such as <|endoftext|> are plain text here, not marks.
+// Texts such as <|endoftext|> are not special tokens here.
 const asPlainText = { disallowedSpecial: new Set<string>() };
 
-/** Answers each text with the number of its tokens. Loading the encoding takes a quarter of a second, so it is done here. */
+/** Counts the tokens of each text. Runs in a worker because loading the encoding takes a quarter of a second. */
 parentPort?.on("message", ({ id, text }: { id: number; text: string }) => {
   let tokens = 0;
   for (const piece of textPieces(text)) tokens += countTokens(piece, asPlainText);

@@ -4,7 +4,7 @@ export interface ImageSize {
   height: number;
 }
 
-/** So much of a file is looked at: the size stands behind a camera's notes and preview, which take up to 64 KB each. */
+/** Bytes examined: in JPEGs the size follows metadata and previews of up to 64 KB each. */
 const lookedAt = 256 * 1024;
 
 const dataUrl = /^data:image\/[a-z.+-]+;base64,/iu;
@@ -27,7 +27,7 @@ function sizeOfPng(bytes: Buffer): ImageSize | undefined {
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
-/** Walks the segments up to the one that begins a frame. */
+/** Scans the segments for the frame header. */
 function sizeOfJpeg(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xff_d8) return undefined;
   let at = 2;
@@ -42,7 +42,7 @@ function sizeOfJpeg(bytes: Buffer): ImageSize | undefined {
   return undefined;
 }
 
-/** WebP has three kinds of first chunk, each with the size in a form of its own. */
+/** WebP has three kinds of first chunk, with the size in different formats. */
 function sizeOfWebp(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 30 || bytes.toString("latin1", 0, 4) !== "RIFF") return undefined;
   switch (bytes.toString("latin1", 8, 16)) {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { sizeOfDataUrl, type ImageSize } from "./image-size.ts";
 
-/** How closely a model looks: `low` has one price, `auto` is `low` for what fits into one tile. */
+/** `low` has a fixed price; `auto` is `low` for images of one tile. */
 export const ImageDetail = z.enum(["low", "high", "auto"]);
 export type ImageDetail = z.infer<typeof ImageDetail>;
 
@@ -9,12 +9,12 @@ const base = 85;
 const perTile = 170;
 const tile = 512;
 const longestSide = 4096;
-/** What an image of unknown size is taken for. */
+/** Assumed size of an image of unknown size. */
 const usualSize: ImageSize = { width: 1024, height: 1024 };
 
 /**
- * Tokens of an image: 85, and 170 for each tile of 512 pixels, once it is scaled down to 4096 pixels. Only OpenAI's
- * models have `low`; `zhipu:` models always look closely.
+ * Tokens of an image: 85, plus 170 per 512-pixel tile after scaling to at most 4096 pixels. Only OpenAI's models have
+ * `low`; `zhipu:` models always use `high`.
  */
 export function countImage(size: ImageSize, detail: ImageDetail = "high", model = ""): number {
   const isSmall = size.width <= tile && size.height <= tile;
@@ -26,7 +26,7 @@ export function countImage(size: ImageSize, detail: ImageDetail = "high", model 
   return base + Math.max(1, across) * Math.max(1, down) * perTile;
 }
 
-/** The ways in which LangChain and OpenAI write an image into a message. */
+/** Image parts in LangChain's and OpenAI's formats. */
 const ImagePart = z.union([
   z.looseObject({
     type: z.literal("image_url"),
@@ -45,7 +45,7 @@ const ImagePart = z.union([
     })),
 ]);
 
-/** Tokens of a part of a message where it is an image; `undefined` where it is none. */
+/** Tokens of an image part; `undefined` for other parts. */
 export function countImagePart(part: unknown): number | undefined {
   const image = ImagePart.safeParse(part);
   if (!image.success) return undefined;

@@ -8,23 +8,23 @@ import { countImagePart } from "./image-tokens.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { countText, weighMessage } from "./tokens.ts";
 
-/** The tokens of a text: counted with the encoding `cl100k_base`, or estimated where it could not be loaded. */
+/** A token count: exact with `cl100k_base`, or an estimate if the encoding could not be loaded. */
 export interface CountedText {
   tokens: number;
   method: "exact" | "estimate";
 }
 
-/** Counts texts exactly, in a thread of its own: however long they are, the event loop goes on. */
+/** Counts tokens in a worker thread, so that long texts do not block the event loop. */
 export interface TokenCounter {
-  /** Rejects with the signal's reason when it is aborted; never fails else. */
+  /** Rejects only with the signal's reason. */
   count(text: string, signal: AbortSignal): Promise<CountedText>;
   close(): Promise<void>;
 }
 
-/** The thread needs some 100 MB, so it ends after this many milliseconds without use. */
+/** The thread needs about 100 MB and ends after this idle time. */
 const idleMilliseconds = 60_000;
 
-/** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
+/** The worker's file, in the sources or the bundle. */
 const workerFile = new URL(
   import.meta.url.endsWith(".ts") ? "./count-worker.ts" : "./count-worker.js",
   import.meta.url,
@@ -38,8 +38,8 @@ interface Waiting {
 }
 
 /**
- * Opens a counter. The thread begins with the first text. Where it cannot, one warning is logged and everything is
- * estimated from then on.
+ * Creates a counter. The thread starts with the first text. If it fails, one warning is logged and all further counts
+ * are estimates.
  */
 export function createTokenCounter(logger: Pick<Logger, "warn">, file: URL = workerFile): TokenCounter {
   const waiting = new Map<number, Waiting>();
@@ -70,7 +70,7 @@ export function createTokenCounter(logger: Pick<Logger, "warn">, file: URL = wor
     waiting.get(id)?.done(counted);
     waiting.delete(id);
     if (waiting.size > 0) return;
-    // A thread that waits for work keeps no process alive.
+    // An idle thread must not keep the process alive.
     worker?.unref();
     clearTimeout(idle);
     idle = setTimeout(() => void end(), idleMilliseconds).unref();
@@ -107,10 +107,7 @@ export function createTokenCounter(logger: Pick<Logger, "warn">, file: URL = wor
   };
 }
 
-/**
- * Tokens of a list of messages with their overhead, their texts counted exactly; images cost by their size. The method
- * is an estimate where one of the texts could only be estimated.
- */
+/** Tokens of messages with overhead, texts counted exactly, images by size. An estimate if any text was estimated. */
 export async function countMessagesExactly(
   messages: readonly BaseMessage[],
   counter: Pick<TokenCounter, "count">,
@@ -130,7 +127,7 @@ export async function countMessagesExactly(
   return { tokens, method: counted.some(({ method }) => method === "estimate") ? "estimate" : "exact" };
 }
 
-/** Everything in a message that costs by its length. */
+/** All texts of a message. */
 function textsOf(message: BaseMessage): string[] {
   const { content, additional_kwargs } = message;
   const parts = typeof content === "string" ? content : content.filter((part) => countImagePart(part) === undefined);

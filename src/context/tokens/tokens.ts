@@ -2,14 +2,14 @@ import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "@millrace/engine/message-kinds";
 import { countImagePart } from "./image-tokens.ts";
 
-/** Tokens that every message costs beside its text: role 4, separators 3. */
+/** Overhead tokens per message: role 4, separators 3. */
 const messageOverhead = 7;
-/** What a system message costs beyond that. */
+/** Extra overhead of a system message. */
 const systemOverhead = 4;
 
 const counted = new WeakMap<BaseMessage, MessageTokens>();
 
-/** Estimated tokens of a message by what they are for. */
+/** Estimated tokens of a message by part. */
 export interface MessageTokens {
   /** The text, without images. */
   content: number;
@@ -21,8 +21,8 @@ export interface MessageTokens {
 }
 
 /**
- * Estimated tokens of a text: Chinese, Japanese and Korean characters / 1.5, all others / 4. Counted by bytes, in
- * native code, so that a long text never blocks: such a character takes three bytes, a Latin one a single byte.
+ * Estimated tokens of a text: Chinese, Japanese and Korean characters / 1.5, others / 4. Computed from the UTF-8 byte
+ * length in native code (three bytes for such a character, one for a Latin one), so long texts do not block.
  */
 export function countText(text: string): number {
   const extraBytes = Buffer.byteLength(text, "utf8") - text.length;
@@ -35,7 +35,7 @@ export function countMessage(message: BaseMessage): number {
   return weighMessage(message).total;
 }
 
-/** Estimated tokens of one message, part by part. Remembered per message object. */
+/** Estimated tokens of one message by part. Cached per message object. */
 export function weighMessage(message: BaseMessage): MessageTokens {
   const known = counted.get(message);
   if (known !== undefined) return known;

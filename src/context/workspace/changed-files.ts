@@ -1,15 +1,15 @@
-/** Milliseconds for which a change is recent. */
+/** How long a change counts as recent, in milliseconds. */
 const recentTime = 30_000;
 
-/** The files of the workspace that tools have changed in the last 30 seconds, in any session. */
+/** Files changed by tools in the last 30 seconds, in any session. */
 export interface ChangedFiles {
-  /** Notes a change; times are milliseconds since 1970. */
+  /** Records a change; times are Unix ms. */
   note(path: string, at: number): void;
-  /** The last changed first, as the workspace names them. */
+  /** Workspace paths, newest first. */
   recent(now: number): string[];
 }
 
-/** An empty record. Each change drops those that are no longer recent. */
+/** Creates an empty record. Each change drops expired ones. */
 export function createChangedFiles(): ChangedFiles {
   const known = new Map<string, number>();
   const isRecent = (at: number, now: number): boolean => now - at < recentTime;

@@ -3,10 +3,10 @@ import { withFile } from "../../tools/workspace/file-access.ts";
 import { textLines } from "../../tools/workspace/text-lines.ts";
 import { locate } from "../../tools/workspace/workspace-path.ts";
 
-/** Bytes of a file that is read for context; larger files do not fit into a model's window. */
+/** Maximum bytes of a file read for context; larger ones do not fit into a model's window. */
 const largest = 2 * 1024 * 1024;
 
-/** A text file of the workspace. `modified` is milliseconds since 1970; `bytes` are those on the disk. */
+/** A text file. `modified` is Unix ms; `bytes` is its size on disk. */
 export interface WorkspaceText {
   text: string;
   modified: number;
