@@ -215,6 +215,8 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
       "step interrupted",
       "node interrupted",
     ]);
+    const [run, , ...open] = before.spans;
+    expect(open.map(({ end }) => end)).toEqual([run?.end, run?.end]);
     await own.close();
     const restarted = await own.restart();
     expect(await trace(path, restarted)).toEqual(before);

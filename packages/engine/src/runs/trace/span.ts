@@ -80,11 +80,16 @@ export function newSpan(known: Pick<SpanRecord, "id" | "kind" | "name" | "source
   };
 }
 
-/** A span as it is shown: what a run that is over has left open has ended with it. */
+/**
+ * A span as it is shown: what a run that is over has left open has ended with it. A run that failed may have been given up
+ * long after its last sign of life.
+ */
 export function toSpan({ heard, input, output, ...span }: SpanRecord, run: Run): Span {
   const isLeftOpen = span.status === "running" && isOver(run.status) && span.kind !== "run";
-  const status = isLeftOpen ? (run.status === "error" ? "error" : "interrupted") : span.status;
-  const end = isLeftOpen ? (heard ?? Date.parse(run.updated_at)) : span.end;
+  const hasFailed = run.status === "error";
+  const status = isLeftOpen ? (hasFailed ? "error" : "interrupted") : span.status;
+  const over = (hasFailed ? heard : null) ?? Date.parse(run.updated_at);
+  const end = isLeftOpen ? over : span.end;
   return {
     ...span,
     status,
