@@ -1,17 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { openConsoleBuild } from "../../src/http/console/console-build.ts";
+import { consoleRoutes } from "../../src/http/console/console-routes.ts";
 
 let root: string;
 beforeEach(() => (root = mkdtempSync(join(tmpdir(), "millrace-console-build-"))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-function write(path: string): void {
+function write(path: string, text = ""): void {
   mkdirSync(join(root, path, ".."), { recursive: true });
-  writeFileSync(join(root, path), "");
+  writeFileSync(join(root, path), text);
 }
 
 const stateOf = async () => await openConsoleBuild(createLogger("silent"), root).state();
@@ -27,6 +28,46 @@ describe("the console of a copy that cannot build it", () => {
 
   it("is not there where nothing was built, and says what to do", async () => {
     write("console/build.ts");
-    expect(await stateOf()).toMatchObject({ status: "failed", reason: expect.stringContaining("npm run build") });
+    expect(await stateOf()).toMatchObject({ status: "failed", suggestion: expect.stringContaining("npm ci") });
+  });
+});
+
+describe("a build of the console that fails", () => {
+  const failing = 'console.error("this file is broken"); process.exitCode = 1;';
+  const working = `
+    import { mkdirSync, writeFileSync } from "node:fs";
+    mkdirSync(process.argv[2], { recursive: true });
+    writeFileSync(process.argv[2] + "/index.html", "");
+  `;
+  /** A build of which each beginning is counted. */
+  const counting = (text: string): string =>
+    `import { appendFileSync } from "node:fs"; appendFileSync(${JSON.stringify(join(root, "builds"))}, "x"); ${text}`;
+  const builds = (): number => readFileSync(join(root, "builds"), "utf8").length;
+
+  beforeEach(() => {
+    write("package-lock.json");
+    write("node_modules/vite/package.json", '{ "name": "vite", "main": "index.js" }');
+    write("node_modules/vite/index.js");
+    write("console/build.ts", counting(failing));
+  });
+
+  it("says what failed, and is tried again when it is asked for after a change", async () => {
+    const build = openConsoleBuild(createLogger("silent"), root);
+    const failed = { status: "failed", reason: "this file is broken", suggestion: expect.stringContaining("again") };
+    await expect.poll(() => build.state()).toEqual(failed);
+    expect(await build.state()).toEqual(failed);
+    expect(builds()).toBe(1);
+    write("console/build.ts", counting(working));
+    expect(await build.state()).toEqual({ status: "building" });
+    await expect.poll(() => build.state()).toMatchObject({ status: "ready" });
+    expect(builds()).toBe(2);
+  });
+
+  it("names on its page what failed and what to do", async () => {
+    const build = openConsoleBuild(createLogger("silent"), root);
+    await expect.poll(async () => (await build.state()).status).toBe("failed");
+    const page = await consoleRoutes(build).request("/console/");
+    expect(page.status).toBe(503);
+    expect(await page.text()).toMatch(/could not be built.*this file is broken.*load this page again/su);
   });
 });

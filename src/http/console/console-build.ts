@@ -7,15 +7,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Logger } from "@millrace/engine/logger";
 
-/** How the console is: files in a folder, being built, or not to be had, and why. */
+/** How the console is: files in a folder, being built, or not to be had, and why. `suggestion`: what to do about it. */
 export type ConsoleState =
   | { status: "ready"; folder: string }
   | { status: "building" }
-  | { status: "failed"; reason: string };
+  | { status: "failed"; reason: string; suggestion: string };
 
 /** The built console of this program. */
 export interface ConsoleBuild {
-  /** Begins the build where it is due; answers at once. */
+  /** Begins the build where it is due, also again where one has failed and the sources are others now; answers at once. */
   state(): Promise<ConsoleState>;
 }
 
@@ -23,6 +23,8 @@ export interface ConsoleBuild {
 const longestBuild = 180_000;
 /** Characters of a failed build that its error shows. */
 const longestReason = 2_000;
+/** What to do about sources that cannot be built. */
+const mendSources = "Mend what is named above, or run “npm ci”, then load this page again; the build is tried again.";
 /** What is not part of the build. */
 const leftOut = /(^|\/)(node_modules|tests|dist)(\/|$)|\.md$/u;
 
@@ -54,9 +56,14 @@ function programFolder(): string {
 export function openConsoleBuild(logger: Logger, root: string = programFolder()): ConsoleBuild {
   const build = join(root, "console", "build.ts");
   let known: Promise<ConsoleState> | undefined;
+  /** The stamp of the sources of which the newest build has failed. */
+  let failed: string | undefined;
 
   const start = async (): Promise<ConsoleState> => {
-    if (!canBuild(build)) return builtBefore(join(root, "dist", "console"));
+    if (!canBuild(build)) {
+      failed = "";
+      return builtBefore(join(root, "dist", "console"));
+    }
     const stamp = await stampOf(root);
     const ready = join(root, "dist", "console", stamp);
     if (existsSync(join(ready, "index.html"))) return { status: "ready", folder: ready };
@@ -69,13 +76,22 @@ export function openConsoleBuild(logger: Logger, root: string = programFolder())
       },
       (error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
-        known = Promise.resolve({ status: "failed", reason });
+        failed = stamp;
+        known = Promise.resolve({ status: "failed", reason, suggestion: mendSources });
         logger.error({ reason }, "console_not_built");
       },
     );
     return { status: "building" };
   };
-  return { state: () => (known ??= start()) };
+  /** What is known, or the beginning of another try. */
+  const look = async (before: ConsoleState | undefined): Promise<ConsoleState> => {
+    if (before?.status !== "failed") return before ?? start();
+    const isSame = canBuild(build) && failed === (await stampOf(root));
+    return isSame ? before : start();
+  };
+  return {
+    state: () => (known = known === undefined ? start() : known.then(look)),
+  };
 }
 
 /** Whether sources and bundler are there; an image without development packages has none. */
@@ -122,8 +138,8 @@ async function builtBefore(folder: string): Promise<ConsoleState> {
   if (built !== undefined) return { status: "ready", folder: join(folder, built) };
   return {
     status: "failed",
-    reason:
-      "Neither the packages that build the console nor its built files are installed. Run `npm ci && npm run build`.",
+    reason: "Neither the packages that build the console nor its built files are installed.",
+    suggestion: "Run “npm ci”, then load this page again.",
   };
 }
 

@@ -64,7 +64,7 @@ export function consoleRoutes(build: ConsoleBuild): HttpApp {
         return page(
           context,
           "The console could not be built",
-          `${state.reason}\n\nRun “npm ci”, then start the server again; “npm run build” says more. The API is not affected.`,
+          `${state.reason}\n\n${state.suggestion} The API is not affected.`,
         );
       case "ready":
         return answerFile(context, state.folder, path);
