@@ -2,18 +2,18 @@ import type { Tool } from "../tools/runtime/tool.ts";
 import { batchLimit } from "./rules/confirmation.ts";
 import type { Turn } from "./turn.ts";
 
-/** A wish for work on many files. */
+/** Requests for work on many files. */
 const manyWords =
   /\b(?:mov(?:e|ing)|renam(?:e|ing)|delet(?:e|ing)|remov(?:e|ing)|eras(?:e|ing)|sort(?:ing)?|organi[sz](?:e|ing)|tidy(?:ing)?|clean(?:ing)?|group(?:ing)?|archiv(?:e|ing)|restructur(?:e|ing)|rearrang(?:e|ing))\b|移动|移到|挪到|重命名|改名|删除|删掉|移除|整理|归类|分类|归档|清理/iu;
 
-/** Whether the user's words ask for moving, renaming, deleting or sorting files at all. */
+/** Whether the user asks to move, rename, delete or sort files. */
 export function asksForMany(request: string): boolean {
   return manyWords.test(request);
 }
 
 /**
- * How many things the turn would move, rename or delete with this reply, where this call is beyond the number that a turn
- * may do unasked; else `null`. After a batch that was carried out in earlier replies the next ten are free again.
+ * Number of moves, renames and deletions in the turn including this reply, if this call exceeds the limit without
+ * approval; else `null`. After a batch executed in earlier replies the count restarts.
  */
 export function batchCount({ rounds }: Turn, callId: string, tools: readonly Tool[]): number | null {
   const isPart = ({ tool }: { tool: string }): boolean => isBatchTool(tools.find(({ name }) => name === tool));

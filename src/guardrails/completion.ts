@@ -4,18 +4,18 @@ import { incompleteReplyPrompt } from "../prompts/templates/incomplete-reply.ts"
 import { breaksOff } from "./reply-completeness.ts";
 import type { Turn } from "./turn.ts";
 
-/** Forced continuations of one turn at most: `MAX_FORCE_CONTINUE_RETRIES`. */
+/** Maximum forced continuations per turn: `MAX_FORCE_CONTINUE_RETRIES`. */
 export const maxForced = 5;
 
-/** What the model is asked when its reply does not end the turn. The text is English and for the model. */
+/** The prompt after a reply that does not end the turn; English, for the model. */
 export interface ForcedPrompt {
   kind: string;
   prompt: string;
 }
 
 /**
- * How far a task of several steps is. `remaining` was never tried, `failed` was tried in vain. `incomplete`: something
- * remains; `completed`: all is done; `none`: nothing that asks for more work, or too little is known.
+ * Progress of a task with several steps. `remaining`: not tried, `failed`: tried without success. `incomplete`: work
+ * remains; `completed`: all done; `none`: no further work, or unknown.
  */
 export interface TaskVerdict {
   task: string | null;
@@ -26,14 +26,14 @@ export interface TaskVerdict {
   failed: string[];
 }
 
-/** Looks at a turn whose reply would end it. A toolkit brings one for the runs of its profile. */
+/** Checks a turn whose reply would end it. Toolkits provide it for their profile. */
 export interface CompletionCheck {
   assess(turn: Turn): TaskVerdict;
-  /** What the turn owes the user besides a whole reply. */
+  /** Work left besides a complete reply. */
   owed(turn: Turn, prompts: Prompts): ForcedPrompt | null;
 }
 
-/** What bears on what is owed. `forced` counts the forced rounds so far, of at most `most`. */
+/** Options of `owed`: `forced` rounds so far, at most `most`. */
 export interface OwedOptions {
   forced: number;
   most?: number;
@@ -42,8 +42,7 @@ export interface OwedOptions {
 }
 
 /**
- * What is still owed after a reply without calls: another forced round, or nothing. A reply that repeats the one before
- * it has nothing to add.
+ * The forced round needed after a reply without calls, or `null`. A reply that repeats the one before it needs none.
  */
 export function owed(
   turn: Turn,
@@ -58,7 +57,7 @@ export function owed(
   return breaksOff(reply) ? { kind: "incomplete_reply", prompt: incompleteReplyPrompt(prompts) } : null;
 }
 
-/** A forced reply that says the same as the words it was to go on from, or as the forced one before it. */
+/** Whether a forced reply repeats the text it should have continued, or the forced reply before it. */
 function repeatsItself(turn: Turn): boolean {
   const last = turn.rounds.at(-1);
   if (last?.forced !== true) return false;

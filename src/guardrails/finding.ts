@@ -2,7 +2,7 @@ import type { History } from "./history.ts";
 import type { GuardLimits, Stages } from "./limits.ts";
 import type { CallInTurn } from "./turn.ts";
 
-/** The rules against loops, by name. */
+/** Names of the loop rules. */
 export type LoopRule =
   | "same_failure"
   | "repeated_call"
@@ -15,8 +15,8 @@ export type LoopRule =
   | "state_flapping";
 
 /**
- * What a rule has found. `warn`: a note for the model; `block`: this call is not run; `finish`: the model is not asked
- * for more calls. `reason` and `suggestions` are English and for the model.
+ * A rule's finding. `warn`: a note for the model; `block`: the call is not run; `finish`: no more calls are allowed.
+ * `reason` and `suggestions` are English, for the model.
  */
 export interface Finding {
   rule: LoopRule;
@@ -25,15 +25,15 @@ export interface Finding {
   suggestions: string[];
 }
 
-/** A rule over the whole turn: pure, without memory of its own. */
+/** A pure rule over the whole turn. */
 export interface TurnRule {
-  /** Before a model call. Only what the latest reply took part in is found, so that an old loop is not told again. */
+  /** Runs before a model call. Reports only loops that include the latest reply, so that old ones are not repeated. */
   turn(history: History, limits: GuardLimits): Finding | null;
-  /** Before a tool call: whether it would go on with a loop. */
+  /** Runs before a tool call: whether the call would continue a loop. */
   call?(history: History, call: CallInTurn, limits: GuardLimits): Finding | null;
 }
 
-/** The stage before a model call that a count has reached; a block is still told as a note. */
+/** The stage a count has reached before a model call; a block is still reported as a warning. */
 export function stageOf(count: number, { warn, finish }: Pick<Stages, "warn" | "finish">): "warn" | "finish" | null {
   if (count >= finish) return "finish";
   return count >= warn ? "warn" : null;

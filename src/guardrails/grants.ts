@@ -1,7 +1,7 @@
 import { toGlob } from "@millrace/engine/glob";
 import type { Operation } from "../tools/runtime/tool.ts";
 
-/** Whether a yes to this operation may be remembered: never for high risk or a folder with something in it. */
+/** Whether an approval of this operation may be remembered: never for high risk or a non-empty folder. */
 export function mayRemember(operation: Operation): boolean {
   switch (operation.type) {
     case "DeleteFile":
@@ -16,8 +16,8 @@ export function mayRemember(operation: Operation): boolean {
 }
 
 /**
- * Whether a remembered yes covers a call of `tool`. Every one of `paths` (the path as written, and the place it leads
- * to) has to match, so that a link does not widen a grant.
+ * Whether a remembered approval covers a call of `tool`. All `paths` (as written and with links resolved) must match,
+ * so that a link does not widen it.
  */
 export function grantCovers(
   grant: { tool: string; path_pattern: string },

@@ -1,18 +1,18 @@
 import type { Operation, Tool } from "../tools/runtime/tool.ts";
 
-/** A tool call as a rule sees it: known tool, valid arguments, and what the call would do. */
+/** A tool call as rules see it: a known tool with valid arguments and its operation. */
 export interface CheckedCall {
   tool: Tool;
   input: Record<string, unknown>;
   operation: Operation;
-  /** The user's own words of this turn. */
+  /** The user's message of this turn. */
   userRequest: string;
-  /** The session waits for a confirmation that has not come. */
+  /** The session waits for a confirmation. */
   requiresConfirm: boolean;
 }
 
-/** What a rule says of a call. One place, `check_calls`, turns `ask` into an interrupt. */
+/** A rule's verdict. Only `check_calls` turns `ask` into an interrupt. */
 export type Verdict = { kind: "allow" } | { kind: "deny"; reason: string } | { kind: "ask"; question: string };
 
-/** A rule over one tool call: pure, without effects. */
+/** A pure rule over one tool call. */
 export type Guardrail = (call: CheckedCall) => Verdict;

@@ -1,30 +1,30 @@
 import { callKey, sameResult } from "./signature.ts";
 import type { CallInTurn, PastCall, Turn } from "./turn.ts";
 
-/** A call that has its result, and whether the turn learned something by it. */
+/** A call with its result, and whether the turn learned something from it. */
 export interface Step {
   call: PastCall;
-  /** Index of the reply that asked for it. */
+  /** Index of the requesting reply. */
   round: number;
   key: string;
-  /** The same number for the same call with the same result; a refused call brings what it brought before. */
+  /** Equal calls with equal results have the same number; a refused call keeps its previous one. */
   observation: number;
-  /** Never seen before in this turn. A poll counts as new: when it has gone on for too long is a rule of its own. */
+  /** Not seen before in this turn. Polls always count as new; a rule of their own limits them. */
   isNew: boolean;
 }
 
-/** A turn as the rules read it. */
+/** A turn as the rules see it. */
 export interface History {
   turn: Turn;
-  /** In the order in which the model asked. */
+  /** In the order of the calls. */
   steps: Step[];
-  /** Calls of the latest reply that may change something, are new and have no result yet. */
+  /** Calls of the latest reply that may change something, are new and have no result. */
   changesAhead: CallInTurn[];
 }
 
 const known = new WeakMap<Turn, History>();
 
-/** Puts the calls of a turn in a row and numbers what they brought: once, though several calls of a reply are judged by it. */
+/** Lists a turn's calls and numbers their observations; cached per turn. */
 export function historyOf(turn: Turn): History {
   const history = known.get(turn) ?? read(turn);
   known.set(turn, history);
@@ -56,14 +56,14 @@ function read(turn: Turn): History {
   return { turn, steps, changesAhead };
 }
 
-/** The steps of the latest reply; none when it asked for nothing. */
+/** The steps of the latest reply. */
 export function latestSteps({ turn, steps }: History): Step[] {
   return steps.filter(({ round }) => round === turn.rounds.length - 1);
 }
 
 /**
- * The steps after the last one that may have changed what a call finds: a new, successful change, or a poll, whose purpose
- * is to see one. What `isPart` names belongs to the loop itself and is no such change. At most the last `most` steps.
+ * The steps after the last change: a new successful change outside `isPart` (the loop's own calls), or a poll. At most
+ * the last `most` steps.
  */
 export function sinceChange({ steps }: History, most: number, isPart: (step: Step) => boolean): Step[] {
   const first = Math.max(0, steps.length - most);

@@ -12,10 +12,10 @@ import { stagnatingResults } from "./rules/stagnating-results.ts";
 import { stagnation } from "./rules/stagnation.ts";
 import { stateFlapping } from "./rules/state-flapping.ts";
 
-/** The rules over one call, in order: the first that does not allow decides. */
+/** Rules over one call, in order; the first that does not allow decides. */
 export const guardrails: Record<string, Guardrail> = { pendingConfirmation, confirmation };
 
-/** The rules over the whole turn, against loops: the first that blocks a call decides. */
+/** Loop rules over the whole turn; the first that blocks a call decides. */
 export const turnRules: Record<LoopRule, TurnRule> = {
   same_failure: sameFailure,
   repeated_call: repeatedCall,

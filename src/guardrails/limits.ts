@@ -1,12 +1,12 @@
-/** What a run may choose of the rules against loops; both stand in `LoopLimits`. */
+/** Limits of the loop rules that a run may choose, both in `LoopLimits`. */
 export interface GuardLimits {
   /** Failures of the same call before it is blocked: `LOOP_SAME_FAILURE_LIMIT`, 2. */
   same_failure_limit: number;
-  /** Sets of metrics over which something must get better: `LOOP_STAGNATION_THRESHOLD`, 3. */
+  /** Number of metric sets within which something must improve: `LOOP_STAGNATION_THRESHOLD`, 3. */
   stagnation_threshold: number;
 }
 
-/** A rule says a word, then blocks, then ends the turn: how much it must have seen for each. */
+/** Thresholds of a rule: first a note, then a block, then the end of the turn. */
 export interface Stages {
   warn: number;
   block: number;
@@ -25,37 +25,37 @@ export function sameFailureStages({ same_failure_limit }: GuardLimits): Stages {
   return stages(same_failure_limit, same_failure_limit);
 }
 
-/** So many times the limit of failures is forgiven when new changes elsewhere stood between them. */
+/** Failures forgiven, in multiples of the limit, if new changes elsewhere came between them. */
 export const forgivenFailures = 3;
-/** The same call with the same result: soft at 3, the fifth is blocked, as other agents do it. */
+/** The same call with the same result: a note at 3, the fifth is blocked, as in other agents. */
 export const repeatedCallStages = stages(3, 4);
-/** The same result of a tool that is made for being asked again. */
+/** The same result of a polling tool. */
 export const pollingStages = stages(15, 20);
 /** Calls that differ only in spelling, with the same result. */
 export const similarCallStages = stages(3, 5);
-/** Times that a row of two to six calls has been gone through: A-B-A-B is told, A-B-C three times is blocked. */
+/** Repetitions of a sequence of two to six calls: A-B-A-B gets a note, A-B-C three times is blocked. */
 export const cycleStages = { warn: 2, block: 3 };
-/** The longest row of calls that is looked for. */
+/** The longest sequence that is detected. */
 export const longestCycle = 6;
-/** So many calls running that hold only a third as many different ones are a cycle in another order each time. */
+/** This many consecutive calls with only a third as many distinct ones are a shuffled cycle. */
 export const shuffledCalls = 12;
-/** Different calls with the same result: what is told, and guesses (values that nobody named) until the block. */
+/** Different calls with the same result: threshold for a note, and guesses (values nobody named) until the block. */
 export const sameResultStages = stages(5, 8);
-/** Ways between two states that have been gone before. */
+/** Repeated changes between two states. */
 export const flappingStages = stages(2, 3);
 /** Calls that count as short succession. */
 export const shortSuccession = 20;
-/** Replies that are compared. */
+/** Number of replies compared. */
 export const comparedReplies = 6;
-/** How many replies that say the same are told and end the turn. */
+/** Equal replies before a note, and before the turn ends. */
 export const sameReplyStages = { warn: 3, finish: 5 };
-/** The part of a reply that must consist of the same key phrases for it to say the same. */
+/** Share of a reply that must consist of the same key phrases to count as equal. */
 export const samePhrases = 0.6;
-/** A metric that moves by less, as a part of its value, has not moved. */
+/** Smaller relative changes of a metric do not count. */
 export const markedChange = 0.001;
-/** So many times the stagnation threshold without a new best value end the turn. */
+/** The turn ends after this many stagnation thresholds without a new best value. */
 export const stagnationFinish = 4;
-/** Replies running that ask only for tools that are not there: the first is a slip, and the list of tools comes with it. */
+/** Consecutive replies that only call unknown tools: the first is a slip and gets the list of tools. */
 export const inventedRounds = { warn: 2, finish: 4 };
-/** Replies running of which every call was blocked, after which the model is not asked again. */
+/** Consecutive replies with only blocked calls, after which the turn ends. */
 export const blockedRounds = 3;

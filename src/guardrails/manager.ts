@@ -6,12 +6,12 @@ import { turnRules } from "./index.ts";
 import type { GuardLimits } from "./limits.ts";
 import type { CallInTurn, Turn } from "./turn.ts";
 
-/** What a rule has found: see `finding.ts`. */
+/** A rule's finding; see `finding.ts`. */
 export type { Finding } from "./finding.ts";
 
 /**
- * The one door to the rules against loops. Before each model call: what was found, `finish` first. A `warn` is a note
- * of that call; at a `finish` the model is called once more, without tools, and the turn ends.
+ * The entry point of the loop rules. Before each model call: the findings, `finish` first. `warn` adds a note to the
+ * call; after `finish` the model is called once more without tools and the turn ends.
  */
 export function reviewTurn(turn: Turn, limits: GuardLimits): Finding[] {
   const history = historyOf(turn);
@@ -20,7 +20,8 @@ export function reviewTurn(turn: Turn, limits: GuardLimits): Finding[] {
 }
 
 /**
- * Before a tool call: the finding that blocks it, if any; its result is then `{blocked: true, reason, suggestions}`. `call` holds the arguments as the model wrote them, for so they stand in the turn: see `callInTurn`.
+ * Before a tool call: the finding that blocks it, if any; its result is then `{blocked: true, reason, suggestions}`.
+ * `call` has the model's own arguments; see `callInTurn`.
  */
 export function reviewCall(turn: Turn, call: CallInTurn, limits: GuardLimits): Finding | null {
   const history = historyOf(turn);
@@ -31,7 +32,7 @@ export function reviewCall(turn: Turn, call: CallInTurn, limits: GuardLimits): F
   return null;
 }
 
-/** The note that tells the model of a finding. */
+/** The note for the model about a finding. */
 export function noteOf({ reason, suggestions }: Finding, prompts?: Prompts): string {
   return loopNote({ reason, suggestions }, prompts);
 }

@@ -2,8 +2,8 @@ import { toGlob } from "@millrace/engine/glob";
 import type { Operation } from "../tools/runtime/tool.ts";
 
 /**
- * What a call does to files that the operator has marked as critical: a change or a deletion of one of them is that of
- * a critical file, whatever else it is. `paths` are all names of what the call touches; case does not count.
+ * Applies the operator's critical files: changing or deleting one counts as a change of a critical file. `paths` are
+ * all names of the touched files; case is ignored.
  */
 export function withMarks(operation: Operation, paths: readonly string[], marked: readonly string[]): Operation {
   switch (operation.type) {

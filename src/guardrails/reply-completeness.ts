@@ -1,38 +1,38 @@
-/** The reply says that it is through with what it was asked. */
+/** Words by which a reply declares itself finished. */
 const completionWords = /\b(?:done|finished|completed|all set)\b|已完成|完成|完毕|结束/iu;
 
-/** More work is announced, but not done. */
+/** Announcements of further work. */
 export const promises =
   /\blet me (?!know\b)(?:\w+ )?\w+|\bi(?:'ll| will| shall|'m going to| am going to| am about to)(?! (?:be happy|be glad|need you|not|leave|wait)\b)|\b(?:now|next),? (?:i|let)\b|\bcontinuing\b|\bmoving on to\b|接下来|下一步我|我将|我会|我来|让我|现在我|继续(?:检查|移动|处理|整理|读取)|正在/iu;
 
-/** Characters from which a reply counts as complete without a mark at its end. */
+/** Characters from which a reply is complete without a final mark. */
 const longReply = 100;
 
-/** Whether a reply is complete, and by what; or what is missing. */
+/** Whether a reply is complete and why, or what is missing. */
 export type Completeness =
   | { complete: true; by: "sentence_end" | "completion_word" | "length" }
   | { complete: false; why: "empty" | "torn" | "short" };
 
-/** What may stand behind the last mark of a sentence: quotes, brackets, emphasis, pictures. */
+/** Characters that may follow a sentence's final mark: quotes, brackets, emphasis, emoji. */
 const closers = /[\s"'”’»）)\]】」』*_`~\p{Extended_Pictographic}\u{FE0F}\u{200D}]+$/u;
 
-/** Characters of the end that are looked at. */
+/** Characters examined at the end. */
 const longestEnd = 300;
 
-/** Endings that no finished sentence has. */
+/** Endings of unfinished sentences. */
 const tornEnds =
   /(?:[,，、:：;；(（[{“「《—–-]|\b(?:and|or|but|the|a|an|to|of|with|because|then|so|that|which|including)|(?:以及|并且|因为|然后|所以|包括))$/iu;
 
 /**
- * Judges the end of a reply: a sentence that stops in the middle is not whole, whatever its length; then a sentence
- * end, a completion word or enough characters make it complete. Characters, not bytes.
+ * Judges the end of a reply: a sentence that stops midway is incomplete at any length; otherwise a final mark, a
+ * completion word or enough characters make it complete.
  */
 export function completenessOf(reply: string, enough: number = longReply): Completeness {
   const text = reply.trim();
   if (text === "") return { complete: false, why: "empty" };
   const fences = text.split("\n").filter((line) => line.trimStart().startsWith("```")).length;
   const isOpenBlock = fences % 2 === 1;
-  // Only the end counts, and in all of a long text such a pattern takes time by the square of its spaces.
+  // Only the end matters, and on long texts the pattern is quadratic in spaces.
   const bare = text.slice(-longestEnd).replace(closers, "");
   if (isOpenBlock || tornEnds.test(bare)) return { complete: false, why: "torn" };
   if (/[。.！!？?]$/u.test(bare)) return { complete: true, by: "sentence_end" };
@@ -41,10 +41,10 @@ export function completenessOf(reply: string, enough: number = longReply): Compl
   return { complete: false, why: "short" };
 }
 
-/** An offer on a condition is no announcement. */
+/** A conditional offer is not an announcement. */
 const offers = /\b(?:if|when|whenever|once|unless)\b|如果|若|需要的话|的话/iu;
 
-/** Whether a reply announces in its last sentence what it then does not do: work remains by its own words. */
+/** Whether a reply's last sentence announces work that it does not do. */
 export function breaksOff(reply: string): boolean {
   const completeness = completenessOf(reply);
   if (completeness.complete || completeness.why === "empty") return false;

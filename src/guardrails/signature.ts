@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { canonicalJson } from "../tools/runtime/canonical-json.ts";
 import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
 
-/** Characters of arguments that are kept and compared as they are; of longer ones a hash is. */
+/** Arguments up to this length are compared as they are; longer ones by hash. */
 const longestText = 200;
 
-/** Arguments do not change once they stand in a message, so what comes of them is worked out once. */
+/** Cached: arguments do not change once they are in a message. */
 function remembered(
   work: (args: Record<string, unknown>) => unknown,
 ): (call: Pick<CallInTurn, "tool" | "args">) => string {
@@ -20,24 +20,24 @@ function remembered(
   };
 }
 
-/** What makes two calls the same: the tool and a hash of its canonical parameters, of which the path is one. */
+/** Key of equal calls: the tool and a hash of its canonical arguments. */
 export const callKey = remembered((args) => args);
 
 const plainKey = remembered((args) => plainArguments(args, false));
 const plainKeyWithoutDials = remembered((args) => plainArguments(args, true));
 
 /**
- * What makes two calls nearly the same: case, white space, punctuation at the ends, the order of words and lists, and
- * for a call that changes nothing also how much is asked for. A number that says *which* (a page, a line, an id) stays.
+ * Key of similar calls: ignores case, whitespace, punctuation at the ends, order of words and lists and, for calls that
+ * change nothing, amounts. Numbers that say *which* (page, line, id) count.
  */
 export function similarKey(call: Pick<CallInTurn, "tool" | "args" | "changes">): string {
   return call.changes ? plainKey(call) : plainKeyWithoutDials(call);
 }
 
-/** Parameters that say how much or how long, never which. */
+/** Parameters that say how much or how long, not which. */
 const dials =
   /^(limit|max|max_\w+|count|top|top_k|k|n|depth|page_size|per_page|size|timeout\w*|context|context_lines)$/i;
-/** Texts longer than this are contents, whose order of words means something. */
+/** Longer texts are contents, whose word order matters. */
 const longestQuery = 200;
 
 function plainArguments(value: unknown, withoutDials: boolean): unknown {
@@ -66,11 +66,11 @@ function plainString(text: string): string {
     .join(" ");
 }
 
-/** What differs between two runs of the same call although nothing has: ids and times. */
+/** Ids and times, which differ between equal calls. */
 const passing =
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?|\b\d{1,2}:\d{2}:\d{2}\b|\b\d+(?:\.\d+)? ?ms\b/giu;
 
-/** Whether two results say the same, ids and times aside. */
+/** Whether two results are equal except for ids and times. */
 export function sameResult(one: PastCall, other: PastCall): boolean {
   if (one.outcome !== other.outcome) return false;
   return one.result === other.result || lastingText(one) === lastingText(other);

@@ -1,7 +1,7 @@
 import { canonicalJson } from "../tools/runtime/canonical-json.ts";
 import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
 
-/** What a change is about, and the state it leaves it in. Texts for comparing only. */
+/** A change's subject and its state afterwards, as texts for comparison. */
 export interface StateAfter {
   subject: string;
   state: string;
@@ -10,8 +10,8 @@ export interface StateAfter {
 const remembered = new WeakMap<Record<string, unknown>, StateAfter | null>();
 
 /**
- * The state that a change leaves something in; `null` for a call that changes nothing, failed or has not run, and for
- * one whose name does not say that it makes, unmakes or sets something: a command may do anything.
+ * The state after a change; `null` for calls that change nothing, failed, did not run, or whose name does not say that
+ * they create, delete or set something (a command may do anything).
  */
 export function stateAfter(call: CallInTurn & Pick<PastCall, "outcome">): StateAfter | null {
   if (!call.changes || call.outcome === "failed" || call.outcome === "open") return null;
@@ -28,7 +28,7 @@ const setting = /^(set|update|change|switch|toggle|put|patch|edit|replace|modify
 const content = /^(content|contents|text|body|new_content|new_text|new_string|replace|replacement|value)$/i;
 const identity = /(^|_)(id|uuid|name|key)$/i;
 
-/** A move is about both places: there and back is to and fro. */
+/** A move concerns both paths, so that moving back is recognized. */
 function moved(args: Record<string, unknown>): StateAfter | null {
   const from = args["source"] ?? args["from"] ?? args["path"];
   if (typeof from !== "string") return null;
@@ -50,7 +50,7 @@ function ofPath({ tool, args }: CallInTurn, path: string): StateAfter | null {
   return making.test(tool) || setting.test(tool) ? { subject: path, state: rest(args, /path|file/iu) } : null;
 }
 
-/** Without a path the thing is known by the tool's noun and what names it; what was deleted had another id each time. */
+/** Without a path the subject is the tool's noun and the naming argument; ids differ after each deletion. */
 function ofThing({ tool, args }: CallInTurn): StateAfter | null {
   const words = tool.split(/[_.-]/u);
   if (unmaking.test(tool)) return { subject: noun(words), state: "gone" };

@@ -8,32 +8,32 @@ import {
 import { z } from "zod";
 import type { Tool } from "../tools/runtime/tool.ts";
 
-/** A tool call that the model makes, as the rules against loops see it. */
+/** A requested tool call as the loop rules see it. */
 export interface CallInTurn {
   tool: string;
   args: Record<string, unknown>;
-  /** The path of the workspace that the call is about, if any. */
+  /** The workspace path of the call, if any. */
   path: string | null;
-  /** The tool says that asking again and again is its purpose. */
+  /** The tool is made for polling. */
   polling: boolean;
-  /** The tool may change something: it is not pure. */
+  /** The tool is not pure. */
   changes: boolean;
 }
 
 /**
- * A call of this turn with what became of it. `open`: it has not run, because its result has not come yet or because it
- * was beyond the number of calls that one reply may hold. `refused`: by a person or a rule. `result` is what the model read.
+ * A call of this turn with its outcome. `open`: no result yet, or above the limit of calls per reply. `refused`: by a
+ * person or a rule. `result` is the text the model read.
  */
 export interface PastCall extends CallInTurn {
   id: string;
   outcome: "success" | "failed" | "refused" | "open";
   result: string;
   metrics: Record<string, number> | null;
-  /** There is no such tool. */
+  /** The tool does not exist. */
   unknown?: true;
 }
 
-/** One reply of the model. `forced`: it answers a forced continuation. */
+/** One reply. `forced`: it answers a forced continuation. */
 export interface Round {
   text: string;
   reasoning: string;
@@ -41,20 +41,20 @@ export interface Round {
   forced: boolean;
 }
 
-/** What this turn has come to so far. The messages are its only source, so that a crash can neither lose nor double it. */
+/** The turn so far, derived only from its messages, so that a crash can neither lose nor duplicate it. */
 export interface Turn {
   userRequest: string;
   rounds: Round[];
 }
 
-/** What `call_tool` notes at a result; only what is read here. */
+/** Fields of a tool result that are read here. */
 const ResultNotes = z.object({
   code: z.string().optional().catch(undefined),
   errorType: z.string().optional().catch(undefined),
   metrics: z.record(z.string(), z.number()).optional().catch(undefined),
 });
 
-/** Reads the turn off the messages that this call of the loop has added. `userRequest` is the user's own text. */
+/** Parses the turn from this loop call's messages. `userRequest` is the user's text. */
 export function readTurn(
   messages: readonly BaseMessage[],
   about: { userRequest: string; tools: readonly Tool[] },
@@ -66,7 +66,7 @@ export function readTurn(
   return { userRequest: about.userRequest, rounds };
 }
 
-/** A call as the rules see it before it runs. A tool that is not offered changes nothing. */
+/** A call before it runs. Tools not offered change nothing. */
 export function callInTurn(name: string, args: Record<string, unknown>, tools: readonly Tool[]): CallInTurn {
   const tool = tools.find((candidate) => candidate.name === name);
   return {
@@ -78,7 +78,7 @@ export function callInTurn(name: string, args: Record<string, unknown>, tools: r
   };
 }
 
-/** Rounds that were read before, by their reply. Messages do not change, and a turn is read before every call. */
+/** Cache of rounds by reply: messages do not change, and the turn is parsed before every call. */
 const known = new WeakMap<AIMessage, { round: Round; results: ToolMessage[]; tools: readonly Tool[] }>();
 
 function knownRound(message: AIMessage, results: ToolMessage[], tools: readonly Tool[]): Round {
@@ -108,12 +108,12 @@ function readRound(message: AIMessage, results: ToolMessage[], tools: readonly T
   };
 }
 
-/** The words of a message. Asking a message for its text costs more than all else that is read of it. */
+/** A message's text; `message.text` would cost more than everything else here. */
 function textIn(message: BaseMessage): string {
   return typeof message.content === "string" ? message.content : message.text;
 }
 
-/** The results between a reply and the next one: some servers use the id of a call again in a later reply. */
+/** The results between a reply and the next: some servers reuse call ids in later replies. */
 function resultsAfter(messages: readonly BaseMessage[], index: number): ToolMessage[] {
   const results: ToolMessage[] = [];
   for (let at = index + 1; at < messages.length; at += 1) {
@@ -134,7 +134,7 @@ function readResult(message: ToolMessage | undefined): Pick<PastCall, "outcome" 
   return { outcome, result, metrics: metrics ?? null, ...(errorType === "tool_not_found" ? { unknown: true } : {}) };
 }
 
-/** The names under which tools take the path they are about; the first that is there counts. */
+/** Arguments that may hold the call's path; the first present counts. */
 const pathNames = ["path", "file_path", "file", "source", "folder", "directory"];
 
 function pathOf(args: Record<string, unknown>): string | null {
@@ -145,7 +145,7 @@ function pathOf(args: Record<string, unknown>): string | null {
   return null;
 }
 
-/** A path in one spelling: `./a//b/` and `a/b` are the same. */
+/** Normalizes a path: `./a//b/` becomes `a/b`. */
 export function plainPath(path: string): string {
   const parts = path
     .trim()

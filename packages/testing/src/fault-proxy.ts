@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What a proxy does to what the server sends over one connection. */
+/** A fault that the proxy applies to a server's response on one connection. */
 export type LinkFault =
-  /** Everything goes through. */
+  /** No fault. */
   | { kind: "none" }
-  /** Each part arrives so many milliseconds late, in order. */
+  /** Each chunk arrives this many milliseconds late, in order. */
   | { kind: "delay"; milliseconds: number }
-  /** Parts of `bytes` at most, one per turn of the event loop: characters and frames are torn apart. */
+  /** Chunks of at most `bytes`, one per event-loop turn: splits characters and frames. */
   | { kind: "drip"; bytes: number }
-  /** After so many bytes the connection ends in good order. */
+  /** Ends the connection normally after this many bytes. */
   | { kind: "cut"; after: number }
-  /** After so many bytes the connection is reset. */
+  /** Resets the connection after this many bytes. */
   | { kind: "reset"; after: number }
-  /** After so many bytes the connection stays open and silent. */
+  /** Keeps the connection open without sending more after this many bytes. */
   | { kind: "half-open"; after: number };
 
 /** A TCP proxy on loopback in front of a server that breaks connections on request. */
@@ -22,10 +22,10 @@ export class FaultProxy {
   readonly #server: Server;
   readonly #targetPort: () => number;
   readonly #sockets = new Set<Socket>();
-  /** Connections it has broken so far. */
+  /** Number of connections broken so far. */
   broken = 0;
 
-  /** `nextFault` is asked once for each connection. */
+  /** `nextFault` is called once per connection. */
   constructor(targetPort: () => number, nextFault: () => LinkFault) {
     this.#targetPort = targetPort;
     this.#server = createServer((client) => this.#join(client, nextFault()));
@@ -46,12 +46,12 @@ export class FaultProxy {
     return this;
   }
 
-  /** Breaks every connection there is; new ones are taken. */
+  /** Breaks all current connections; new ones are accepted. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Ends everything, half-open connections too. */
+  /** Closes the proxy and all connections, including half-open ones. */
   async close(): Promise<void> {
     this.#server.close();
     this.cut();
@@ -68,19 +68,19 @@ export class FaultProxy {
     client.on("end", () => server.end());
     client.on("error", () => server.destroy());
     client.on("close", () => server.destroy());
-    // A server that is down or was killed resets; so does the proxy then. A reset of what is just ending would keep its
-    // handle, and with it the process, open for ever.
+    // A server that is down resets connections, and so does the proxy. Resetting a socket that is already ending would
+    // keep its handle, and so the process, alive.
     server.on("error", () => (client.writableEnded ? client.destroy() : client.resetAndDestroy()));
     this.#forward(server, client, fault).catch(() => client.destroy());
   }
 
-  /** From the server to the client, with the fault. */
+  /** Forwards the server's response to the client with the fault. */
   async #forward(server: Socket, client: Socket, fault: LinkFault): Promise<void> {
     let left = "after" in fault ? fault.after : Number.POSITIVE_INFINITY;
     // Sockets without an encoding give Buffers.
     for await (const part of server as AsyncIterable<Buffer>) {
       if (fault.kind === "delay") await delay(fault.milliseconds);
-      // A link that is half open swallows what the server goes on to send.
+      // A half-open connection discards further data.
       if (left === 0) continue;
       const allowed = part.subarray(0, left);
       left -= allowed.length;

@@ -1,21 +1,21 @@
 import { z } from "zod";
 
-/** The body of a request for vectors, in OpenAI's form and in Ollama's. */
+/** The body of an embeddings request, in OpenAI's or Ollama's format. */
 export const EmbedBody = z.looseObject({ model: z.string(), input: z.array(z.string()).min(1) });
 
-/** A request for vectors as it came. */
+/** A received embeddings request. */
 export interface EmbedRequest {
   path: string;
   headers: Record<string, string | string[] | undefined>;
   body: z.infer<typeof EmbedBody>;
 }
 
-/** Whether a path is one that gives vectors. */
+/** Whether a path is an embeddings endpoint. */
 export function isEmbedding(path: string): boolean {
   return path.endsWith("/embeddings") || path === "/api/embed";
 }
 
-/** The answer to a request for vectors, in its own form; a failure where one of its texts has none. */
+/** The response to an embeddings request in its own format; an error if a text has no vector. */
 export async function embedAnswer(
   { path, headers, body }: EmbedRequest,
   embed: (text: string) => number[] | number | Promise<number[] | number>,
@@ -23,7 +23,7 @@ export async function embedAnswer(
   const vectors = await Promise.all(body.input.map((text) => Promise.resolve(embed(text))));
   const failed = vectors.find((vector) => typeof vector === "number");
   if (failed !== undefined) {
-    // Some vendors repeat the key in their reason.
+    // Some vendors repeat the API key in the error.
     const message = `Incorrect API key provided: ${String(headers["authorization"])}.`;
     return { status: Number(failed), body: JSON.stringify({ error: { message } }) };
   }

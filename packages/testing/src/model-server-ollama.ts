@@ -9,7 +9,7 @@ import {
 
 const createdAt = "2026-01-01T00:00:00.000Z";
 
-/** Ollama sends arguments as an object; a scripted string is sent as a string, which is how it breaks. */
+/** Ollama sends arguments as an object; a scripted string is sent as is, to simulate a broken call. */
 function wireCall(call: ScriptedToolCall): object {
   return { function: { name: call.name, arguments: call.arguments } };
 }
@@ -31,7 +31,7 @@ function ending(step: ModelStep, request: ModelRequest): object {
   };
 }
 
-/** A streamed chat answer: one JSON object a line; the last says `done`. */
+/** A streamed chat response: one JSON object per line; the last has `done`. */
 export function ollamaStream(step: ModelStep, pieces: ModelPiece[], request: ModelRequest): WireAnswer {
   const base = { model: request.body.model, created_at: createdAt };
   const last = { ...base, message: { role: "assistant", content: "" }, ...ending(step, request) };
@@ -44,7 +44,7 @@ export function ollamaStream(step: ModelStep, pieces: ModelPiece[], request: Mod
   };
 }
 
-/** A chat answer in one JSON body. */
+/** A chat response as one JSON body. */
 export function ollamaBody(step: ModelStep, pieces: ModelPiece[], request: ModelRequest): WireAnswer {
   const calls = pieces.flatMap((piece) => (piece.kind === "call" ? [wireCall(piece.call)] : []));
   const body = {
@@ -62,7 +62,7 @@ export function ollamaBody(step: ModelStep, pieces: ModelPiece[], request: Model
   return { contentType: "application/json", head: "", lines: [], tail: text, malformed: text.slice(0, 40) };
 }
 
-/** An error body in Ollama's form. */
+/** An error body in Ollama's format. */
 export function ollamaError(text: string): string {
   return JSON.stringify({ error: text });
 }

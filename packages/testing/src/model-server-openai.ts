@@ -1,6 +1,6 @@
 import { type ModelPiece, type ModelRequest, type ModelStep, argumentText, usageOf } from "./model-server-script.ts";
 
-/** An answer written out: its lines for a stream (one per piece, then the end), or its body as one. */
+/** A serialized response: lines for a stream (one per piece, then the end), or one body. */
 export interface WireAnswer {
   contentType: string;
   head: string;
@@ -34,7 +34,7 @@ function delta(piece: ModelPiece): object {
   };
 }
 
-/** A streamed chat completion: server-sent events that end with usage (when asked for) and `[DONE]`. */
+/** A streamed chat completion: server-sent events ending with usage (if requested) and `[DONE]`. */
 export function openaiStream(id: string, step: ModelStep, pieces: ModelPiece[], request: ModelRequest): WireAnswer {
   const model = JSON.stringify(request.body.model);
   const start = `data: {"id":"${id}","object":"chat.completion.chunk","created":${created},"model":${model},`;
@@ -51,7 +51,7 @@ export function openaiStream(id: string, step: ModelStep, pieces: ModelPiece[], 
   };
 }
 
-/** A chat completion in one JSON body. */
+/** A chat completion as one JSON body. */
 export function openaiBody(id: string, step: ModelStep, pieces: ModelPiece[], request: ModelRequest): WireAnswer {
   const calls = pieces.flatMap((piece) =>
     piece.kind === "call"
@@ -87,7 +87,7 @@ export function openaiBody(id: string, step: ModelStep, pieces: ModelPiece[], re
   };
 }
 
-/** An error body in OpenAI's form. */
+/** An error body in OpenAI's format. */
 export function openaiError(message: string, code: string | undefined): string {
   return JSON.stringify({ error: { message, type: code ?? "error", param: null, code: code ?? null } });
 }

@@ -13,7 +13,7 @@ import {
 const Item = z.looseObject({ type: z.string().default("message") });
 const Message = z.looseObject({ role: z.string(), content: z.unknown() });
 const Call = z.looseObject({ call_id: z.string(), name: z.string(), arguments: z.string() });
-/** What a vendor that keeps nothing takes of a model's thoughts: sealed ones. */
+/** A reasoning item; stateless vendors accept only encrypted ones. */
 const Thought = z.looseObject({ encrypted_content: z.string().min(1), summary: z.array(z.unknown()) });
 const Result = z.looseObject({ call_id: z.string(), output: z.unknown() });
 const Body = z.looseObject({
@@ -21,7 +21,7 @@ const Body = z.looseObject({
   tools: z.array(z.looseObject({ name: z.string() })).nullish(),
 });
 
-/** The body of a request to OpenAI's `/responses` in the form of a chat request; `undefined` for what is none. */
+/** Converts a body of OpenAI's `/responses` to a chat request; `undefined` if it is invalid. */
 export function chatBodyOf(body: unknown): ChatBody | undefined {
   const read = Body.safeParse(body);
   if (!read.success) return undefined;
@@ -34,7 +34,7 @@ export function chatBodyOf(body: unknown): ChatBody | undefined {
   return ChatBody.safeParse(chat).data;
 }
 
-/** The calls that follow each other are those of one message. Thoughts stand before what they were thought for. */
+/** Consecutive calls belong to one message. Reasoning precedes its message. */
 function messagesOf(input: z.infer<typeof Item>[]): WireMessage[] {
   const messages: WireMessage[] = [];
   for (const [index, item] of input.entries()) {
@@ -118,7 +118,7 @@ function whole(id: string, step: ModelStep, pieces: ModelPiece[], request: Model
   };
 }
 
-/** A streamed answer of `/responses`: events that end with the whole answer. */
+/** A streamed response of `/responses`: events that end with the complete response. */
 export function responsesStream(id: string, step: ModelStep, pieces: ModelPiece[], request: ModelRequest): WireAnswer {
   const response = whole(id, step, pieces, request);
   const begun = { ...response, status: "in_progress", output: [], usage: null };
@@ -131,7 +131,7 @@ export function responsesStream(id: string, step: ModelStep, pieces: ModelPiece[
   };
 }
 
-/** An answer of `/responses` in one JSON body. */
+/** A response of `/responses` as one JSON body. */
 export function responsesBody(id: string, step: ModelStep, pieces: ModelPiece[], request: ModelRequest): WireAnswer {
   const tail = JSON.stringify(whole(id, step, pieces, request));
   return { contentType: "application/json", head: "", lines: [], tail, malformed: tail.slice(0, 40) };

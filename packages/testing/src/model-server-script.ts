@@ -1,43 +1,43 @@
 import { z } from "zod";
 
-/** A tool call of the scripted model. A string in `arguments` is sent as it is, also when it is broken JSON. */
+/** A scripted tool call. A string in `arguments` is sent as is, even if it is broken JSON. */
 export interface ScriptedToolCall {
   name: string;
   arguments: Record<string, unknown> | string;
-  /** Default: unique in the server. */
+  /** Default: unique per server. */
   id?: string;
 }
 
-/** What goes wrong with an answer. `after` counts the pieces (words, calls) that are still sent. */
+/** A fault in a response. `after`: number of pieces (words, calls) still sent. */
 export type ModelFault =
-  /** The connection is reset before any header. */
+  /** Resets the connection before any header. */
   | { kind: "reset" }
-  /** The request is read and never answered. */
+  /** Reads the request and never responds. */
   | { kind: "hang" }
-  /** Silence in the middle of the stream; the connection stays open. */
+  /** Stops sending within the stream; the connection stays open. */
   | { kind: "stall"; after: number }
-  /** The connection breaks in the middle of the stream. `clean`: it ends as if all were said. */
+  /** Closes the connection within the stream. `clean`: with a normal end. */
   | { kind: "cut"; after: number; clean?: boolean }
-  /** An error answer, in the form of the provider. `retryAfter` is the header, seconds or a date. */
+  /** An error response in the provider's format. `retryAfter` is the header: seconds or a date. */
   | { kind: "status"; status: number; message?: string; code?: string; retryAfter?: string }
-  /** A line in the stream (or the whole JSON body) that is not JSON. */
+  /** An invalid JSON line in the stream (or an invalid JSON body). */
   | { kind: "malformed" };
 
-/** One answer of the scripted model. Without `text` and `toolCalls` the answer is empty. */
+/** One response of the scripted model. Empty without `text` and `toolCalls`. */
 export interface ModelStep {
   text?: string;
-  /** How the text is cut when streamed; default: word by word. */
+  /** Chunks of the text when streamed; default word by word. */
   chunks?: string[];
   reasoning?: string;
   toolCalls?: ScriptedToolCall[];
-  /** Tokens; default: a count of words. */
+  /** Tokens; default: the number of words. */
   usage?: { input: number; output: number; cached?: number };
   /** Milliseconds before each piece; 0 (default) sends everything in one write. */
   delayMs?: number;
-  /** Stops before piece `after` until the promise settles: lets a test act in the middle of a stream. */
+  /** Pauses before piece `after` until the promise settles, so that a test can act within a stream. */
   hold?: { after: number; until: Promise<unknown> };
   finishReason?: string;
-  /** Bytes that are answered as they are, instead of all the above: what a vendor has sent. */
+  /** A raw response body, instead of all the above, such as a recorded one. */
   wire?: string;
   fault?: ModelFault;
 }
@@ -51,42 +51,42 @@ const WireMessage = z.looseObject({
   tool_call_id: z.string().optional(),
 });
 
-/** A message as the client sent it. */
+/** A received message. */
 export type WireMessage = z.infer<typeof WireMessage>;
 
-/** The body of a chat request, of either protocol. */
+/** The body of a chat request of any protocol. */
 export const ChatBody = z.looseObject({
   model: z.string(),
   messages: z.array(WireMessage).min(1),
   stream: z.boolean().optional(),
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-  /** A vendor's own tool, such as web search, has another type than `function`. */
+  /** Vendor tools, such as web search, have other types than `function`. */
   tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })).nullish(),
 });
 export type ChatBody = z.infer<typeof ChatBody>;
 
-/** What a server is asked in: OpenAI's chat completions, its `/responses`, or Ollama's own. */
+/** The protocol of a request: OpenAI's chat completions, OpenAI's `/responses`, or Ollama's. */
 export type Protocol = "openai" | "responses" | "ollama";
 
-/** A chat request as it was received, that of `/responses` in the form of the others. `index` counts from 0. */
+/** A received chat request; those of `/responses` are converted. `index` counts from 0. */
 export interface ModelRequest {
   index: number;
   protocol: Protocol;
   path: string;
   headers: Record<string, string | string[] | undefined>;
   body: ChatBody;
-  /** The body as it came. */
+  /** The raw body. */
   raw: string;
   messages: WireMessage[];
   toolNames: string[];
 }
 
-/** Whether the model may call a tool: some are offered, and `tool_choice` is not `none`. */
+/** Whether the model may call a tool: tools are offered and `tool_choice` is not `none`. */
 export function mayCall({ toolNames, body }: Pick<ModelRequest, "toolNames" | "body">): boolean {
   return toolNames.length > 0 && body["tool_choice"] !== "none";
 }
 
-/** The text of a message; parts that are not text are left out. */
+/** The text parts of a message. */
 export function wireText(message: WireMessage): string {
   const parts = z.array(z.looseObject({ text: z.string() }).or(z.looseObject({}))).safeParse(message.content);
   if (typeof message.content === "string") return message.content;
@@ -94,8 +94,8 @@ export function wireText(message: WireMessage): string {
 }
 
 /**
- * What a strict provider would say against this list of messages, or `undefined`: every tool call
- * has exactly one result, right after it, and no result is without a call.
+ * Why a strict provider would refuse these messages, or `undefined`: each tool call needs exactly one result directly
+ * after it, and each result a call.
  */
 export function historyProblem(messages: WireMessage[]): string | undefined {
   let open = new Set<string>();
@@ -114,13 +114,13 @@ export function historyProblem(messages: WireMessage[]): string | undefined {
   return open.size === 0 ? undefined : `tool_call_ids without response messages at the end: ${[...open].join(", ")}.`;
 }
 
-/** A piece of an answer on its way: what one streamed line carries. */
+/** A piece of a response, sent as one streamed line. */
 export type ModelPiece =
   | { kind: "reasoning"; text: string }
   | { kind: "text"; text: string }
   | { kind: "call"; index: number; call: ScriptedToolCall & { id: string } };
 
-/** The pieces of an answer in the order a provider sends them. `mintId` gives unique call ids. */
+/** Splits a response into pieces in a provider's order. `mintId` returns unique call ids. */
 export function toPieces(step: ModelStep, mintId: () => string): ModelPiece[] {
   const reasoning = step.reasoning?.match(/\s*\S+\s*?/gu) ?? [];
   const text = step.chunks ?? step.text?.match(/\s*\S+|\s+$/gu) ?? [];
@@ -135,14 +135,14 @@ export function toPieces(step: ModelStep, mintId: () => string): ModelPiece[] {
   ];
 }
 
-/** The tokens of an answer: as scripted, or about one a word. */
+/** The usage of a response: as scripted, or about one token per word. */
 export function usageOf(step: ModelStep, request: ModelRequest): { input: number; output: number; cached?: number } {
   if (step.usage !== undefined) return step.usage;
   const output = toPieces(step, () => "").length;
   return { input: request.messages.length * 8, output };
 }
 
-/** The arguments of a call as the text that goes over the wire. */
+/** The arguments of a call as sent. */
 export function argumentText(call: ScriptedToolCall): string {
   return typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
 }

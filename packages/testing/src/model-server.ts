@@ -18,17 +18,20 @@ import {
 export type { ModelRequest, ModelStep, ScriptedToolCall, WireMessage } from "./model-server-script.ts";
 export { mayCall, wireText } from "./model-server-script.ts";
 
-/** What the server answers: the steps of `script` in order, one per request, or the result of `handler`. */
+/** Responses: the steps of `script` in order, one per request, or the result of `handler`. */
 export interface ModelServerOptions {
   script?: ModelStep[];
   handler?: (request: ModelRequest) => ModelStep | Promise<ModelStep>;
-  /** The vector of a text for `/v1/embeddings` and `/api/embed`; a number is the status of a failure. A promise holds the answer back; the signal says that nobody waits for it. */
+  /**
+   * Returns the vector of a text for `/v1/embeddings` and `/api/embed`, or an error status. A promise delays the
+   * response; `signal` aborts when the client disconnects.
+   */
   embed?: (text: string, signal: AbortSignal) => number[] | number | Promise<number[] | number>;
-  /** Names that `/api/tags` and `/v1/models` list. Requests for other models are answered too. */
+  /** Model names listed by `/api/tags` and `/v1/models`. Other models are answered too. */
   models?: string[];
-  /** Whether requests are kept for inspection; a benchmark turns it off. Default true. */
+  /** Whether to keep requests for inspection; benchmarks turn it off. Default true. */
   record?: boolean;
-  /** Whether a history that a strict provider refuses is answered with 400. Default true. */
+  /** Whether to refuse invalid histories with 400, as strict providers do. Default true. */
   strict?: boolean;
   /** Default: any free port. */
   port?: number;
@@ -37,11 +40,11 @@ export interface ModelServerOptions {
 /** A scripted model server on loopback that speaks the protocols of OpenAI (`url`) and Ollama (`ollamaUrl`). */
 export class ModelServer {
   readonly requests: ModelRequest[] = [];
-  /** What was to be embedded. */
+  /** Received embeddings requests. */
   readonly embedded: EmbedRequest[] = [];
-  /** Requests without a scripted step: each is also answered with an error. `assertFinished` reports them. */
+  /** Requests without a scripted step; each gets an error response, and `assertFinished` reports them. */
   readonly unexpected: string[] = [];
-  /** Chat requests so far, also when they are not recorded. */
+  /** Number of chat requests, recorded or not. */
   requestCount = 0;
   readonly #server: Server;
   readonly #script: ModelStep[];
@@ -83,14 +86,14 @@ export class ModelServer {
     this.#script.push(...steps);
   }
 
-  /** Throws if steps were not requested, or if requests came without a step. */
+  /** Throws if scripted steps are left, or if requests had no step. */
   assertFinished(): void {
     const problems = [...this.unexpected];
     if (this.#script.length > 0) problems.push(`${this.#script.length} scripted step(s) were never asked for`);
     if (problems.length > 0) throw new Error(`Model server: ${problems.join("; ")}`);
   }
 
-  /** Ends every connection, also those that hang. */
+  /** Closes the server and all connections, including hanging ones. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     this.#server.close();
@@ -150,7 +153,7 @@ export class ModelServer {
   }
 
   async #answer(request: ModelRequest, response: ServerResponse): Promise<void> {
-    // Ollama's messages carry no call ids, so only the other protocol can be judged.
+    // Ollama's messages have no call ids, so they cannot be checked.
     const problem =
       request.protocol !== "ollama" && this.#options.strict !== false ? historyProblem(request.messages) : undefined;
     if (problem !== undefined) {
@@ -243,12 +246,12 @@ async function playSlowly(step: ModelStep, answer: WireAnswer, response: ServerR
     if (step.delayMs !== undefined && step.delayMs > 0) await delay(step.delayMs);
     response.write(line);
   }
-  // A body that is not JSON has no valid rest.
+  // A malformed body ends here.
   if (fault?.kind === "malformed" && answer.lines.length === 0) response.end();
   else response.end(answer.tail);
 }
 
-/** Ends a stream early: as if all were said, or by a broken connection once what was written has left. */
+/** Ends a stream early: normally, or by destroying the connection after the written data was sent. */
 async function breakOff(clean: boolean, response: ServerResponse): Promise<void> {
   if (clean) {
     response.end();
@@ -278,12 +281,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Starts a scripted model server. Close it in `finally`; `assertFinished` says whether the script was followed. */
+/**
+ * Starts a scripted model server. Close it in `finally`; call `assertFinished` to check that the whole script was used.
+ */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   return await new ModelServer(options).listen();
 }
 
-/** An address on loopback that refuses connections. */
+/** A loopback address that refuses connections. */
 export async function refusingAddress(): Promise<string> {
   const server = await startModelServer();
   const address = server.ollamaUrl;

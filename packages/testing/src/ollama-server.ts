@@ -4,28 +4,30 @@ import type { AddressInfo } from "node:net";
 import { ollamaBody, ollamaStream } from "./model-server-ollama.ts";
 import { ChatBody, toPieces, type ModelRequest, type ModelStep } from "./model-server-script.ts";
 
-/** An installed model of the scripted service, as its answers have it. */
+/** An installed model of the scripted Ollama server. */
 export interface ScriptedModel {
   name: string;
   size?: number;
   digest?: string;
   modified_at?: string;
   details?: object;
-  /** The answer of `/api/show`, or the status with which it is refused. */
+  /** The response of `/api/show`, or an error status. */
   show?: object | number;
-  /** Whether it is in memory, and with which window. */
+  /** Set if the model is loaded, with its window. */
   running?: { context_length: number };
 }
 
-/** An answer of the service to one path instead of its own: a status and a text, or nothing at all. */
+/** A replacement response for one path: a status and body, or no response. */
 export type OllamaFault = { status: number; body: string } | "hang";
 
-/** A service of Ollama on loopback: its list, its details and its chat. It can be stopped, and started at the same address. */
+/**
+ * A scripted Ollama server on loopback: list, details and chat. It can be stopped and restarted at the same address.
+ */
 export class OllamaServer {
   models: ScriptedModel[] = [];
   version = "0.12.9";
   readonly faults = new Map<string, OllamaFault>();
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[] = [];
   readonly chats: ChatBody[] = [];
   #answer: (body: ChatBody) => ModelStep = () => ({ text: "Hello." });
@@ -36,7 +38,7 @@ export class OllamaServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Says what its models answer. */
+  /** Sets the models' responses. */
   answers(answer: (body: ChatBody) => ModelStep): void {
     this.#answer = answer;
   }

@@ -8,7 +8,7 @@ export interface SseEvent {
   data: string;
 }
 
-/** What is asked for, and who hears of each event in the turn it arrives. */
+/** A request, and a callback for each event on arrival. */
 export interface SseRequest {
   url: string;
   method?: "GET" | "POST";
@@ -16,19 +16,19 @@ export interface SseRequest {
   body?: string;
   lastEventId?: string;
   onEvent: (event: SseEvent) => void;
-  /** Called when the answer's head is there. */
+  /** Called when the response headers have arrived. */
   onOpen?: (headers: IncomingMessage["headers"]) => void;
-  /** Milliseconds without a byte after which the connection is given up; default none. */
+  /** Milliseconds without data after which to give up; default none. */
   silence?: number;
   signal?: AbortSignal;
 }
 
-/** How a connection ended: the server had no more, the link broke, or the server said no. */
+/** How a connection ended: complete, broken, or refused by the server. */
 export type SseEnd = { kind: "complete" } | { kind: "broken"; reason: string } | { kind: "refused"; status: number };
 
 /**
- * Reads one stream over a connection of its own until it ends. Never throws: the result says how it ended. An incomplete
- * last event is left out.
+ * Reads one stream over its own connection to the end. Never throws: the result says how it ended. Discards an
+ * incomplete last event.
  */
 export function readSse(options: SseRequest): Promise<SseEnd> {
   const { promise, resolve } = Promise.withResolvers<SseEnd>();

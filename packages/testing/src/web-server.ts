@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A request as it came. */
+/** A received request. */
 export interface WebHit {
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
 }
 
-/** What the server answers: `hang` never ends the body, `cut` breaks the connection in the middle of it. */
+/** A response: `hang` never ends the body, `cut` breaks the connection within it. */
 export interface WebReply {
   status?: number;
   headers?: Record<string, string | string[]>;
@@ -17,18 +17,18 @@ export interface WebReply {
   ends?: "hang" | "cut";
 }
 
-/** A scripted server of the web on loopback. */
+/** A scripted web server on loopback. */
 export interface WebServer {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string;
-  /** `127.0.0.1:port`: what has to be named for it to be opened. */
+  /** `127.0.0.1:port`, for the list of allowed private addresses. */
   host: string;
   port: number;
   hits: WebHit[];
   close(): Promise<void>;
 }
 
-/** Starts one; close it in the test. */
+/** Starts a web server; close it in the test. */
 export async function startWebServer(reply: (hit: WebHit) => WebReply | Promise<WebReply>): Promise<WebServer> {
   const hits: WebHit[] = [];
   const server = createServer((request, response) => {

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A request as it came. */
+/** A received request. */
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** Starts a receiver of webhooks on this machine. `answers` are the statuses of the first ones; then it is 200. */
+/** Starts a webhook receiver on loopback. `answers` are its first status codes; then 200. */
 export async function startReceiver(answers: number[] = []) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -23,7 +23,7 @@ export async function startReceiver(answers: number[] = []) {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has an address.
+  // A server that listens on a port has an AddressInfo.
   const { port } = server.address() as AddressInfo;
   return {
     host: `127.0.0.1:${port}`,

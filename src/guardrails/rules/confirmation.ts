@@ -4,10 +4,10 @@ import type { Operation } from "../../tools/runtime/tool.ts";
 import type { Guardrail, Verdict } from "../guardrail.ts";
 import { type AskedOperation, questionFor } from "@millrace/engine/sessions/questions/questions";
 
-/** When a person is asked about a kind of work; an explicit request for that very file may take the question's place. */
+/** When a kind of operation needs approval; an explicit request for that very file may replace it. */
 export const asksWhen = ["always", "more_than_10_items", "never"] as const;
 
-/** The rule of `confirmation` by kind of work, as clients are told it. */
+/** The `confirmation` rule by kind of operation, as clients see it. */
 export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]> = {
   DeleteFile: "always",
   DeleteFolder: "always",
@@ -21,23 +21,23 @@ export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]
   SimpleModify: "never",
 };
 
-/** Above this many items a batch needs a yes. */
+/** Larger batches need approval. */
 export const batchLimit = 10;
 
-/** The user's words for an explicit wish to delete or overwrite. */
+/** Explicit requests to delete or overwrite. */
 const explicitDelete = /\b(delete|remove|erase)\b|删除|删掉|移除/iu;
 const explicitOverwrite =
   /\b(overwrite|replace|rewrite|shorten|clear|empty|trim)\b|覆盖|替换|重写|改写|清空|缩短|精简/iu;
-/** A wish for less in a file: to take things out of it is no wish to write over what nobody has read. */
+/** Requests to shorten a file; removing parts is no request to overwrite an unread file. */
 const explicitShorter = new RegExp(`${explicitOverwrite.source}|${explicitDelete.source}`, "iu");
-/** The same for another name, which may have another extension. */
+/** Explicit requests to rename, which may change the extension. */
 const explicitRename = /\b(rename|move|extension)\b|重命名|改名|移动|扩展名|后缀/iu;
-/** A wish that something should not happen is no wish for it. */
+/** Negations, which are no request. */
 const negation = /\b(?:do(?:es)? not|don't|never|without|instead of|not to)\b|不要|不能|请勿|别|勿/iu;
 
 /**
- * Which operations a person must confirm. An explicit request for that very file needs no second question; it never
- * covers a folder with something in it, a critical file or anything of high risk.
+ * Decides which operations need approval. An explicit request for that very file replaces it, but never for a non-empty
+ * folder, a critical file or high risk.
  */
 export const confirmation: Guardrail = ({ operation, userRequest }) => {
   switch (operation.type) {
@@ -72,23 +72,23 @@ function ask(operation: AskedOperation, userRequest: string): Verdict {
   return { kind: "ask", question: questionFor(operation, languageOfWords(userRequest)) };
 }
 
-/** Whether the user's words ask for this very file to be written over. */
+/** Whether the user asks to overwrite this very file. */
 export function asksToOverwrite(request: string, path: string): boolean {
   return names(request, path, explicitOverwrite);
 }
 
-function names(request: string, path: string, wish: RegExp): boolean {
+function names(request: string, path: string, pattern: RegExp): boolean {
   const target = path.replace(/\/+$/u, "");
-  return target !== "" && wish.test(request) && !negation.test(request) && namesPath(request, target);
+  return target !== "" && pattern.test(request) && !negation.test(request) && namesPath(request, target);
 }
 
-/** Whether the path stands in the request as a word of its own: `a.txt` is not named by `data.txt`. */
+/** Whether the request contains the path as a separate word: `data.txt` does not name `a.txt`. */
 function namesPath(request: string, target: string): boolean {
   const wordBefore = /[\w./-]$/u;
   const wordAfter = /^[\w/-]|^\.\w/u;
   for (let at = request.indexOf(target); at !== -1; at = request.indexOf(target, at + 1)) {
     const end = at + target.length;
-    // A request may be long, and name the path many times.
+    // A long request may contain the path many times.
     const before = request.slice(Math.max(0, at - 1), at);
     const after = request.slice(end, end + 2);
     if (!wordBefore.test(before) && !wordAfter.test(after)) return true;

@@ -4,7 +4,7 @@ import { latestSteps, type History, type Step } from "../history.ts";
 import { cycleStages, longestCycle, shuffledCalls } from "../limits.ts";
 import { callKey } from "../signature.ts";
 
-/** Two to six calls that go round with the same results: A-B-A-B, A-B-C-A-B-C, or in another order each time. */
+/** Two to six calls that repeat with the same results: A-B-A-B, A-B-C-A-B-C, or in changing order. */
 export const cycle: TurnRule = {
   turn(history) {
     if (latestSteps(history).length === 0) return null;
@@ -23,9 +23,9 @@ export const cycle: TurnRule = {
 
 interface Cycle {
   row: Step[];
-  /** How often the row has been gone through, whole. */
+  /** Complete repetitions of the sequence. */
   times: number;
-  /** Calls of it that were blocked. */
+  /** Its blocked calls. */
   blocked: number;
 }
 
@@ -41,7 +41,7 @@ function findCycle({ steps }: History): Cycle | null {
   return shuffledCycle(steps);
 }
 
-/** The row of this length at the end, when it has been gone through often enough and is more than one call. */
+/** The sequence of this length at the end, if it repeated often enough and is more than one call. */
 function cycleOf(steps: Step[], length: number): Cycle | null {
   let matching = length;
   while (
@@ -56,7 +56,7 @@ function cycleOf(steps: Step[], length: number): Cycle | null {
   return { row, times, blocked: refusedIn(steps.slice(-matching)) };
 }
 
-/** The last dozen calls, when they hold only a third as many different ones, each of them at least twice. */
+/** The last dozen calls, if they have only a third as many distinct ones, each at least twice. */
 function shuffledCycle(steps: Step[]): Cycle | null {
   const latest = steps.slice(-shuffledCalls);
   if (latest.length < shuffledCalls) return null;

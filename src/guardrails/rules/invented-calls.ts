@@ -2,7 +2,7 @@ import { inventedCallsReason } from "../../prompts/loop-reasons.ts";
 import { stageOf, type TurnRule } from "../finding.ts";
 import { inventedRounds } from "../limits.ts";
 
-/** Replies running that ask only for tools that are not there, under whatever names: in a chat without tools, too. */
+/** Consecutive replies that only call unknown tools, also in a chat without tools. */
 export const inventedCalls: TurnRule = {
   turn({ turn: { rounds } }) {
     const lastOther = rounds.findLastIndex(({ calls }) => calls.length === 0 || calls.some(({ unknown }) => !unknown));

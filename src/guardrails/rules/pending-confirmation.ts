@@ -1,6 +1,6 @@
 import type { Guardrail } from "../guardrail.ts";
 
-/** While the session waits for a confirmation that has not come, no tool is called. */
+/** Denies all calls while the session waits for a confirmation. */
 export const pendingConfirmation: Guardrail = ({ requiresConfirm }) =>
   requiresConfirm
     ? {

@@ -6,8 +6,8 @@ import { callKey, sameResult } from "../signature.ts";
 import type { CallInTurn, PastCall, Turn } from "../turn.ts";
 
 /**
- * The same call, with the same result, in short succession and with no change in between. A tool that says it is made
- * for polling may be asked far longer.
+ * The same call with the same result, in short succession and without a change in between. Polling tools may repeat far
+ * longer.
  */
 export const repeatedCall: TurnRule = {
   turn(history) {
@@ -34,7 +34,7 @@ function reasonFor(call: CallInTurn, times: number): ReturnType<typeof pollingRe
   return call.polling ? pollingReason({ tool: call.tool, times }) : repeatedCallReason({ tool: call.tool, times });
 }
 
-/** How often the call has brought what it brought last. Failures are counted by their own rule. */
+/** How often the call had its last result. Failures have their own rule. */
 function timesOf(history: History, call: CallInTurn): number {
   const key = callKey(call);
   if (call.polling) return unchangedPolls(history, key);
@@ -52,7 +52,7 @@ function unchangedPolls({ steps }: History, key: string): number {
   return polls.length - 1 - changed;
 }
 
-/** Whether the latest replies asked only for what a rule against loops had blocked. */
+/** Whether the latest replies only made blocked calls. */
 function isOnlyBlocked({ rounds }: Turn): boolean {
   const latest = rounds.slice(-blockedRounds);
   const isBlocked = ({ outcome, result }: PastCall): boolean =>

@@ -4,9 +4,9 @@ import type { History } from "../history.ts";
 import { comparedReplies, sameReplyStages, samePhrases } from "../limits.ts";
 
 /**
- * Replies that are identical or consist of the same key phrases. Saying "the next file" before each of twenty files is
- * no loop: replies count only while their calls bring nothing new. A forced reply that says what the forced one before
- * it said ends the turn at once.
+ * Replies that are identical or share their key phrases. Saying "the next file" before each of twenty files is no loop:
+ * replies count only while their calls bring nothing new. A forced reply that repeats the forced one before it ends the
+ * turn at once.
  */
 export const repeatedText: TurnRule = {
   turn(history) {
@@ -23,7 +23,7 @@ export const repeatedText: TurnRule = {
   },
 };
 
-/** How many of the last replies say it. The first may have brought something new, the others not. */
+/** How many of the last replies say the same. Only the first may have brought something new. */
 function timesSaid(history: History, text: string): number {
   const { rounds } = history.turn;
   let times = 0;
@@ -36,7 +36,7 @@ function timesSaid(history: History, text: string): number {
   return times;
 }
 
-/** Whether the calls of a reply, if there were any, brought nothing that was not known before. */
+/** Whether a reply's calls brought nothing new. */
 function isIdle({ steps }: History, round: number): boolean {
   return steps.every((step) => step.round !== round || !step.isNew);
 }
@@ -54,7 +54,7 @@ function plain(text: string): string {
   return text.trim().toLowerCase().replaceAll(/\s+/gu, " ");
 }
 
-/** Parts of sentences that are long enough to mean something: 12 characters, 6 of Chinese. */
+/** Sentence parts long enough to be significant: 12 characters, or 6 of Chinese. */
 function keyPhrases(text: string): string[] {
   return text
     .split(/[.!?;:,…。！？；：，、\n]+/u)

@@ -1,6 +1,6 @@
 import type { Operation } from "../../tools/runtime/tool.ts";
 
-/** Commands that destroy, that reach beyond the user's own rights, or that run what was just fetched. */
+/** Commands that destroy, escalate privileges, or run downloaded code. */
 const risks: readonly RegExp[] = [
   /\brm\s+(?:\S+\s+)*-{1,2}(?:[a-z]*[rf]|recursive|force)/iu,
   /\b(?:rmdir|rd|del)\s+(?:\S+\s+)*\/[sq]\b/iu,
@@ -20,12 +20,14 @@ const risks: readonly RegExp[] = [
   /:\(\)\s*\{.*\|/u,
 ];
 
-/** Characters of a command that stand in a question, and above which it is a risk in itself: nobody reads so much. */
+/**
+ * Characters of a command shown in a question, and length from which a command counts as risky: nobody reads that much.
+ */
 const [shownLength, readLength] = [300, 8000];
 
 /**
- * What a call with a `command` for a shell comes to where a person has to confirm it: when the model itself says so
- * with `requires_approval`, or when the command is on the list of risks. Else `undefined`: the tool knows.
+ * The operation of a shell `command` that needs approval: the model set `requires_approval`, or the command matches the
+ * risks. Else `undefined`: the tool decides.
  */
 export function riskyCommand(input: Readonly<Record<string, unknown>>): Operation | undefined {
   const { command, requires_approval } = input;

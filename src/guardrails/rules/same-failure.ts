@@ -6,8 +6,8 @@ import { callKey } from "../signature.ts";
 import { plainPath, type CallInTurn } from "../turn.ts";
 
 /**
- * A call that has failed twice with the same tool, path and parameters is not run a third time. A refusal counts too:
- * it was not done either. A success clears what failed on the same path.
+ * A call that failed twice with the same tool, path and parameters is blocked. Refusals count as failures; a success on
+ * the same path clears them.
  */
 export const sameFailure: TurnRule = {
   turn(history, limits) {
@@ -28,8 +28,8 @@ export const sameFailure: TurnRule = {
 };
 
 /**
- * Failures of exactly this call since the last success that may have taken their cause away. A new change elsewhere may
- * be the repair as well (a fix before the same tests), but not for ever: then all failures count again, some forgiven.
+ * Failures of exactly this call since the last success that may have fixed it. A new change elsewhere may be the fix
+ * too (code before rerunning tests), but not forever: then all failures count, some forgiven.
  */
 function failuresOf({ steps }: History, call: CallInTurn, limits: GuardLimits): number {
   const key = callKey(call);
@@ -59,7 +59,7 @@ function placesOf(args: Record<string, unknown>): string[] {
   );
 }
 
-/** Whether a change touches a place of the failed call, or the call has no place at all. */
+/** Whether a change concerns a path of the failed call, or the call has none. */
 function overlap(change: CallInTurn, failed: CallInTurn): boolean {
   const places = placesOf(failed.args);
   const changed = placesOf(change.args);

@@ -5,7 +5,7 @@ import { shortSuccession, similarCallStages } from "../limits.ts";
 import { sameResult, similarKey } from "../signature.ts";
 import type { CallInTurn } from "../turn.ts";
 
-/** Calls that differ only in case, white space, order or how much they ask for, all with the same result. */
+/** Calls that differ only in case, whitespace, order or amounts, with the same result. */
 export const similarCall: TurnRule = {
   turn(history) {
     const similar = latestSteps(history).map(({ call }) => ({ tool: call.tool, times: timesOf(history, call) }));
@@ -22,7 +22,7 @@ export const similarCall: TurnRule = {
   },
 };
 
-/** How many nearly identical calls have had the same result; 0 unless they differ at all. */
+/** Number of similar calls with the same result; 0 if all are identical. */
 function timesOf(history: History, call: CallInTurn): number {
   if (call.polling) return 0;
   const key = similarKey(call);

@@ -5,9 +5,9 @@ import { sameResultStages } from "../limits.ts";
 import { sameResult } from "../signature.ts";
 
 /**
- * Different calls of one tool that keep bringing the same result. Going through a list that somebody gave is honest
- * work even when nothing is found, so only guesses (calls with no value of their own from the request or an earlier
- * result) count. Changes that report the same success are honest too.
+ * Different calls of one tool with the same result. Working through a given list is fine even without findings, so only
+ * guesses count: calls with no value from the request or an earlier result. Changes that report the same success are
+ * fine too.
  */
 export const stagnatingResults: TurnRule = {
   turn(history) {
@@ -30,7 +30,7 @@ export const stagnatingResults: TurnRule = {
   },
 };
 
-/** The last steps in a row that are calls of one tool with one result, most of them different; refused ones count as such. */
+/** The last consecutive steps of one tool with one result, mostly different; refused ones count too. */
 function streakOf({ steps }: History): Step[] {
   const model = steps.findLast(({ call }) => call.outcome !== "refused")?.call;
   if (model === undefined || model.polling || (model.changes && model.outcome === "success")) return [];
@@ -42,9 +42,8 @@ function streakOf({ steps }: History): Step[] {
 }
 
 /**
- * How many calls bring no new value that stands in the request or in an earlier result. Those of the first reply alone
- * never come to a warning: they were made side by side, before any of them had a result, as when many files of one content
- * are read at once.
+ * Number of calls without a new value from the request or an earlier result. Calls of the first reply alone never reach
+ * a warning: they were made in parallel, before any result.
  */
 function guessesIn(streak: Step[], { turn, steps }: History): number {
   if (streak.length === 0) return 0;
@@ -61,7 +60,7 @@ function guessesIn(streak: Step[], { turn, steps }: History): number {
   return later + Math.min(guesses.length - later, sameResultStages.warn - 1);
 }
 
-/** The words of all texts among the values. Numbers are left out: some number stands in nearly every result. */
+/** The words of all text values. Numbers are ignored: nearly every result contains some. */
 function wordsIn(values: unknown[]): string[] {
   return values
     .filter((value) => typeof value === "string")

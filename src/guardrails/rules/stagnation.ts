@@ -7,8 +7,8 @@ import { markedChange, stagnationFinish } from "../limits.ts";
 type Metrics = Record<string, number>;
 
 /**
- * Over the last 3 sets of metrics of a tool no key metric has got better: a note with the values. A search may well
- * stand still for a while, so the turn ends only when four times as many sets have brought no better value at all.
+ * No key metric of a tool improved over its last 3 sets: a note with the values. A search may stagnate for a while, so
+ * the turn ends only after four times as many sets without a better value.
  */
 export const stagnation: TurnRule = {
   turn(history, limits) {
@@ -28,7 +28,7 @@ export const stagnation: TurnRule = {
   },
 };
 
-/** Whether one of the last sets has a metric that is better than in every set before them. */
+/** Whether one of the last sets has a new best metric. */
 function hasRecord(sets: Metrics[], last: number): boolean {
   const before = sets.slice(0, -last);
   return sets
@@ -36,7 +36,7 @@ function hasRecord(sets: Metrics[], last: number): boolean {
     .some((set) => Object.keys(set).some((name) => before.every((former) => isBetterIn(name, former, set))));
 }
 
-/** Whether any metric of `first` is markedly better in `last`. */
+/** Whether any metric is markedly better in `last` than in `first`. */
 function isBetter(first: Metrics, last: Metrics): boolean {
   return Object.keys(first).some((name) => isBetterIn(name, first, last));
 }

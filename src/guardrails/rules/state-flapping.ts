@@ -4,7 +4,7 @@ import { latestSteps, type History, type Step } from "../history.ts";
 import { flappingStages } from "../limits.ts";
 import { stateAfter } from "../state-after.ts";
 
-/** The same thing is put into the same states again and again: made and deleted, moved to and fro, toggled. */
+/** The same thing changes between the same states repeatedly: created and deleted, moved back and forth, toggled. */
 export const stateFlapping: TurnRule = {
   turn(history) {
     const latest = latestSteps(history).findLast(({ call }) => stateAfter(call) !== null);
@@ -25,8 +25,8 @@ export const stateFlapping: TurnRule = {
 };
 
 /**
- * How many changes of the subject went a way that had been gone before, counted only since the turn last learned
- * something by other calls: trying a switch in both positions on one case after the other is honest.
+ * Number of the subject's repeated state changes since the turn last learned something from other calls: trying a
+ * switch in both positions for one case after another is fine.
  */
 function returnsOf({ steps }: History, subject: string): { times: number; blocked: number; states: string[] } {
   const isAbout = (step: Step): boolean => stateAfter(step.call)?.subject === subject;
