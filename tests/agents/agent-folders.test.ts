@@ -143,7 +143,7 @@ describe("the folders", () => {
     ]);
   });
 
-  it("may hold a link that leads to itself, which hides no other agent and is told once", () => {
+  it("may contain a link to itself, which hides no other agent and is logged once", () => {
     write("project/.autocoderagents/good.md", agent("good"));
     symlinkSync("round.md", join(root, "project/.autocoderagents/round.md"));
     const source = open();

@@ -29,7 +29,7 @@ function told(request: ModelRequest | undefined): { agents: number; notes: numbe
   };
 }
 
-it("tells of at most 64 agents that have finished, in one message, and of the others in the next turn (LOOP-19)", async () => {
+it("reports at most 64 finished agents in one message, and the others in the next turn (LOOP-19)", async () => {
   flow = await startWithAgents({
     files: agentFiles({ one: {} }),
     script: [hands("background", { one: "Go" }), { text: "Sent." }, { text: "Seen." }, { text: "Nothing new." }],

@@ -79,7 +79,7 @@ describe("background_task (TOOL-16)", () => {
     });
   });
 
-  it("has nothing to watch over where nobody works in the background", async () => {
+  it("does nothing if there are no background agents", async () => {
     await using workspace = await aWorkspace();
     const result = await backgroundTask.run({ action: "list" }, workspace.context);
     expect(result).toMatchObject({ success: false, errorType: "unavailable_tool_mode" });

@@ -110,7 +110,7 @@ it("answers at once with the ids, and works on in a session of its own after the
   expect(after.every(({ report }) => (report?.tokens ?? 0) > 0)).toBe(true);
 });
 
-it("tells an agent the user's rules where its file says so, and no other", async () => {
+it("gives the user's rules only to an agent whose file asks for them", async () => {
   await mkdir(join(workspace, ".autocoderrules"));
   await writeFile(join(workspace, ".autocoderrules/style.md"), "---\nalwaysApply: true\n---\nWrite in verse.");
   for (const [path, text] of Object.entries(agentFiles({ one: { rules: true } }))) {
@@ -155,7 +155,7 @@ it("gives an agent its own prompt and tools, no agents of its own, and not the c
   });
 });
 
-it("tells the next turn once what has finished, and keeps it before the model through that turn", async () => {
+it("reports finished work once in the next turn, and keeps it in view through that turn", async () => {
   await begin(
     scriptsOf({
       caller: [
@@ -212,7 +212,7 @@ it("lists results when the model asks for them, and does not wait", async () => 
   expect(results[1]?.text).toContain("There are 3 files.");
 });
 
-it("sends nobody when one of the names is not there", async () => {
+it("starts no agent if one of the names is unknown", async () => {
   await begin(scriptsOf({ caller: [sends({ one: "Go", nobody: "Go" }), { text: "I see." }] }));
   await say("Send them");
   expect((await messages()).find(isToolMessage)?.text).toMatch(/no agent named nobody.*Nobody has begun/su);
@@ -310,7 +310,7 @@ it("stops the agents of a session that is to go, also after its turn", async () 
   gate.open();
 });
 
-it("belongs to the owner of its caller, and takes nobody's word for where it was sent from", async () => {
+it("belongs to its caller's owner, and does not trust metadata about its origin", async () => {
   await begin(scriptsOf({ caller: [sends({ one: "Count" }), { text: "Sent." }], one: [{ text: "3." }] }));
   session = await storage.sessions.create({ ...session, session_id: crypto.randomUUID(), owner: "ann" });
   await say("Send one");

@@ -72,7 +72,7 @@ describe("the arguments of run_named_subagents", () => {
     });
   });
 
-  it("are read as text in the same way by whoever asks for it", () => {
+  it("are read the same way when given as text", () => {
     expect(readDelegation(yaml)).toEqual({ kind: "delegation", mode: "serial", subagents: wanted.subagents });
     const long = [{ name: "a", task: "b".repeat(70_000) }];
     expect(readDelegation(JSON.stringify(long))).toMatchObject({ kind: "delegation", subagents: long });

@@ -62,7 +62,7 @@ const deletes = (path: string): ModelStep => ({
   toolCalls: [{ name: "delete_file", arguments: { path }, id: `delete-${path}` }],
 });
 
-describe("what readers are told of agents", () => {
+describe("events of agents for readers", () => {
   const scripts = {
     caller: [hands("parallel", { one: "Go", two: "Go" }), { text: "Both are done." }],
     one: [{ text: "Words of one." }],
@@ -90,7 +90,7 @@ describe("what readers are told of agents", () => {
     expect(states.filter(({ state }) => state === "StreamingResponse")).toMatchObject([{ accumulated_text: "Both" }]);
   });
 
-  it("has their words under their own namespace, with the agent's name, for readers who ask for subgraphs", async () => {
+  it("has their text under their own namespace, with the agent's name, for readers with stream_subgraphs", async () => {
     await open(scripts);
     const run = await works({ stream_mode: ["messages-tuple"], stream_subgraphs: true });
     const events = await collect(runs.follow(run.run_id, -1, never));
@@ -192,7 +192,7 @@ describe("questions of agents", () => {
     expect(model.requestCount).toBe(6);
   });
 
-  it("do not hold up a new message: what the agents did is told, and what they asked about is not done", async () => {
+  it("do not block a new message: the agents' work is reported, and what they asked about is not done", async () => {
     await open({
       caller: [hands("parallel", { one: "Go", two: "Go" }), { text: "Something else then." }],
       one: [makes, deletes("a.txt")],

@@ -138,7 +138,7 @@ describe("agents that work side by side", () => {
     expect(result?.text).toMatch(/1 of 2.*Seen\..*broken \(error.*could not work/su);
   });
 
-  it("are told apart by the ledger though their model repeats its ids", async () => {
+  it("have separate ledger rows even if their model repeats its ids", async () => {
     const flow = await start({
       files: two,
       handler: scriptsOf({
@@ -206,7 +206,7 @@ describe("what agents may do", () => {
     ]);
   });
 
-  it("is asked about although the task says that the user wants it: only the user's own words are a yes", async () => {
+  it("needs approval even if the task claims the user wants it: only the user's own words count", async () => {
     const flow = await start({
       files: { ...agentFiles({ cleaner: { tools: "delete_file" } }), "a.txt": "a" },
       handler: scriptsOf({
@@ -271,7 +271,7 @@ describe("what agents may do", () => {
 });
 
 describe("a call that hands work over", () => {
-  it("names the agents there are when it asks for one that is not there, and nobody begins", async () => {
+  it("lists the known agents for an unknown name, and starts none", async () => {
     const flow = await start({
       files: two,
       handler: scriptsOf({

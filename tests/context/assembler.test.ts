@@ -18,7 +18,7 @@ const source = (name: string, collect: Collector["collect"], reserved = 0): Coll
 });
 
 describe("collecting", () => {
-  it("leaves out what fails, what is too slow and what has nothing to say, and tells of the first two", async () => {
+  it("leaves out sources that fail, are too slow or are empty, and reports the first two", async () => {
     const problems: string[] = [];
     const layers = await collectContext(
       [

@@ -158,7 +158,7 @@ describe("the rules of the user", () => {
   });
 });
 
-describe("what an agent is told", () => {
+describe("an agent's documentation", () => {
   const agent = (name: string, more: string): string =>
     `---\nname: ${name}\ndescription: Works\n${more}---\nYou are ${name}.\n`;
 
@@ -191,7 +191,7 @@ describe("what an agent is told", () => {
 });
 
 describe("callbacks around the loading (EVENT-03)", () => {
-  it("are told once for each kind and model's turn, with what was found", async () => {
+  it("are called once per kind and turn, with what was found", async () => {
     const told: string[] = [];
     const tell = (point: string) => (about: { session_id: string; count?: number; problems?: number }) =>
       void told.push(

@@ -13,7 +13,7 @@ describe("the editor's layer", () => {
     });
   });
 
-  it("tells all of it in one order: document, its beginning, selection, workspace, state, unsaved changes (CTX-06)", () => {
+  it("shows everything in a fixed order: document, its beginning, selection, workspace, state, unsaved changes (CTX-06)", () => {
     const text = documentLayer(
       {
         path: "a.md",

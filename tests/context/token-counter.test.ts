@@ -47,7 +47,7 @@ describe("counting exactly", () => {
     expect(await counting.count("again", signal)).toEqual({ tokens: 1, method: "exact" });
   });
 
-  it("stops waiting when it is told to", async () => {
+  it("stops waiting when the signal aborts", async () => {
     const stop = new AbortController();
     const counted = counter().count("x ".repeat(500_000), stop.signal);
     stop.abort(new Error("enough"));
@@ -105,7 +105,7 @@ describe("one counter for the whole service (TOKEN-01)", () => {
 });
 
 describe("weighing a message", () => {
-  it("tells reasoning, calls and images apart from the words", () => {
+  it("counts reasoning, calls and images separately from text", () => {
     const message = new AIMessage({
       content: "abcdefgh",
       additional_kwargs: { reasoning_content: "abcdefghabcd" },

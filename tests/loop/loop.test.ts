@@ -136,7 +136,7 @@ describe("the loop", () => {
     );
   });
 
-  it("is told how many rounds are used and left when nine tenths of them are (GUARD-05)", async () => {
+  it("is told the used and remaining rounds after nine tenths of the limit (GUARD-05)", async () => {
     const files = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${index}`, `line ${index}`]));
     const flow = await start({
       files,
@@ -209,7 +209,7 @@ describe("the loop", () => {
     ).toEqual(ids);
   });
 
-  it("tells its phases in the order of the table, with where the turn is (STATE-05)", async () => {
+  it("emits its phases in the allowed order, with the turn's state (STATE-05)", async () => {
     const flow = await start({ files: { a: "1" }, script: [reads("a"), { text: "done" }] });
     await flow.send("Look at a");
     const changes = flow.events.filter((event) => event.type === "agentic_loop.state_changed");
@@ -242,7 +242,7 @@ describe("confirmation", () => {
       () => false,
     );
 
-  it("waits before a folder with something in it is deleted, and deletes it after a yes", async () => {
+  it("waits before deleting a non-empty folder, and deletes it after approval", async () => {
     const flow = await start({ files, script: [deletes, { text: "Deleted." }] });
     await flow.send("delete the folder old");
     expect(await flow.interrupts()).toEqual([
@@ -255,7 +255,7 @@ describe("confirmation", () => {
     expect(flow.model.requests).toHaveLength(2);
   });
 
-  it("leaves everything as it is after a no, and tells the model why", async () => {
+  it("changes nothing after a refusal, and tells the model why", async () => {
     const flow = await start({ files, script: [deletes, { text: "Then not." }] });
     await flow.send("delete the folder old");
     const { messages } = await flow.answer({ decisions: [{ type: "reject", message: "still needed" }] });
@@ -282,7 +282,7 @@ describe("confirmation", () => {
     expect(await exists(flow, "old")).toBe(false);
   });
 
-  it("asks once per call, and a yes for one does not run the other", async () => {
+  it("asks once per call, and approving one does not run the other", async () => {
     const both: ModelStep = {
       toolCalls: [
         { name: "delete_file", arguments: { path: "old" }, id: "first" },

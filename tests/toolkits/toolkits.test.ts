@@ -85,7 +85,7 @@ describe("the toolkits of a server", () => {
     expect(namesOf(enabledToolkits(names, all))).toEqual(expected);
   });
 
-  it("refuse a name that nobody has, and say which there are", () => {
+  it("refuse an unknown name, and list the known ones", () => {
     const error = caught(() => enabledToolkits(["files", "flying"], all));
     expect(isAppError(error) && error).toMatchObject({ code: "config", message: expect.stringContaining("flying") });
     expect(isAppError(error) && error.suggestion).toContain("default, files, talk, shell, planner");

@@ -58,7 +58,7 @@ async function crashIn(call: ToolCall, runtime: CallRuntime): Promise<CallRuntim
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe("a call and the ledger", () => {
-  it("writes its start and its result down, and gives the stored result to whoever asks again", async () => {
+  it("stores its start and its result, and returns the stored result when repeated", async () => {
     let runs = 0;
     const tool = aTool(async () => success(`run ${++runs}`));
     const runtime = aRuntime();
@@ -248,7 +248,7 @@ describe("hooks", () => {
     expect(runs).toBe(0);
   });
 
-  it("that fail are told, and no call feels it; without hooks calls run as well", async () => {
+  it("that fail are reported and do not affect calls; calls run without hooks too", async () => {
     const told: string[] = [];
     const broken: ToolHook = {
       name: "broken",

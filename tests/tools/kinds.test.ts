@@ -54,7 +54,7 @@ describe("the kinds of work that a tool names", () => {
   );
 });
 
-describe("what clients are told of the confirmation rule", () => {
+describe("the confirmation rule as clients see it", () => {
   const asks = (operation: Operation): boolean =>
     confirmation({ tool: tools.read_file, input: {}, operation, userRequest: "", requiresConfirm: false }).kind ===
     "ask";

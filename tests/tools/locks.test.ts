@@ -54,7 +54,7 @@ describe("locks", () => {
     expect(await conflict(first, second)).toBe(expected);
   });
 
-  it("lets nobody overtake: a reader waits behind a waiting writer", async () => {
+  it("is fair: a reader waits behind a waiting writer", async () => {
     const locks = createLocks();
     const [reader, writer, late] = [aTask(), aTask(), aTask()];
     const all = [
@@ -78,7 +78,7 @@ describe("locks", () => {
     await expect(locks.withLocks(["web"], never, async () => "next")).resolves.toBe("next");
   });
 
-  it("rejects who is aborted while waiting, and lets the next one pass", async () => {
+  it("rejects a request aborted while waiting, and grants the next one", async () => {
     const locks = createLocks();
     const [holder, next] = [aTask(), aTask()];
     const stop = new AbortController();

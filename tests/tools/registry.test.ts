@@ -56,7 +56,7 @@ describe("registry", () => {
     expect(() => registry.restrict(["three"])).toThrow(/"three".*one, two/);
   });
 
-  it("describes the tools of the house with all that a prompt or a page needs", () => {
+  it("describes the built-in tools with everything a prompt or a page needs", () => {
     const described = createRegistry(Object.values(builtInTools())).describe();
     expect(described.map((tool) => tool.name)).toEqual(Object.keys(builtInTools()));
     for (const tool of described) {

@@ -4,7 +4,7 @@ import { toFailure } from "../../src/tools/runtime/result.ts";
 
 const system = (code: string): Error => Object.assign(new Error(`${code}: /secret/place`), { code });
 
-describe("what a model is told of a failure of the system", () => {
+describe("the model's text for a system error", () => {
   it.each([
     ["ENOENT", "not_found", /may be wrong: look at the folder/u],
     ["EACCES", "permission", /Do not repeat the call. Tell the user to check the permissions/u],

@@ -156,7 +156,7 @@ describe("runTool", () => {
     });
   });
 
-  it("stops a tool at its time limit and tells it so by the signal", async () => {
+  it("stops a tool at its time limit by its signal", async () => {
     vi.useFakeTimers();
     const seen: AbortSignal[] = [];
     const tool = aTool((_, { signal }) => {
@@ -190,7 +190,7 @@ describe("runTool", () => {
     expect(await running).toMatchObject({ success: true });
   });
 
-  it("keeps the locks of a tool that goes on after its time, and tells who waits for them", async () => {
+  it("keeps the locks of a tool that runs on after its time limit, and reports that to waiting calls", async () => {
     vi.useFakeTimers();
     const locks = createLocks();
     const end = Promise.withResolvers<ToolResult>();

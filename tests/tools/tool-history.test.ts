@@ -20,7 +20,7 @@ const rows = [
 ];
 
 describe("the history of tool calls", () => {
-  it("says of each call what became of it, and which one runs now (TOOL-12)", () => {
+  it("gives the outcome of each call, and the running one (TOOL-12)", () => {
     expect(
       toolHistory(rows, "now").map(({ call_id, message_id, status, duration_ms }) => [
         call_id,

@@ -340,7 +340,7 @@ describe("undo (TOOL-18)", () => {
   const age = (name: string) => utimes(at(`folder/${name}`), new Date(0), new Date(0));
 });
 
-describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
+describe("the description of an operation (TOOL-19, MSG-14, MSG-15)", () => {
   it("is its kind, its path, and the lines that differ", async () => {
     await workspace.fill({ "a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n" });
     const result = await run(tools.update_file, { path: "a.txt", content: "1\n2\n3\n4\nfive\n5b\n6\n7\n8\n9\n" });
@@ -379,14 +379,14 @@ describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
     expect(await Promise.all(reasons)).toEqual(["not_text", "not_kept", null, "moved"]);
   });
 
-  it("is not read from a document for who has gone", async () => {
+  it("is not read from a document after the client has disconnected", async () => {
     const result = await run(tools.create_file, { path: "report.docx", content: "# Report\n" });
     const gone = AbortSignal.abort(new Error("gone"));
     await expect(operations.diff("session", idOf(result), 20, gone)).rejects.toThrow("gone");
     expect(await operations.diff("session", idOf(result), 20, signal)).toMatchObject({ added: 1, reason: null });
   });
 
-  it("by run is told for files that are called as parts of every object", async () => {
+  it("by run includes files named like properties of Object.prototype", async () => {
     for (const path of ["__proto__", "constructor"]) {
       await run(tools.create_file, { path, content: "" });
       await run(tools.update_file, { path, content: "a" });

@@ -71,7 +71,7 @@ describe("how much a message is worth (MSG-05)", () => {
     expect(classes(...messages)).toEqual(expected);
   });
 
-  it("is told in three levels, the last two classes as one", () => {
+  it("has three levels, with the last two classes merged", () => {
     expect((["must_keep", "prefer", "compressible", "discardable"] as const).map(levelOf)).toEqual([
       "HIGH",
       "MEDIUM",

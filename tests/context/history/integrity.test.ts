@@ -28,7 +28,7 @@ describe("what is looked at around a model call (CTX-20)", () => {
     expect(checkEnd([call, result, words])).toEqual([]);
   });
 
-  it("tells at the start what the model could not work with", () => {
+  it("reports at the start what the model cannot work with", () => {
     const silent = { name: "a", description: " " };
     expect(told(checkStart({ history: [words], tools: [described, silent] }))).toEqual([
       "there is no message of the user",
@@ -37,7 +37,7 @@ describe("what is looked at around a model call (CTX-20)", () => {
     ]);
   });
 
-  it("tells of a system text without its protection, with an empty piece, or too long", () => {
+  it("reports a system text that lacks its protection, has an empty part, or is too long", () => {
     expect(told(checkSystem([{ name: "task", text: " " }], 30_001))).toEqual([
       "the identity and its protection are missing",
       "empty: task",
@@ -65,7 +65,7 @@ describe("what is looked at around a model call (CTX-20)", () => {
     expect(told(checkMessages(messages))).toEqual([problem]);
   });
 
-  it("tells of calls that cannot be answered, and of those that were not", () => {
+  it("reports calls that cannot be answered, and those that were not", () => {
     const nameless = new AIMessage({
       content: "",
       tool_calls: [

@@ -45,7 +45,7 @@ describe("reading an answer to a confirmation", () => {
   });
 });
 
-describe("a message that may be a yes", () => {
+describe("a message that may be an approval", () => {
   it.each([" yes ", "OK.", "确认 。", "confirm !"])("is one: %j", (message) => {
     expect(isYes(message)).toBe(true);
   });

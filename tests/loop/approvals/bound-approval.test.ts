@@ -51,7 +51,7 @@ describe("the hash of what is approved", () => {
   });
 });
 
-describe("a yes", () => {
+describe("an approval", () => {
   const files = { "old/a.txt": "a" };
 
   it("is asked for again when the folder holds more by now, under an id of its own", async () => {
@@ -71,7 +71,7 @@ describe("a yes", () => {
     expect(await exists(flow, "old")).toBe(false);
   });
 
-  it("for the first question never outlives a no to the second, even when the facts are as before", async () => {
+  it("of the first question does not survive a refusal of the second, even with unchanged facts", async () => {
     const flow = await start({ files, script: [deletes("old"), { text: "Kept." }] });
     await flow.send("tidy up");
     await writeFile(join(flow.workspace, "old/b.txt"), "new");
@@ -98,7 +98,7 @@ describe("a yes", () => {
     expect((await flow.state()).messages.findLast(isToolMessage)?.status).toBe("error");
   });
 
-  it("to edited arguments is a yes to exactly those", async () => {
+  it("of edited arguments covers exactly those", async () => {
     const flow = await start({
       files: { ...files, "junk/c.txt": "c" },
       script: [deletes("old"), { text: "Deleted the other." }],
@@ -147,7 +147,7 @@ describe("a remembered yes", () => {
     expect(await exists(flow, "secret/a.txt")).toBe(true);
   });
 
-  it("does not overrule a no that comes with it", async () => {
+  it("does not override a refusal in the same answer", async () => {
     const both: ModelStep = {
       toolCalls: [
         { name: "delete_file", arguments: { path: "drafts/a.txt" }, id: "first" },

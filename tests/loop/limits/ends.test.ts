@@ -148,7 +148,7 @@ describe("every end of a turn", () => {
     expect(repairToolPairs(listed)).toBe(listed);
   });
 
-  it("is told in the language of the user's words", async () => {
+  it("ends with a message in the user's language", async () => {
     const flow = await start({ files, handler: busy("") });
     const { messages } = await flow.send("看看这些文件", { mode: "free_work", limits: { max_iterations: 2 } });
     expect(messages.at(-1)?.text).toMatch(/轮数已达上限.*目前已完成/su);

@@ -5,14 +5,14 @@ import { usageOf } from "../../../src/loop/reply/reply-message.ts";
 
 const prompt = [new HumanMessage("What is in the notes?")];
 
-test("an answer whose vendor tells its usage keeps it", () => {
+test("keeps the usage a vendor reports", () => {
   const usage_metadata = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
   const answer = withUsage(Object.assign(new AIMessageChunk("Ships."), { usage_metadata }), prompt);
   expect(usageOf(answer)).toEqual(usage_metadata);
   expect(answer.additional_kwargs).toEqual({});
 });
 
-test("what was asked and said is estimated where the vendor tells nothing", () => {
+test("estimates the usage if the vendor reports none", () => {
   const answer = withUsage(new AIMessageChunk("Ships. ".repeat(40)), prompt);
   const { input_tokens = 0, output_tokens = 0, total_tokens = 0 } = usageOf(answer) ?? {};
   expect([input_tokens > 5, output_tokens > 60, total_tokens]).toEqual([true, true, input_tokens + output_tokens]);

@@ -28,7 +28,7 @@ it.each(refusals)("a prompt that Ollama refuses to cut is shortened by ourselves
   );
 });
 
-it("a prompt that Ollama has cut in silence is told of, and the next views keep below that", async () => {
+it("reports a prompt that Ollama silently cut, and keeps later views below that length", async () => {
   const long = "word ".repeat(12_000);
   let read = 1900;
   flow = await startWorkflow({ handler: () => ({ text: "Well said.", usage: { input: read, output: 3 } }) });

@@ -22,7 +22,7 @@ const usage = { input: 200, output: 50 };
 const broken: ModelStep = { fault: { kind: "status", status: 503, message: "busy" } };
 
 describe("a model call that could not be made", () => {
-  it("is tried again, as often as the run says, and each try is told", async () => {
+  it("is retried as often as the run allows, with an event for each retry", async () => {
     const flow = await start({ script: [broken, { text: "Hello." }] });
     const { messages } = await flow.send("Hello", { ...free, limits: { agentic_connection_retries: 1 } });
     expect(messages.at(-1)?.text).toBe("Hello.");
@@ -31,7 +31,7 @@ describe("a model call that could not be made", () => {
     ]);
   });
 
-  it("is not tried again where the run says so, and the end of it is told as an error", async () => {
+  it("is not retried if the run forbids it, and ends with an error event", async () => {
     const flow = await start({ script: [broken] });
     await expect(flow.send("Hello", { ...free, limits: { agentic_connection_retries: 0 } })).rejects.toMatchObject({
       code: "server",
@@ -58,7 +58,7 @@ describe("what a model call has used", () => {
     ]);
   });
 
-  it("is told as events, with the place in the loop, and written on the message", async () => {
+  it("is emitted as events with the loop's state, and stored on the message", async () => {
     const price = { input: 1, output: 2 };
     const script: ModelStep[] = [
       { toolCalls: [{ name: "list_files", arguments: {} }], usage },
@@ -87,7 +87,7 @@ describe("what a model call has used", () => {
     ]);
   });
 
-  it("tells apart what the conversation holds and what the model saw of it", async () => {
+  it("reports the tokens of the conversation and of the model's view separately", async () => {
     const flow = await start({ contextLimit: 9000, handler: () => ({ text: "word ".repeat(2500) }) });
     for (const text of ["one", "two", "three", "four"]) await flow.send(text, { ...free, compress: false });
     const last = flow.events.findLast((event) => event.type === "window_length");

@@ -113,7 +113,7 @@ describe("a model call that fails, asked in another way", () => {
     expect(flow.model.requests).toHaveLength(4);
   });
 
-  it("does without tools where the model cannot use them, and tells it to say what is to be done by hand", async () => {
+  it("continues without tools if the model cannot use them, and asks it to describe manual steps", async () => {
     const flow = await start({
       files,
       handler: ({ toolNames }) =>
@@ -236,7 +236,7 @@ describe("a model call that fails for good, put to a person", () => {
     await expect(flow.answer("Cancel")).rejects.toMatchObject({ code: "cancelled" });
   });
 
-  it("asks nobody where the run does not want it: the error is thrown, and the message stays", async () => {
+  it("throws the error without asking if the run does not want questions, and keeps the message", async () => {
     const flow = await start({ script: [status(401)] });
     await expect(flow.send("Hello", free)).rejects.toMatchObject({ code: "auth" });
     expect((await flow.state()).messages.map(({ text }) => text)).toEqual(["Hello"]);

@@ -181,7 +181,7 @@ describe("the question of a guarded turn", () => {
     expect(readChainAnswer(answer)).toEqual({ kind: "confirmed" });
   });
 
-  it("keeps the words of somebody who answers otherwise, as clients resume with them", () => {
+  it("keeps the text of any other answer, in the forms clients resume with", () => {
     const answer = { decisions: [{ type: "respond", message: "make it blue instead" }] };
     expect(readChainAnswer(answer)).toEqual({ kind: "declined", said: "make it blue instead" });
   });

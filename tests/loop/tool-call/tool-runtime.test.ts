@@ -59,7 +59,7 @@ describe("the tools of one reply", () => {
     expect(messages.filter(isToolMessage).map((result) => result.status)).toEqual(["success", "success"]);
   });
 
-  it("run a tool that the user has chosen exactly once, however often the reply asks for it (TOOL-08)", async () => {
+  it("runs a tool the user chose exactly once, however often the reply calls it (TOOL-08)", async () => {
     const create = (path: string) => ({ name: "create_file", arguments: { path, content: path }, id: path });
     const calls = [create("a.txt"), create("b.txt")];
     const flow = await start({ script: [{ toolCalls: calls }, { toolCalls: [create("c.txt")] }, { text: "done" }] });

@@ -186,7 +186,7 @@ describe("a conversation above its safe zone", () => {
     expect(allValid(flow)).toBe(true);
   });
 
-  it("is shown whole when pruning fails, and the failure is told and logged", async () => {
+  it("is shown in full when pruning fails, with an event and a log line", async () => {
     const flow = await start({ files, script: script() });
     const logged: unknown[] = [];
     flow.services.logger = { info: () => undefined, warn: (...line: unknown[]) => void logged.push(line[1]) };

@@ -209,7 +209,7 @@ function isReply(message: BaseMessage | undefined): boolean {
   return message !== undefined && isAIMessage(message);
 }
 
-it("counts a tool with all that the model is told of it", async () => {
+it("counts a tool with its whole definition", async () => {
   const parameters = Object.fromEntries(
     Array.from({ length: 100 }, (_, index) => [
       `field_${index}`,

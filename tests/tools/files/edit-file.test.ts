@@ -36,7 +36,7 @@ describe("edit_file", () => {
     expect(await content()).toBe("const most = 5;\nfunction read(limit: number) {\n  return most;\n}\n");
   });
 
-  it("replaces every occurrence only where it is told to", async () => {
+  it("replaces every occurrence only with replace_all", async () => {
     await workspace.fill({ "a.ts": source });
     const refused = await edit("a.ts", replace("return most;", "return 1;"));
     expect(refused).toMatchObject({ success: false, errorType: "invalid_parameter" });

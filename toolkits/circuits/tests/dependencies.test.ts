@@ -47,7 +47,7 @@ it("shows included files whole, the sub-circuits of those further away, and of t
   );
 });
 
-it("tells of files that include each other, and reads each once", async () => {
+it("reports files that include each other, and reads each once", async () => {
   const told = await collect({ "amp.cir": "t\n.include a.inc", "a.inc": ".include b.inc", "b.inc": ".include a.inc" });
   expect(told).toContain("They include each other: a.inc → b.inc → a.inc");
   expect(told?.match(/^a\.inc/gmu)).toHaveLength(1);
@@ -57,7 +57,7 @@ it("reads nothing outside of the workspace, and says nothing of a circuit that i
   expect(await collect({ "amp.cir": "t\n.include /etc/passwd\n.include ../x.inc\nR1 a b 1" })).toBeNull();
 });
 
-it("keeps the others when one cannot be read, and tells of that one", async () => {
+it("keeps the others if one cannot be read, and reports that one", async () => {
   const told = await collect({
     "amp.cir": "t\n.include raw.inc\n.include a.inc",
     "raw.inc": "\0\0",
@@ -78,7 +78,7 @@ it("counts the distance of a file by the shortest way, whatever is named first",
   expect(told).toContain("c.inc\n```spice\nR1 a b 1\n```");
 });
 
-it("tells of files that include each other also where the circuit includes both", async () => {
+it("reports files that include each other if the circuit includes both", async () => {
   const told = await collect({
     "amp.cir": "t\n.include a.inc\n.include b.inc",
     "a.inc": ".include b.inc",

@@ -88,7 +88,7 @@ describe("the collector of diagnostics", () => {
   });
   afterEach(() => rm(where.workspace, { recursive: true, force: true }));
 
-  it("tells the three failures before the last, in the session that had them, until there are figures again", async () => {
+  it("shows the three failures before the last, in their session, until a simulation succeeds", async () => {
     for (const turn of [0, 1, 2, 3, 4, 4]) await collect({ error: `failure ${turn}`, now: turn * 60_000 });
     const now = 10 * 60_000;
     expect(await collect({ error: "failure 4", now })).toBe(
@@ -105,7 +105,7 @@ describe("the collector of diagnostics", () => {
     expect(await collect({ now })).toBeNull();
   });
 
-  it("tells faults before warnings, and checks a file again when it has changed", async () => {
+  it("lists errors before warnings, and checks a changed file again", async () => {
     const path = join(where.workspace, "a.cir");
     await writeFile(path, "t\nR1 a out 1k\n.ends\n");
     await utimes(path, 1, 1);

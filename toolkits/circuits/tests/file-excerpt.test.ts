@@ -23,7 +23,7 @@ describe("a file by its size (CTX-17)", () => {
     expect(fileExcerpt("a.txt", text).facts).toEqual([]);
   });
 
-  it("is told by its structure when it is very large", () => {
+  it("is shown by its structure if it is very large", () => {
     const text = lines(6000, (index) => (index % 1000 === 10 ? `## Part ${index}` : `some words ${index}`));
     const { facts, text: shown } = fileExcerpt("a.md", text);
     expect(facts).toEqual([

@@ -11,7 +11,7 @@ afterEach(() => app.close());
 const systemOf = (index: number): string => wireText(app.model.requests[index]?.messages[0] ?? { role: "none" });
 
 describe("what is collected about the session's circuit", () => {
-  it("stands before the facts, is the same through the turn, and a source that fails is told of", async () => {
+  it("precedes the facts, stays the same through the turn, and reports a failed source", async () => {
     app = await startWorkflow({
       files: { "amp.cir": "Amplifier\nR1 a 0 1k\n", "result.json": "{" },
       script: [
@@ -100,7 +100,7 @@ describe("what is collected about the session's circuit", () => {
     expect(systemOf(2)).toContain("## Found in the workspace\n\nnotes.md:1: R7 is hot\na.md:1: R7 is small");
   });
 
-  it("also tells which other files name what the request names (CTX-09)", async () => {
+  it("also lists other files that mention what the request names (CTX-09)", async () => {
     app = await startWorkflow({
       files: { "amp.cir": "Amplifier\nR7 a 0 1k\n", "notes/a.md": "R7 gets hot\nR70 does not\n", "b.bin": "R7" },
       script: [{ text: "Yes." }],
@@ -124,7 +124,7 @@ describe("what is collected about the session's circuit", () => {
     expect(shown).toEqual([true, true, true, false]);
   });
 
-  it("tells the last error once, also where the circuit cannot be read", async () => {
+  it("shows the last error once, even if the circuit cannot be read", async () => {
     app = await startWorkflow({
       files: { "amp.cir": "Amplifier\n", "r.json": "{}" },
       handler: () => ({ text: "Yes." }),

@@ -4,7 +4,7 @@ import { extractKeywords, searchTerms } from "../collectors/keywords.ts";
 import { countText } from "../../../src/context/tokens/tokens.ts";
 
 describe("the keywords of a request (CIRC-06)", () => {
-  it("are told apart by what they name", () => {
+  it("are classified by what they name", () => {
     const request =
       "Why is the gain of sub-circuit stage in lib/amp.cir low when R12 and Q3 pull net_out to GND, see my_value?";
     expect(extractKeywords(request)).toEqual({
@@ -70,13 +70,13 @@ describe("what is found of them (CTX-12)", () => {
     expect(countText(told ?? "")).toBeGreaterThan(1900);
   });
 
-  it("is nothing where nobody searches, and where the request names nothing", async () => {
+  it("is empty without a search, and if the request names nothing", async () => {
     const search = (): never => expect.unreachable();
     expect(await searchHits.collect({ ...where, request: "gain" }, signal, warn)).toBeNull();
     expect(await searchHits.collect({ ...where, request: "hello there", search }, signal, warn)).toBeNull();
   });
 
-  it("is nothing, and no warning, where the search takes too long; what else fails is told", async () => {
+  it("is empty without a warning if the search takes too long; other failures are reported", async () => {
     const endless = (_: readonly string[], ends: AbortSignal): Promise<never> =>
       new Promise((__, reject) => {
         ends.addEventListener("abort", () => reject(ends.reason), { once: true });

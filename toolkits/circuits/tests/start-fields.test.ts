@@ -30,7 +30,7 @@ it("a run may begin with a task by the name of its action", async () => {
   expect(hasPrompt(wireText(model.requests[0]?.messages[0] ?? { role: "none" }), writeReport)).toBe(true);
 });
 
-it("a run may not begin with an action that nobody knows", async () => {
+it("a run with an unknown action is refused", async () => {
   const { thread_id } = await server.client.threads.create();
   const body = { assistant_id: "agent", input: { messages: [] }, context: { action_type: "dance" } };
   const text = await (await server.send("POST", `/threads/${thread_id}/runs/wait`, body)).text();

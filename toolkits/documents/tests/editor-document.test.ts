@@ -83,7 +83,7 @@ const get = async (path: string): Promise<unknown> => await (await server.send("
 const post = (path: string): Promise<Response> => server.send("POST", path);
 
 describe("edit_current_editor_document (DOC-05)", () => {
-  it("asks with a preview, tells the new text and what differs, leaves the file alone, and is undone to the byte", async () => {
+  it("asks with a preview, emits the new text and the diff, leaves the file alone, and is undone byte for byte", async () => {
     const thread = await newThread();
     model.push(edit(first, "A warmer greeting"), edit(second), { text: "Done." });
     expect(await turn(thread, say("Greet them as friends, and sign it."))).toEqual([]);
@@ -246,7 +246,7 @@ describe("edit_current_editor_document (DOC-05)", () => {
     model.assertFinished();
   });
 
-  it("does nothing after a no", async () => {
+  it("does nothing after a refusal", async () => {
     const thread = await newThread();
     model.push(edit(first), { text: "As you like." });
     await turn(thread, say("Change it."));

@@ -40,13 +40,13 @@ it.each([
   expect(content).not.toContain("without");
 });
 
-it("says of codes that stand for nothing how many there are", async () => {
+it("reports the number of codes without a character", async () => {
   expect((await read("GBK-EUC-H", "GB1", "B5E7A2ABA2ACD7E8")).content).toMatch(
     /^\[a\.pdf: the text of a PDF, without 2 characters of which the file does not say what they are \(�\)\]\n## Page 1\n\n电��阻\nplain/u,
   );
 });
 
-it("says where glyphs have numbers that nobody explains", async () => {
+it("reports glyphs without a character map", async () => {
   const { content } = await read("Identity-H", "GB1", "112211330022");
   expect(content).toContain("without 2 characters of which the file does not say what they are (�)");
   // The Latin letters of a collection are known.

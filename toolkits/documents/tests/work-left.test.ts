@@ -41,7 +41,7 @@ describe("work that is left", () => {
     flow.model.assertFinished();
   });
 
-  it("is given up after five forced rounds, and the user is told", async () => {
+  it("ends after five forced rounds, with a message to the user", async () => {
     const flow = await start({
       files: { "in/a.txt": "a", "in/b.txt": "b" },
       handler: ({ index }) =>

@@ -124,7 +124,7 @@ describe("the libraries of a project (EXT-04)", () => {
     expect(readdirSync(join(root, "data/library-docs"))).toEqual(["libraries.json"]);
   });
 
-  it("that are gone from the repository, or hold what is no text, are told, and the others count", async () => {
+  it("that are missing from the repository, or not text, are reported; the others are used", async () => {
     const libraries = await opened();
     await libraries.add("slowlib", signal);
     writeFileSync(join(root, "work/github.com/bob/slowlib/bad.md"), "\0");

@@ -200,7 +200,7 @@ describe("the official everything server, by HTTP", () => {
     expect(await call("echo", { message: "hello" })).toMatchObject({ success: true, content: "Echo: hello" });
   });
 
-  it("may be started anew between two calls, and nobody notices", async () => {
+  it("may be restarted between two calls without effect on them", async () => {
     await kill(children.at(-1) as ChildProcess);
     await start();
     expect(await call("echo", { message: "new" })).toMatchObject({ success: true, content: "Echo: new" });

@@ -190,7 +190,7 @@ describe("an MCP server", () => {
     }
   });
 
-  it("is told of a stop at once, and what it answers afterwards is nobody's result", async () => {
+  it("gets a stop at once, and its later answer is ignored", async () => {
     await using fixture = aSource();
     const late = await fixture.tool("late");
     const stop = new AbortController();

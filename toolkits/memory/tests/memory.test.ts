@@ -64,7 +64,7 @@ const systemOf = (sent: { requests: ModelServer["requests"] }, at = 0): string =
   String(sent.requests[at]?.messages[0]?.content);
 
 describe("what a model saves", () => {
-  it("is told in the next session of the same owner, and in no session of another", async () => {
+  it("is shown in the owner's next session, and in no other owner's", async () => {
     const [ada, bob] = [by("ada"), by("bob")];
     const first = await ada.say(await ada.thread(), "Remember that I want metric units.", [
       manage({ action: "save", kind: "preference", content: "Wants metric units" }),
@@ -117,7 +117,7 @@ describe("what a model saves", () => {
     );
   });
 
-  it("is changed, searched and deleted by the model; what it does wrong it is told", async () => {
+  it("is changed, searched and deleted by the model, which gets errors for wrong calls", async () => {
     const eve = by("eve");
     const id = await eve.save("Has a cat called Tom");
     const { said } = await eve.say(await eve.thread(), "Update your memory about my cat.", [
@@ -242,7 +242,7 @@ describe("the API", () => {
 });
 
 describe("switched off", () => {
-  it("by a run, neither the memories nor the tool are told", async () => {
+  it("by a run, neither the memories nor the tool are shown", async () => {
     const ada = by("ada");
     const thread = await ada.thread();
     for (const context of [{ memory: false }, { toolkits: ["files"] }]) {
@@ -253,7 +253,7 @@ describe("switched off", () => {
     expect(systemOf(await ada.say(thread, "What do you remember?"))).not.toContain("metric units");
   });
 
-  it("by the server, nothing is told or saved; what is kept can be read and deleted", async () => {
+  it("by the server, nothing is shown or saved; stored memories can be read and deleted", async () => {
     await server.close();
     const off = await server.restart({ memory: false });
     try {

@@ -39,7 +39,7 @@ describe("a text without one", () => {
   });
 });
 
-describe("the tool is told", () => {
+describe("the tool says", () => {
   const about = (request: string, session_memories: string | null = null) => ({
     request,
     entries: [],

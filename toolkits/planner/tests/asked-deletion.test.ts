@@ -39,7 +39,7 @@ describe("the deletion of a task (CONF-10, PLANNER-07)", () => {
     expect(await running?.services.toolkitServices.get(tasksKey).get(task_id)).toBeUndefined();
   });
 
-  it("is asked about with id and title where the operator wants it, and a no keeps the task", async () => {
+  it("is asked about with id and title if the operator wants it, and a refusal keeps the task", async () => {
     const asked = await askedAbout(deleting, { confirmTasks: true }, prepare);
     expect(asked).toMatchObject([{ question: expect.stringMatching(/Water the plants.*019c0b6e/u) }]);
     const { operation } = readQuestion(asked[0]);

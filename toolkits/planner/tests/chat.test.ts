@@ -54,7 +54,7 @@ const titles = async (): Promise<string[]> =>
     .data.map(({ title }) => title);
 
 describe("POST /api/ai/chat/stream", () => {
-  it("tells the words as message events of the form {type, content}, and ends with done", async () => {
+  it("sends text as message events of the form {type, content}, and ends with done", async () => {
     model.push({ text: "Good morning to you." });
     const body = { ...say("Tell me a joke"), system: "Be brief.", max_tokens: 2000, stream: true };
     const response = await stream(body);
@@ -112,7 +112,7 @@ describe("POST /api/ai/chat/stream", () => {
     expect(rest.at(-1)?.event).toBe("done");
   });
 
-  it("leaves calls in the text to a client that tells its model of them", async () => {
+  it("leaves calls in the text if the client describes its own tools", async () => {
     const call =
       '<tool_use>\n<invoke name="create_task">\n<parameter name="title">one</parameter>\n</invoke>\n</tool_use>';
     model.push({ text: `I will create it.\n\n${call}` });
@@ -182,7 +182,7 @@ describe("POST /api/ai/chat/stream", () => {
     );
   });
 
-  it("asks before a deletion where that is wanted, and a yes in words is the answer", async () => {
+  it("asks before a deletion if configured, and accepts an approval in words", async () => {
     await server.close();
     server = await server.restart({ confirmTasks: true });
     const { data } = z
@@ -216,7 +216,7 @@ describe("POST /api/ai/chat/stream", () => {
     expect(await eventsOf(again)).toEqual(told.slice(middle + 1));
   });
 
-  it("tells a failure with its kind and its words, and ends without done", async () => {
+  it("sends a failure with its type and message, and ends without done", async () => {
     model.push({ fault: { kind: "status", status: 401 } });
     const told = await eventsOf(await stream(say("Tell me a joke", { context: { on_error: "fail" } })));
     expect(told.at(-1)).toMatchObject({ event: "error", data: { type: "error", errorType: "auth" } });

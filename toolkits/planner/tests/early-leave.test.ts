@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { answerNobody } from "../../../tests/support/requests/answer-nobody.ts";
 import { wholeAnswer } from "../routes/chat-answer.ts";
 
-test("no words are gathered for a client that has left while its run was begun, and its leaving is told", async () => {
+test("collects no text for a client that disconnected while its run started, and reports the disconnect", async () => {
   let left = 0;
   let told: unknown = "nothing yet";
   await answerNobody(async (context) => {

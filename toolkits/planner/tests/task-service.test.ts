@@ -221,7 +221,7 @@ describe("tasks that another service keeps", () => {
     expect(result.content).not.toContain("key-of-ann");
   });
 
-  it("are not made twice where nobody knows whether they were", async () => {
+  it("are not created twice if the outcome of the first call is unknown", async () => {
     const tasks = plannerTasks({ baseUrl: "http://127.0.0.1:2", apiKey: undefined }, createMemoryTasks());
     const reconciled = await tools.create_task.reconcile?.(
       { title: "t" },

@@ -148,7 +148,7 @@ describe("the planner's tasks over HTTP", () => {
 describe("the planner's tasks of several owners", () => {
   const as = (owner: string) => ({ "x-api-key": `key-of-${owner}` });
 
-  it("are each owner's own, in tools as over HTTP, and closed to who may not use them", async () => {
+  it("are separate per owner, in tools and over HTTP, and closed to owners without permission", async () => {
     const shared = await startTestServer({
       apiKeys: ["ada", "bob", "guest"].map((owner) => ({ owner, key: `key-of-${owner}` })),
       ownerTools: { guest: ["files"] },

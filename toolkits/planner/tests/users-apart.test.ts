@@ -114,7 +114,7 @@ describe("the planner's tasks of users of auth.path", () => {
     expect(await cat.tasks()).toEqual(["over HTTP", "by a run"]);
   });
 
-  it("are those of who asks, in a thread that the rules share", async () => {
+  it("are the caller's own, in a thread shared by rules", async () => {
     const [eve, fay] = [as("eve"), as("fay")];
     const shared = await eve.thread({ readers: ["eve", "fay"] });
     await eve.call(shared, "create_task", { title: "of Eve" });
@@ -171,7 +171,7 @@ describe("the limits of MILLRACE_OWNER_TOOLS", () => {
     expect(JSON.stringify(await guest.json("GET", "/tools"))).not.toContain('"create_task"');
   });
 
-  it("hold for who asks, in a thread that somebody else has made", async () => {
+  it("apply to the caller, in a thread created by someone else", async () => {
     const shared = await as("gil").thread({ readers: ["gil", "guest"] });
     expect(await as("guest").call(shared, "create_task", { title: "A" })).toContain("tool_not_found");
     expect((await as("guest").send("POST", `/threads/${shared}/tools/create_task/run`, { args: {} })).status).toBe(404);

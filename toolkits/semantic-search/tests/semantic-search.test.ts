@@ -150,7 +150,7 @@ describe("semantic_search", () => {
     expect(filesIn(said)).not.toContain("z/more.md");
   });
 
-  it("tells the model what the vendor says, and goes on where it was once that is mended", async () => {
+  it("shows the vendor's error to the model, and continues the index once it is fixed", async () => {
     await start();
     vectorOf = () => 401;
     const refused = await search({ query: "cats" });
@@ -214,7 +214,7 @@ describe("semantic_search", () => {
   });
 });
 
-describe("who is offered it", () => {
+describe("availability", () => {
   const toolNames = async (headers = {}): Promise<string[]> => {
     const from = model.requests.length;
     model.push({ text: "Done." });
@@ -224,7 +224,7 @@ describe("who is offered it", () => {
     return model.requests[from]?.toolNames ?? [];
   };
 
-  it("nobody, where no model makes vectors; a run that names it is told what is missing", async () => {
+  it("is not offered without an embedding model; a run that names it is told what is missing", async () => {
     await start({});
     expect(await toolNames()).not.toContain("semantic_search");
     const { said } = await search({ query: "cats" }, { tools: ["semantic_search"] });
@@ -237,7 +237,7 @@ describe("who is offered it", () => {
     expect(await toolNames()).toContain("semantic_search");
   });
 
-  it("no owner who may not use it", async () => {
+  it("is not offered to an owner who may not use it", async () => {
     const owners = ["ada", "bob"];
     await start({
       ...usual,

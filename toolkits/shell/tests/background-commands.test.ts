@@ -17,7 +17,7 @@ const told = (index: number): string =>
     .filter((text) => text.includes("Background"))
     .join("\n");
 
-it("tells the next model call once that a command in the background has ended, with what it wrote (LOOP-19)", async () => {
+it("reports an ended background command once to the next model call, with its output (LOOP-19)", async () => {
   app = await startWorkflow({
     script: [
       {

@@ -261,7 +261,7 @@ describe("bypasses", () => {
     expect(new Set([...harmful, ...asked]).size).toBeGreaterThan(300);
   });
 
-  it("that harm never run without a yes, in a sandbox and without, and most of them not with one", async () => {
+  it("that are harmful never run without approval, sandboxed or not, and most not even with it", async () => {
     const judged = await Promise.all(
       harmful.map(async (command) => [
         command,
@@ -328,7 +328,7 @@ describe("bypasses", () => {
   });
 });
 
-describe("a yes", () => {
+describe("an approval", () => {
   /** What a person is asked about a command, before and after a file of the workspace has changed. */
   async function questions(command: string, file: string, files: Record<string, string> = {}): Promise<unknown[]> {
     await using workspace = await aWorkspace();

@@ -150,7 +150,7 @@ describe.each(kinds)("a command, with the sandbox %s", (setting) => {
     expect(await runs(`sleep ${mark}2`)).toBe(false);
   });
 
-  it("is ended when its time is over, and what it had written is told", async () => {
+  it("is ended at its time limit, and its output is kept", async () => {
     const request = { words: ["/bin/sh", "-c", "trap '' TERM; echo begun; sleep 1000"], workspace: workspace.root };
     const { end, shown } = await shell.run(request, new AbortController().signal, 400);
     expect(end).toBeNull();
@@ -247,7 +247,7 @@ it("looks for a sandbox again where the look itself failed", async () => {
   expect(await search()).toBe("/usr/bin/bwrap");
 });
 
-it("tells of a command how it ran, also where a sandbox was found since", async () => {
+it("reports how a command ran, even if a sandbox was found since", async () => {
   const found = [undefined, "/usr/bin/bwrap"];
   shell = new Shell({ sandbox: "auto", hidden: [], search: async () => found.shift() });
   const result = await execute("echo made");

@@ -43,7 +43,7 @@ function write(path: string, text: string | Uint8Array, mode = 0o644): string {
 const script = (help: string): string => `#!/bin/sh\n# Usage: ${help}\n`;
 
 describe("external tools", () => {
-  it("are scripts and programs of four folders; of several with one name the first counts, and that is told", async () => {
+  it("are scripts and programs of four folders; the first of each name counts, with a warning", async () => {
     write("project/.autocodertools/count.sh", script("first"));
     write("project/.auto-coder/.autocodertools/count.py", script("second"));
     write("project/.auto-coder/.autocodertools/deploy", Uint8Array.from([0x7f, 0x45, 0x4c, 0x46, 0]), 0o755);
@@ -82,7 +82,7 @@ describe("external tools", () => {
     expect(problems).toEqual([]);
   });
 
-  it("never take the name of a tool of the house (CTX-04)", async () => {
+  it("never replace a built-in tool (CTX-04)", async () => {
     write("project/.autocodertools/read_file.sh", script("mine"));
     const { tools, problems } = await open().load({ signal });
     expect(tools).toEqual([]);
@@ -179,7 +179,7 @@ describe("a program that is asked for its help", () => {
     expect(await runHelp(file, signal)).toBe("half of it");
   });
 
-  it("that cannot be started gives none, and nobody is asked once the run is stopped", async () => {
+  it("that cannot be started gives none, and none is started once the run is stopped", async () => {
     expect(await runHelp(write("tool", "no program", 0o755), signal)).toBeNull();
     expect(await runHelp(program("echo never"), AbortSignal.abort())).toBeNull();
   });

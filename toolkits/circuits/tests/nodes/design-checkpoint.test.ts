@@ -160,7 +160,7 @@ describe("the checkpoint after an iteration of a design (CIRC-09)", () => {
     expect(await flow.interrupts()).toEqual([]);
   });
 
-  it("speaks the language of the request, and ends with a no", async () => {
+  it("uses the language of the request, and ends after a refusal", async () => {
     const flow = await start([simulates, { text: "测量完成。" }]);
     await flow.send("请优化 rc.cir", inWorkflow);
     const question = await asked(flow);
@@ -189,7 +189,7 @@ describe("the checkpoint after an iteration of a design (CIRC-09)", () => {
   });
 });
 
-it("figures that do not get better from simulation to simulation are told as standing still (GUARD-04, CIRC-11)", async () => {
+it("reports stagnation when figures do not improve between simulations (GUARD-04, CIRC-11)", async () => {
   const flow = await start([
     simulates,
     patches("R1 in out 1k", "R1 in out 1.1k"),

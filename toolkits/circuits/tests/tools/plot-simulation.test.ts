@@ -58,7 +58,7 @@ describe("plot_simulation", () => {
     expect(png.count("#000000")).toBeGreaterThan(20);
   });
 
-  it("stops drawing when it is told to", async () => {
+  it("stops drawing when the signal aborts", async () => {
     const stop = new AbortController();
     const drawn = plotPng(plotSvg({ analysis: ".op", scale: "x", points: 0, x: [], rows: {} }, [], "t"), stop.signal);
     stop.abort(new Error("enough"));

@@ -25,7 +25,7 @@ const sample = async (name: string): Promise<string> =>
   await readFile(join(projectFolder, "samples/circuits", name), "utf8");
 
 describe("a simulation", () => {
-  it("measures the circuit, keeps the result beside it and tells the session", async () => {
+  it("measures the circuit, stores the result beside it and sets the session's fields", async () => {
     await workspace.fill({ "amps/cmos.cir": await sample("cmos-amplifier.cir") });
     const result = await workspace.call(runSimulation, {
       circuit: "amps/cmos.cir",
@@ -99,7 +99,7 @@ describe("a simulation", () => {
     ]);
   });
 
-  it("tells what it left out, and that nothing can be measured without an output", async () => {
+  it("reports what it left out, and that nothing can be measured without an output", async () => {
     await workspace.fill({
       "x.cir": "X\nV1 a 0 ac 1\nR1 a b 1k\nC1 b 0 1n\n.ac dec 5 1 1k\n.print ac v(b)\n.options post\n",
     });
@@ -110,7 +110,7 @@ describe("a simulation", () => {
 });
 
 describe("a simulation that fails", () => {
-  it("tells the session why, and leaves the last result as it is", async () => {
+  it("stores the error in the session, and keeps the last result", async () => {
     await workspace.fill({ "rc.cir": await sample("rc-low-pass.cir") });
     await workspace.call(runSimulation, { circuit: "rc.cir" });
     const before = await readFile(join(workspace.root, "rc_sim.json"), "utf8");

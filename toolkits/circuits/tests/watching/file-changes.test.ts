@@ -76,7 +76,7 @@ describe("changes of files", () => {
     expect(changesBetween(new Map(Object.entries(before)), new Map(Object.entries(after)))).toEqual(told);
   });
 
-  it("bring who follows them from what was known to what is there, whatever has happened", () => {
+  it("lead a follower from the known state to the present one for any sequence of changes", () => {
     const state = fc.option(
       fc.record({
         isFolder: fc.boolean(),

@@ -60,7 +60,7 @@ async function follow(options: Partial<FileWatchOptions> = {}) {
 
 const of = (path: string, event_type: string, is_directory = false): object => ({ path, event_type, is_directory });
 
-it("tells of files that are made, written, moved and deleted, each with its kind, and of no others", async () => {
+it("reports created, modified, moved and deleted files with their kind, and no others", async () => {
   await fill({ "amp.cir": "* amp\n", "sub/old.lib": "* lib\n", "notes.txt": "x", ".circuit_ai/state.json": "{}" });
   const { next, status, path } = await follow();
   expect(status).toEqual({ status: "on", folders: 2, files: 2, reason: null });
@@ -75,7 +75,7 @@ it("tells of files that are made, written, moved and deleted, each with its kind
   expect(await next(1)).toEqual([of("sub/moved.cir", "deleted")]);
 });
 
-it("tells of a file that an editor replaces by another as of one change", async () => {
+it("reports one change when an editor replaces a file", async () => {
   await fill({ "amp.cir": "* amp\n" });
   const { next, path } = await follow();
   for (const text of ["* one\n", "* two\n", "* three\n"]) {
@@ -86,7 +86,7 @@ it("tells of a file that an editor replaces by another as of one change", async 
   expect(await next(2)).toEqual([of("amp.cir", "modified"), of("last.cir", "created")]);
 });
 
-it("tells of folders with all that is in them, and watches new ones from then on", async () => {
+it("reports folders with their contents, and watches new ones", async () => {
   await fill({ "old/deep/a.cir": "* a\n", "old/b.sub": "* b\n" });
   const { next, path } = await follow();
   await rename(path("old"), path("new"));
@@ -158,7 +158,7 @@ it("goes on to watch a workspace that is replaced at once by another, also by th
   expect((await untilTold((told) => isOf(told, "sub/a.cir"))).at(-1)).toEqual(of("sub/a.cir", "modified"));
 });
 
-it("ends for whoever follows when their signal aborts, also before it has begun", async () => {
+it("ends a follower when its signal aborts, even before it has begun", async () => {
   const watch = new FileWatch(root, { logger: { info: () => undefined, warn: () => undefined } });
   const going = new AbortController();
   const first = watch.follow(going.signal).next();
@@ -179,7 +179,7 @@ it("follows no link out of the folder", async () => {
   expect(await next(1)).toEqual([of("own.cir", "created")]);
 });
 
-it("tells whoever else wants to know, also when nobody follows", async () => {
+it("calls other listeners, even without followers", async () => {
   const noted = Promise.withResolvers<FileChange>();
   await follow({ onChange: noted.resolve });
   await fill({ "a.cir": "x" });

@@ -13,7 +13,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-it("who follows the files of the workspace hears of a circuit that somebody else writes", async () => {
+it("the files stream reports a circuit written by another program", async () => {
   server = await startTestServer({ watchFiles: "auto" });
   const stream = await server.send("GET", "/files/stream");
   expect(stream.headers.get("content-type")).toContain("text/event-stream");
@@ -49,7 +49,7 @@ it.each([
   else await answer.body?.cancel();
 });
 
-it("an owner who may not list files is told of none", async () => {
+it("the files stream is empty for an owner who may not list files", async () => {
   server = await startTestServer({
     watchFiles: "on",
     apiKeys: [
@@ -65,7 +65,7 @@ it("an owner who may not list files is told of none", async () => {
   await ada.body?.cancel();
 });
 
-it("what somebody else has just written comes first in what the model is told of other files (CTX-11)", async () => {
+it("a file just written by another program comes first among the files shown to the model (CTX-11)", async () => {
   const workspace = await mkdtemp(join(tmpdir(), "millrace-files-"));
   await writeFile(join(workspace, "amp.cir"), "Amplifier\nR7 a 0 1k\n");
   await writeFile(join(workspace, "a.lib"), "* R7 is small\n");

@@ -35,7 +35,7 @@ const Operations = z.object({
 const Diff = z.looseObject({ lines: z.array(z.looseObject({ kind: z.string(), text: z.string() })) });
 
 describe("a turn that edits a Word document", () => {
-  it("reads it, is told what is not found, edits it, shows the difference, and takes it back byte for byte", async () => {
+  it("reads it, reports text not found, edits it, shows the diff, and undoes it byte for byte", async () => {
     const file = join(server.config.workspace, "plan.docx");
     const before = aDocx(richBody);
     await writeFile(file, before);
