@@ -10,7 +10,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { backgroundTask } from "../../src/tools/agents/background-task.ts";
 import { createGate, createSession, never, request } from "../runs/fixtures.ts";
-import { createMemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage } from "../support/test-storage.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { aWorkspace } from "../support/a-workspace.ts";
 import { agentFiles, askedBy, hands, roundOf } from "./agent-flow.ts";
@@ -127,7 +127,7 @@ describe("background_task in a turn", () => {
         return steps[roundOf(asked)] ?? { text: "never asked" };
       },
     });
-    storage = createMemoryStorage();
+    storage = createTestStorage();
     runs = agentRuns(storage, workspace, model);
     session = await createSession(storage);
     const input = { messages: [{ role: "user", content: "Count in the background" }] };

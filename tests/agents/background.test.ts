@@ -11,7 +11,7 @@ import type { Runs } from "@millrace/engine/runs/runs";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { collect, createGate, createSession, never, request } from "../runs/fixtures.ts";
-import { createMemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage } from "../support/test-storage.ts";
 import {
   startModelServer,
   wireText,
@@ -42,7 +42,7 @@ afterEach(async () => {
 
 async function begin(handler: (request: ModelRequest) => ModelStep | Promise<ModelStep>): Promise<void> {
   model = await startModelServer({ handler });
-  storage = createMemoryStorage();
+  storage = createTestStorage();
   runs = agentRuns(storage, workspace, model);
   session = await createSession(storage);
 }

@@ -9,7 +9,7 @@ import type { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
 import { read } from "../runs/stop/stop-bench.ts";
-import { createMemoryStorage, type MemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage, type TestStorage } from "../support/test-storage.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { agentFiles, hands, scriptsOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";
@@ -17,7 +17,7 @@ import { agentRuns } from "./agent-runs.ts";
 let workspace: string;
 let model: ModelServer;
 let runs: Runs;
-let storage: MemoryStorage;
+let storage: TestStorage;
 let session: Session;
 beforeEach(async () => {
   workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-agents-")));
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 async function open(scripts: Record<string, ModelStep[]>): Promise<void> {
   model = await startModelServer({ handler: scriptsOf(scripts) });
-  storage = createMemoryStorage();
+  storage = createTestStorage();
   runs = agentRuns(storage, workspace, model);
   session = await createSession(storage);
 }

@@ -5,14 +5,14 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { createLogger } from "@millrace/engine/logger";
 import { Runs } from "@millrace/engine/runs/runs";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
-import { createMemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage } from "../support/test-storage.ts";
 import { createSession, never, request, serve, State } from "./fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** What is logged of a run whose only step throws. */
 async function logOf(thrown: Error): Promise<unknown[][]> {
   const lines: unknown[][] = [];
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const graph = new StateGraph(State)
     .addNode("breaks", () => {
       throw thrown;

@@ -15,7 +15,7 @@ import { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
-import { createMemoryStorage, type MemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage, type TestStorage } from "../support/test-storage.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** A door that a node waits at and a test opens; the node's own signal opens it with a failure. */
@@ -42,7 +42,7 @@ export const State = new StateSchema({
 });
 
 export interface Bench {
-  storage: MemoryStorage;
+  storage: TestStorage;
   runs: Runs;
   graphs: Graphs;
   session: Session;
@@ -88,7 +88,7 @@ export function createRuns(storage: Storage, graphs: Graphs, maxConcurrent = 8):
   return new Runs({ storage, graphs, logger, extension, maxConcurrent, retryDelay: 1 });
 }
 
-export async function createBench(graphs: Record<string, unknown>, storage = createMemoryStorage()): Promise<Bench> {
+export async function createBench(graphs: Record<string, unknown>, storage = createTestStorage()): Promise<Bench> {
   const served = serve(graphs, storage.checkpointer);
   return { storage, graphs: served, runs: createRuns(storage, served), session: await createSession(storage) };
 }
@@ -120,7 +120,7 @@ export const never = new AbortController().signal;
 
 /** Lets everything that is ready happen. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
 }
 
 /** Two plain steps. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { createMemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage } from "../support/test-storage.ts";
 import {
   askingGraph,
   collect,
@@ -35,14 +35,14 @@ describe("a run", () => {
     const { runs, session, storage } = await createBench({ agent: plainGraph() });
     const run = await runs.start(session, request("agent"));
     await collect(runs.follow(run.run_id, -1, never));
-    expect(storage.rows.runs.get(run.run_id)?.status).toBe("success");
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("idle");
+    expect(storage.rows.run(run.run_id)?.status).toBe("success");
+    expect(storage.rows.session(session.session_id)?.status).toBe("idle");
   });
 
   it("gives input messages an id before it is admitted", async () => {
     const { runs, session, storage } = await createBench({ agent: plainGraph() });
     const run = await runs.start(session, request("agent"));
-    const input = storage.rows.runs.get(run.run_id)?.kwargs.input;
+    const input = storage.rows.run(run.run_id)?.kwargs.input;
     expect(input).toEqual({ messages: [{ role: "user", content: "hello", id: expect.any(String) }] });
     const ended = await runs.wait(run.run_id, never);
     expect(runs.lastValues(ended)).toMatchObject({
@@ -53,7 +53,7 @@ describe("a run", () => {
   it("notes the graph and the assistant in the session", async () => {
     const { runs, session, storage } = await createBench({ agent: plainGraph() });
     await runs.start(session, request("agent"));
-    expect(storage.rows.sessions.get(session.session_id)?.metadata).toEqual({
+    expect(storage.rows.session(session.session_id)?.metadata).toEqual({
       graph_id: "agent",
       assistant_id: "fe096781-5601-53d2-b2f6-0d3403f7e9ca",
     });
@@ -64,8 +64,8 @@ describe("a run", () => {
     const run = await runs.start(session, request("agent"));
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(events.at(-1)).toMatchObject({ event: "error", data: { error: "RangeError", message: "no luck" } });
-    expect(storage.rows.runs.get(run.run_id)).toMatchObject({ status: "error", error: { message: "no luck" } });
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("error");
+    expect(storage.rows.run(run.run_id)).toMatchObject({ status: "error", error: { message: "no luck" } });
+    expect(storage.rows.session(session.session_id)?.status).toBe("error");
   });
 
   it("refuses an unknown assistant and a wrong config before anything is written", async () => {
@@ -76,7 +76,7 @@ describe("a run", () => {
       code: "invalid_parameter",
       message: expect.stringContaining("config.recursion_limit"),
     });
-    expect(storage.rows.runs.size).toBe(0);
+    expect(storage.rows.runs().length).toBe(0);
   });
 
   it("keeps a client from setting the keys LangGraph and the server pass to themselves", async () => {
@@ -86,7 +86,9 @@ describe("a run", () => {
     const config = { configurable: { thread_id: "other", __millrace: "mine", __pregel_read: 1 } };
     const run = await runs.start(session, request("agent", { config }));
     expect((await runs.wait(run.run_id, never)).status).toBe("success");
-    expect(Object.keys(storage.checkpointer.storage)).toEqual([session.session_id]);
+    const has = async (thread_id: string): Promise<boolean> =>
+      (await storage.checkpointer.getTuple({ configurable: { thread_id } })) !== undefined;
+    expect([await has("other"), await has(session.session_id)]).toEqual([false, true]);
   });
 });
 
@@ -170,7 +172,7 @@ describe("several runs of a session", () => {
       started.push(await runs.start(session, request("agent", { input, multitask_strategy: "enqueue" })));
     }
     await gate.arrived;
-    expect([...storage.rows.runs.values()].map(({ status }) => status)).toEqual(["running", "pending", "pending"]);
+    expect(storage.rows.runs().map(({ status }) => status)).toEqual(["running", "pending", "pending"]);
     gate.open();
     const ended = await Promise.all(started.map(({ run_id }) => runs.wait(run_id, never)));
     const last = ended.at(-1);
@@ -202,7 +204,7 @@ describe("several runs of a session", () => {
     await gate.arrived;
     const young = await runs.start(session, request("plain", { multitask_strategy: "interrupt" }));
     expect((await runs.wait(young.run_id, never)).status).toBe("success");
-    expect(storage.rows.runs.get(old.run_id)?.status).toBe("interrupted");
+    expect(storage.rows.run(old.run_id)?.status).toBe("interrupted");
   });
 
   it("remove the running one when the newer one asks for a rollback", async () => {
@@ -212,7 +214,7 @@ describe("several runs of a session", () => {
     await gate.arrived;
     const young = await runs.start(session, request("plain", { multitask_strategy: "rollback" }));
     expect((await runs.wait(young.run_id, never)).status).toBe("success");
-    expect([...storage.rows.runs.keys()]).toEqual([young.run_id]);
+    expect(storage.rows.runs().map(({ run_id }) => run_id)).toEqual([young.run_id]);
   });
 });
 
@@ -227,7 +229,7 @@ describe("stopping", () => {
     const ended = await runs.cancel(run.run_id, { action: "interrupt", wait: true });
     expect(ended?.status).toBe("interrupted");
     expect(names(await reading)).toEqual(["metadata", "values", "values"]);
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("interrupted");
+    expect(storage.rows.session(session.session_id)?.status).toBe("interrupted");
     expect(await runs.cancel(run.run_id, { action: "interrupt", wait: true })).toMatchObject({ status: "interrupted" });
   });
 
@@ -253,7 +255,7 @@ describe("stopping", () => {
     const reading = collect(runs.follow(second.run_id, -1, never));
     expect((await runs.cancel(second.run_id, { action: "interrupt", wait: true }))?.status).toBe("interrupted");
     expect(await reading).toEqual([]);
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("busy");
+    expect(storage.rows.session(session.session_id)?.status).toBe("busy");
     gate.open();
     expect((await runs.wait(first.run_id, never)).status).toBe("success");
     expect((await runs.wait(third.run_id, never)).status).toBe("success");
@@ -266,7 +268,7 @@ describe("stopping", () => {
     await gate.arrived;
     await runs.cancel(run.run_id, { action: "rollback", wait: true });
     expect(await runs.get(run.run_id)).toBeUndefined();
-    expect(storage.rows.sessions.get(session.session_id)?.status).not.toBe("busy");
+    expect(storage.rows.session(session.session_id)?.status).not.toBe("busy");
   });
 
   it("an unknown run answers nothing", async () => {
@@ -282,7 +284,7 @@ describe("stopping", () => {
     await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     await gate.arrived;
     await runs.cancelSession(session.session_id);
-    expect([...storage.rows.runs.values()].map(({ status }) => status)).toEqual(["interrupted", "interrupted"]);
+    expect(storage.rows.runs().map(({ status }) => status)).toEqual(["interrupted", "interrupted"]);
   });
 });
 
@@ -295,8 +297,8 @@ describe("a run that asks", () => {
       event: "values",
       data: { __interrupt__: [{ id: expect.any(String), value: { question: "sure?" } }] },
     });
-    expect(storage.rows.runs.get(run.run_id)?.status).toBe("success");
-    const row = storage.rows.sessions.get(session.session_id);
+    expect(storage.rows.run(run.run_id)?.status).toBe("success");
+    const row = storage.rows.session(session.session_id);
     expect(row?.status).toBe("interrupted");
     expect(Object.values(row?.interrupts ?? {})).toEqual([[{ id: expect.any(String), value: { question: "sure?" } }]]);
   });
@@ -305,11 +307,11 @@ describe("a run that asks", () => {
     const { runs, session, storage } = await createBench({ agent: askingGraph() });
     const asked = await runs.start(session, request("agent", { stream_mode: ["custom"] }));
     await runs.wait(asked.run_id, never);
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("interrupted");
+    expect(storage.rows.session(session.session_id)?.status).toBe("interrupted");
     const { input: _input, ...answer } = request("agent", { command: { resume: "yes" } });
     const ended = await runs.wait((await runs.start(session, answer)).run_id, never);
     expect(runs.lastValues(ended)).toMatchObject({ steps: ["yes"] });
-    expect(storage.rows.sessions.get(session.session_id)).toMatchObject({ status: "idle", interrupts: {} });
+    expect(storage.rows.session(session.session_id)).toMatchObject({ status: "idle", interrupts: {} });
   });
 
   it("gives the state with the question as its last values", async () => {
@@ -323,7 +325,7 @@ describe("a run that asks", () => {
     const run = await runs.start(session, request("agent", { interrupt_before: ["two"] }));
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(events.at(-1)).toMatchObject({ event: "values", data: { __interrupt__: [] } });
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("interrupted");
+    expect(storage.rows.session(session.session_id)?.status).toBe("interrupted");
   });
 });
 
@@ -380,7 +382,7 @@ describe("a temporary run", () => {
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(events).toHaveLength(4);
     await settle();
-    expect(storage.rows.sessions.size).toBe(0);
+    expect(storage.rows.sessionCount()).toBe(0);
   });
 
   it("takes with it what else was asked of its session, so that nobody waits for that for ever", async () => {
@@ -391,11 +393,11 @@ describe("a temporary run", () => {
     await collect(runs.follow(run.run_id, -1, never));
     expect((await waiting).status).toBe("interrupted");
     await settle();
-    expect(storage.rows.sessions.size).toBe(0);
+    expect(storage.rows.sessionCount()).toBe(0);
   });
 
   it("with a key stays for who asks again, in the store alone", async () => {
-    const storage = createMemoryStorage();
+    const storage = createTestStorage();
     let reads = 0;
     const read: typeof storage.events.read = async (...given) => {
       reads += 1;

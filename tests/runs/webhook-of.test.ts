@@ -3,7 +3,7 @@ import { webhookBody } from "@millrace/engine/http/requests/runs";
 import { createLogger } from "@millrace/engine/logger";
 import { webhookOf } from "@millrace/engine/runs/attempt/end";
 import { runRecord } from "../contract/records.ts";
-import { createMemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage } from "../support/test-storage.ts";
 
 it("tells the end of a run whose values cannot be written, without them", async () => {
   const run = runRecord("r1", "s1");
@@ -17,7 +17,7 @@ it("tells the end of a run whose values cannot be written, without them", async 
         },
       },
     },
-    { storage: createMemoryStorage(), webhookBody, logger: createLogger("silent") },
+    { storage: createTestStorage(), webhookBody, logger: createLogger("silent") },
   );
   expect(JSON.parse(told?.body ?? "")).toMatchObject({ run_id: "r1", status: "success", values: null });
   expect(told).toMatchObject({ url: "https://receiver.test/ends", host: "receiver.test" });

@@ -1,17 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { WebhookSender, type WebhookSenderParts } from "@millrace/engine/runs/webhook-sender";
-import { createMemoryWebhooks } from "../support/memory/memory-webhooks.ts";
+import type { WebhookStore } from "@millrace/engine/storage/record-stores";
+import { insertWebhook } from "@millrace/engine/storage/sqlite/records/crons";
+import { sessionRecord } from "../contract/records.ts";
+import { createTestStorage, type TestStorage } from "../support/test-storage.ts";
 import { startReceiver } from "@millrace/testing/webhook-receiver";
 
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let sender: WebhookSender;
-let store: ReturnType<typeof createMemoryWebhooks>;
+let storage: TestStorage;
+let store: WebhookStore;
 const answers: number[] = [];
 beforeEach(async () => {
   answers.length = 0;
   receiver = await startReceiver(answers);
-  store = createMemoryWebhooks();
+  storage = createTestStorage();
+  store = storage.webhooks;
+  for (const owner of ["ada", "eve"]) await storage.sessions.create(sessionRecord(owner, { owner }));
 });
 afterEach(async () => {
   await sender.stop();
@@ -24,12 +30,18 @@ function start(parts: Partial<WebhookSenderParts> = {}): void {
   sender.start(`http://${receiver.host}`);
 }
 
+/** A run of an owner's session has ended, and is to be told. */
+function add(run_id: string, { owner = "nobody", url, body }: { owner?: string; url: string; body: string }): void {
+  const host = URL.canParse(url) ? new URL(url).host : "";
+  insertWebhook(storage.database, { run_id, session_id: owner }, { url, host, body });
+}
+
 const isEmpty = async (): Promise<boolean> => (await store.next()) === undefined;
 
 describe("a webhook", () => {
   it("is told again until the receiver takes it, with the same id", async () => {
     answers.push(500, 302);
-    store.add("r1", { url: receiver.url, body: '{"a":1}' });
+    add("r1", { url: receiver.url, body: '{"a":1}' });
     start();
     await expect.poll(isEmpty).toBe(true);
     expect(receiver.received.map(({ path, headers }) => [path, headers["webhook-id"]])).toEqual([
@@ -41,22 +53,22 @@ describe("a webhook", () => {
 
   it("is given up after the last pause", async () => {
     answers.push(500, 500, 500, 500);
-    store.add("r1", { url: receiver.url, body: '{"a":1}' });
+    add("r1", { url: receiver.url, body: '{"a":1}' });
     start();
     await expect.poll(isEmpty).toBe(true);
     expect(receiver.received).toHaveLength(3);
   });
 
   it("of a host that may not be told is given up at once, also where its name only leads there", async () => {
-    store.add("r1", { url: "http://10.0.0.7/hook", body: '{"a":1}' });
-    store.add("r2", { url: "http://rebound.example/hook", body: '{"a":1}' });
+    add("r1", { url: "http://10.0.0.7/hook", body: '{"a":1}' });
+    add("r2", { url: "http://rebound.example/hook", body: '{"a":1}' });
     start({ find: async () => ["127.0.0.1"] });
     await expect.poll(isEmpty).toBe(true);
     expect(receiver.received).toEqual([]);
   });
 
   it("to a path goes to this server, whatever may be told beside it", async () => {
-    store.add("r1", { url: "/own/path?x=1", body: '{"a":1}' });
+    add("r1", { url: "/own/path?x=1", body: '{"a":1}' });
     start({ settings: { allowed: [], secret: undefined } });
     await expect.poll(isEmpty).toBe(true);
     expect(receiver.received.map(({ path, body }) => [path, JSON.parse(body)])).toEqual([
@@ -66,7 +78,7 @@ describe("a webhook", () => {
 
   it("that is under way when the server stops is left for the next start", async () => {
     const arrived = Promise.withResolvers<void>();
-    store.add("r1", { url: "http://slow.example/hook", body: '{"a":1}' });
+    add("r1", { url: "http://slow.example/hook", body: '{"a":1}' });
     start({
       settings: { allowed: ["slow.example"], secret: undefined },
       find: async (_name, _isNamed, signal) => {
@@ -84,9 +96,9 @@ describe("a webhook", () => {
     const slow = new Set<string>();
     const settings = { allowed: ["dead.example", ...numbered("slow", 40), receiver.host], secret: undefined };
     // More than all the room there is, and all of it due before.
-    for (const run of numbered("d", 100)) store.add(run, { url: "http://dead.example/hook", body: "{}" });
-    for (const host of numbered("slow", 40)) store.add(host, { url: `http://${host}/hook`, body: "{}", owner: "eve" });
-    store.add("mine", { url: receiver.url, body: "{}", owner: "ada" });
+    for (const run of numbered("d", 100)) add(run, { url: "http://dead.example/hook", body: "{}" });
+    for (const host of numbered("slow", 40)) add(host, { url: `http://${host}/hook`, body: "{}", owner: "eve" });
+    add("mine", { url: receiver.url, body: "{}", owner: "ada" });
     const find: WebhookSenderParts["find"] = async (name, _isNamed, signal) => {
       if (name === "127.0.0.1") return [name];
       slow.add(name);
@@ -105,8 +117,8 @@ describe("a webhook", () => {
   it("that ends lets the next one begin, while others are still under way", async () => {
     const [taken, stays] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const settings = { allowed: ["slow.example", receiver.host], secret: undefined };
-    for (const run of numbered("s", 3)) store.add(run, { url: "http://slow.example/hook", body: "{}" });
-    for (const run of numbered("q", 50)) store.add(run, { url: receiver.url, body: "{}" });
+    for (const run of numbered("s", 3)) add(run, { url: "http://slow.example/hook", body: "{}" });
+    for (const run of numbered("q", 50)) add(run, { url: receiver.url, body: "{}" });
     const find: WebhookSenderParts["find"] = async (name, _isNamed, signal) => {
       if (name === "127.0.0.1") return [name];
       taken.resolve();

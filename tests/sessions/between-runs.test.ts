@@ -6,31 +6,24 @@ import { pruneSessions } from "@millrace/engine/sessions/state/prune";
 import { deleteSession, readValues } from "@millrace/engine/sessions/sessions";
 import { updateState } from "@millrace/engine/sessions/state/state";
 import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
-import { createMemoryStorage, RunAwareSaver } from "../support/memory/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, settle, type Bench } from "../runs/fixtures.ts";
 
-/** A saver that holds back the next write, once it is told to. */
-class HeldSaver extends RunAwareSaver {
-  gate: ReturnType<typeof createGate> | undefined;
-
-  override async put(...args: Parameters<RunAwareSaver["put"]>): ReturnType<RunAwareSaver["put"]> {
-    const { gate } = this;
-    this.gate = undefined;
-    await gate?.pass();
-    return super.put(...args);
-  }
-}
-
-let saver: HeldSaver;
 let bench: Bench;
 let gate: ReturnType<typeof createGate>;
 beforeEach(async () => {
-  saver = new HeldSaver();
   gate = createGate();
-  bench = await createBench({ plain: plainGraph() }, createMemoryStorage(saver));
+  bench = await createBench({ plain: plainGraph() });
   await append("first");
 });
 afterEach(() => bench.runs.drain(0));
+
+/** The next write of a checkpoint waits for the gate. */
+function holdNextWrite(): void {
+  bench.storage.beforePut = () => {
+    bench.storage.beforePut = undefined;
+    return gate.pass();
+  };
+}
 
 const message = (words: string) => StoredMessage.parse({ id: `id-${words}`, role: "user", content: words });
 const append = (words: string) => appendMessages(bench, bench.session, [message(words)], "plain");
@@ -44,7 +37,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
 
 /** Begins a run while `change` is held back in the middle of its write, and lets both go on. */
 async function runAmid(change: () => Promise<unknown>): Promise<void> {
-  saver.gate = gate;
+  holdNextWrite();
   const changing = change();
   await gate.arrived;
   const starting = bench.runs.start(bench.session, request("plain"));
@@ -66,7 +59,7 @@ test("a run that comes while the state is changed begins after the change", asyn
     updateState(bench, session_id, { values: { steps: ["outside"] }, as_node: "two", checkpoint: {} }),
   );
   const states = [];
-  for await (const { checkpoint } of saver.list({ configurable: { thread_id: session_id } })) {
+  for await (const { checkpoint } of bench.storage.checkpointer.list({ configurable: { thread_id: session_id } })) {
     states.push(checkpoint.channel_values["steps"]);
   }
   expect(states.slice(0, 3)).toEqual([["one", "two"], ["one"], ["outside"]]);
@@ -81,7 +74,7 @@ test("changes of one session at the same moment come one after the other, and no
 });
 
 test("a session that goes while its messages are changed leaves nothing behind", async () => {
-  saver.gate = gate;
+  holdNextWrite();
   const { session_id } = bench.session;
   const adding = append("late");
   await gate.arrived;
@@ -91,18 +84,18 @@ test("a session that goes while its messages are changed leaves nothing behind",
   gate.open();
   await Promise.all([adding, deleting]);
   expect([await after, await state]).toEqual(["not_found", "not_found"]);
-  expect(await saver.getTuple({ configurable: { thread_id: session_id } })).toBeUndefined();
+  expect(await bench.storage.checkpointer.getTuple({ configurable: { thread_id: session_id } })).toBeUndefined();
 });
 
 test("a session whose messages are being changed is pruned when they are", async () => {
   let atPrune: string[] = [];
-  Object.assign(saver, {
+  Object.assign(bench.storage.checkpointer, {
     prune: async () => {
       atPrune = await says();
     },
     vacuum: async () => undefined,
   });
-  saver.gate = gate;
+  holdNextWrite();
   const adding = append("second");
   await gate.arrived;
   const ids = [bench.session.session_id, crypto.randomUUID()];

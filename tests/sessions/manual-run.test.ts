@@ -8,28 +8,15 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { success } from "../../src/tools/runtime/result.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createToolCounter } from "../../src/tools/runtime/hooks.ts";
-import { createMemoryStorage, RunAwareSaver } from "../support/memory/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, type Bench } from "../runs/fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
-/** A saver that refuses writes while it is told to, as a disk that is full or a server that is killed. */
-class FailingSaver extends RunAwareSaver {
-  fails = false;
-
-  override async put(...args: Parameters<RunAwareSaver["put"]>): ReturnType<RunAwareSaver["put"]> {
-    if (this.fails) throw new Error("the disk is full");
-    return super.put(...args);
-  }
-}
-
-let saver: FailingSaver;
 let bench: Bench;
 let manual: ManualTools;
 let sent: number;
 let gate: ReturnType<typeof createGate> | undefined;
 beforeEach(async () => {
-  saver = new FailingSaver();
-  bench = await createBench({ plain: plainGraph() }, createMemoryStorage(saver));
+  bench = await createBench({ plain: plainGraph() });
   sent = 0;
   gate = undefined;
   const letter: Tool = {
@@ -91,9 +78,12 @@ describe("a call by hand under a key", () => {
   });
 
   it("tells the history when it is sent again, where the first time that could not be done", async () => {
-    saver.fails = true;
+    // As on a disk that is full, or in a server that is killed.
+    bench.storage.beforePut = () => {
+      throw new Error("the disk is full");
+    };
     await expect(send("ann")).rejects.toThrow("the disk is full");
-    saver.fails = false;
+    bench.storage.beforePut = undefined;
     const again = await send("ann");
     expect(again).toMatchObject({ kind: "ran", result: { message: "letter 1" } });
     expect(sent).toBe(1);

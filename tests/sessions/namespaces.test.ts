@@ -13,6 +13,6 @@ test.each([null, "ada"])(
     expect(new Set(opened.map(({ session_id }) => session_id)).size).toBe(1);
     expect(await currentSession(scope, "default")).toMatchObject({ metadata: { name: "a" } });
     // The bench has a session of its own.
-    expect(storage.rows.sessions.size).toBe(2);
+    expect(storage.rows.sessionCount()).toBe(2);
   },
 );

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { trackNewSessions } from "@millrace/engine/sessions/scope/owner-scope";
 import { runRecord, sessionRecord } from "../contract/records.ts";
-import { createMemoryStorage } from "../support/memory/memory-storage.ts";
+import { createTestStorage } from "../support/test-storage.ts";
 
 it("a session that nothing came of goes again, but not under the run that somebody has begun in it meanwhile", async () => {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const runs = { between: <Result>(_id: string, work: () => Promise<Result>) => work() };
   const { sessions, newSessions } = trackNewSessions(storage.sessions, storage.ttls, { storage, runs });
   const [empty, used] = [await sessions.create(sessionRecord("empty")), await sessions.create(sessionRecord("used"))];

@@ -10,7 +10,8 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createOperations, type OperationCard } from "../../src/tools/undo/operations.ts";
 import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
-import { createMemoryOperations } from "../support/memory/memory-operations.ts";
+import { sessionRecord } from "../contract/records.ts";
+import { createTestStorage } from "../support/test-storage.ts";
 import { aWorkspace } from "../support/a-workspace.ts";
 import { builtInTools } from "../../src/toolkits/enabled-toolkits.ts";
 import { codeTools } from "../../toolkits/code/tools/index.ts";
@@ -75,13 +76,15 @@ const step = fc.oneof(
 
 it("undo, in any order, gives back the exact bytes of before or refuses and touches nothing (TOOL-18)", async () => {
   const { signal } = new AbortController();
+  const { sessions, operations: store } = createTestStorage();
   const ends = { undone: 0, refused: 0 };
   const steps = fc.array(step, { minLength: 2, maxLength: 10 });
   const order = fc.array(fc.nat(), { minLength: 20, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(steps, order, async (given, numbers) => {
       await using workspace = await aWorkspace();
-      const store = createMemoryOperations();
+      await sessions.delete("session");
+      await sessions.create(sessionRecord("session"));
       const locks = createLocks();
       const operations = createOperations({
         store,

@@ -23,7 +23,7 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createOperations, type Operations } from "../../src/tools/undo/operations.ts";
 import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
-import { createMemoryOperations } from "../support/memory/memory-operations.ts";
+import { createTestOperations } from "../support/test-storage.ts";
 import { aWorkspace, type Workspace } from "../support/a-workspace.ts";
 import type { ToolResult } from "../../src/tools/runtime/result.ts";
 import { codeTools } from "../../toolkits/code/tools/index.ts";
@@ -37,7 +37,7 @@ const signal = new AbortController().signal;
 
 beforeEach(async () => {
   workspace = await aWorkspace();
-  store = createMemoryOperations();
+  store = await createTestOperations("session");
   const locks = createLocks();
   runtime = { ledger: createMemoryLedger(), locks, operations: store };
   operations = createOperations({

@@ -4,7 +4,7 @@ import { isAIMessage, isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { createMemoryOperations } from "../../support/memory/memory-operations.ts";
+import { createTestOperations } from "../../support/test-storage.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../../support/workflow.ts";
 
@@ -155,7 +155,7 @@ describe("the tools of one reply", () => {
     const edits = [{ old_string: "1\n", new_string: "1\n2\n" }];
     const update = { name: "edit_file", arguments: { path: "a.txt", edits }, id: "one" };
     const flow = await start({ files: { "a.txt": "1\n" }, script: [{ toolCalls: [update] }, { text: "done" }] });
-    const operations = createMemoryOperations();
+    const operations = await createTestOperations("session-1");
     flow.services.operations = operations;
     const { messages } = await flow.send("Look after a.txt", { mode: "free_work" });
     const [kept] = (await operations.list("session-1", { limit: 5, offset: 0 })).operations;

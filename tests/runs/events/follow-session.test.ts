@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { followSession } from "@millrace/engine/runs/follow/follow-session";
 import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
-import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
 import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "../fixtures.ts";
 
 const ends = { signal: never, stopping: never };
 
 async function follower() {
-  const { storage, runs, session } = await createBench({ agent: plainGraph() }, createMemoryStorage());
+  const { storage, runs, session } = await createBench({ agent: plainGraph() }, createTestStorage());
   const run = await runs.start(session, request("agent"));
   await runs.wait(run.run_id, never);
   const feeds = new SessionFeeds();
@@ -88,7 +88,7 @@ describe("a reader of a session", () => {
 describe("the record of a session", () => {
   it("tells a reader who comes while it is written the end of a run that was stopped in the queue", async () => {
     const gate = createGate();
-    const { storage, runs, session } = await createBench({ agent: gatedGraph(gate) }, createMemoryStorage());
+    const { storage, runs, session } = await createBench({ agent: gatedGraph(gate) }, createTestStorage());
     await runs.start(session, request("agent"));
     const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     await gate.arrived;

@@ -3,22 +3,23 @@ import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { idBlock, RunLog } from "@millrace/engine/runs/events/log";
 import type { Run } from "@millrace/engine/storage/records";
-import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
+import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { never, settle } from "../fixtures.ts";
 
-const row = { run_id: "run", session_id: "session", attempt: 0, event_mark: idBlock } as Run;
-
-function createLog(patch: Partial<Run> = {}) {
-  const storage = createMemoryStorage();
+async function createLog(patch: Partial<Run> = {}) {
+  const storage = createTestStorage();
   const failures: unknown[] = [];
-  const run = { ...row, ...patch };
-  storage.rows.runs.set(run.run_id, run);
+  const run = runRecord("run", "session", { event_mark: idBlock, ...patch });
+  await storage.sessions.create(sessionRecord("session"));
+  storage.rows.putRun(run);
   const log = new RunLog(storage.events, run, (error) => failures.push(error));
   const tell = async (data: unknown): Promise<void> => {
     await log.room();
     log.emit({ event: "custom", namespace: [], data });
   };
-  return { storage, log, tell, failures };
+  const stored = (): Promise<RunEvent[]> => storage.events.read("run", -1, 10_000);
+  return { storage, stored, log, tell, failures };
 }
 
 async function ids(batches: AsyncIterable<RunEvent[]>): Promise<number[]> {
@@ -31,29 +32,29 @@ const upTo = (length: number): number[] => Array.from({ length }, (_, at) => at)
 
 describe("the log of a run", () => {
   it("gives a live reader an event in the turn it is told, before it is stored", async () => {
-    const { storage, log, tell } = createLog();
+    const { stored, log, tell } = await createLog();
     const reader = log.follow(-1, never);
     const first = reader.next();
     await tell("one");
     expect((await first).value).toMatchObject([{ id: 0, data: "one" }]);
-    expect(storage.rows.events.get("run")).toBeUndefined();
+    expect(await stored()).toEqual([]);
     log.close();
     expect((await reader.next()).done).toBe(true);
     await log.flush();
-    expect(storage.rows.events.get("run")).toHaveLength(1);
+    expect(await stored()).toHaveLength(1);
   });
 
   it("says when each event was told, and begins after everything that other runs have told", async () => {
-    const first = createLog();
+    const first = await createLog();
     const before = Date.now();
     for (const at of upTo(3)) await first.tell(at);
-    const second = createLog();
+    const second = await createLog();
     await second.tell("first");
     await second.tell("second");
-    const times = async ({ storage, log }: ReturnType<typeof createLog>): Promise<number[]> => {
+    const times = async ({ stored, log }: Awaited<ReturnType<typeof createLog>>): Promise<number[]> => {
       await log.flush();
       log.close();
-      return storage.rows.events.get("run")?.map(({ at }) => at ?? 0) ?? [];
+      return (await stored()).map(({ at }) => at ?? 0);
     };
     const [told, later] = [await times(first), await times(second)];
     expect(told[0]).toBeGreaterThanOrEqual(before);
@@ -63,7 +64,7 @@ describe("the log of a run", () => {
   });
 
   it("stores what is told in groups", async () => {
-    const { storage, log, tell } = createLog();
+    const { storage, log, tell } = await createLog();
     const sizes: number[] = [];
     const { events } = storage;
     const append = events.append.bind(events);
@@ -78,27 +79,27 @@ describe("the log of a run", () => {
   });
 
   it("reserves ids ahead in blocks, and never gives one that is not reserved", async () => {
-    const { storage, log, tell } = createLog();
+    const { storage, log, tell } = await createLog();
     for (const at of upTo(2500)) {
       await tell(at);
-      expect(storage.rows.runs.get("run")?.event_mark).toBeGreaterThan(at);
+      expect(storage.rows.run("run")?.event_mark).toBeGreaterThan(at);
     }
     await log.flush();
     log.close();
-    expect(storage.rows.runs.get("run")?.event_mark).toBe(3000);
+    expect(storage.rows.run("run")?.event_mark).toBe(3000);
   });
 
   it("begins above everything a former attempt may have used", async () => {
-    const { storage, log, tell } = createLog({ attempt: 1, event_mark: 2000 });
+    const { storage, stored, log, tell } = await createLog({ attempt: 1, event_mark: 2000 });
     await tell("again");
     await log.flush();
     log.close();
-    expect(storage.rows.events.get("run")?.map(({ id }) => id)).toEqual([2000]);
-    expect(storage.rows.runs.get("run")?.event_mark).toBe(3000);
+    expect((await stored()).map(({ id }) => id)).toEqual([2000]);
+    expect(storage.rows.run("run")?.event_mark).toBe(3000);
   });
 
   it("gives a reader that fell behind the stored events first", async () => {
-    const { log, tell } = createLog();
+    const { log, tell } = await createLog();
     for (const at of upTo(3000)) await tell(at);
     await log.flush();
     const reading = ids(log.follow(-1, never));
@@ -109,19 +110,19 @@ describe("the log of a run", () => {
   });
 
   it("says once that the store refuses, and stores everything when it takes it again", async () => {
-    const { storage, log, tell, failures } = createLog();
+    const { storage, stored, log, tell, failures } = await createLog();
     storage.failures.add("append");
     for (const at of upTo(1000)) await tell(at);
     await settle();
     expect(failures).toMatchObject([{ code: "storage_full" }]);
     storage.failures.clear();
     await log.flush();
-    expect(storage.rows.events.get("run")).toHaveLength(1000);
+    expect(await stored()).toHaveLength(1000);
     log.close();
   });
 
   it("holds no reader that has gone", async () => {
-    const { log } = createLog();
+    const { log } = await createLog();
     const gone = new AbortController();
     const reading = ids(log.follow(-1, gone.signal));
     await settle();
@@ -136,7 +137,7 @@ describe("the log of a run", () => {
     const step = fc.constantFrom("tell", "flush", "read", "turn");
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(700), async (steps, burst) => {
-        const { log, tell } = createLog();
+        const { log, tell } = await createLog();
         const readers: Promise<number[]>[] = [ids(log.follow(-1, never))];
         let told = 0;
         for (const name of steps) {

@@ -3,7 +3,7 @@ import { MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { hasProgress } from "@millrace/engine/runs/status";
 import type { Run } from "@millrace/engine/storage/records";
-import { createMemoryStorage, type MemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage, type TestStorage } from "../../support/test-storage.ts";
 import {
   askingGraph,
   collect,
@@ -20,7 +20,7 @@ import {
 } from "../fixtures.ts";
 
 /** What a new process finds: the same rows and checkpoints, nothing in memory. */
-function restart(storage: MemoryStorage, graphs: Record<string, unknown>) {
+function restart(storage: TestStorage, graphs: Record<string, unknown>) {
   return createRuns(storage, serve(graphs, storage.checkpointer));
 }
 
@@ -44,9 +44,9 @@ describe("the clock of events after a restart", () => {
     const bench = await createBench({ agent: plainGraph() });
     const run = await bench.runs.start(bench.session, request("agent"));
     await bench.runs.wait(run.run_id, never);
-    const row = bench.storage.rows.runs.get(run.run_id) ?? run;
+    const row = bench.storage.rows.run(run.run_id) ?? run;
     const end = ahead(1);
-    bench.storage.rows.runs.set(run.run_id, { ...row, updated_at: new Date(end).toISOString() });
+    bench.storage.rows.putRun({ ...row, updated_at: new Date(end).toISOString() });
     const runs = restart(bench.storage, { agent: plainGraph() });
     await runs.recover();
     const next = await runs.start(bench.session, request("agent"));
@@ -74,8 +74,8 @@ describe("the clock of events after a restart", () => {
     const bench = await createBench({ agent: plainGraph() });
     const run = await bench.runs.start(bench.session, request("agent"));
     await bench.runs.wait(run.run_id, never);
-    const row = bench.storage.rows.runs.get(run.run_id) ?? run;
-    bench.storage.rows.runs.set(run.run_id, { ...row, updated_at: "2999-01-01T00:00:00.000Z" });
+    const row = bench.storage.rows.run(run.run_id) ?? run;
+    bench.storage.rows.putRun({ ...row, updated_at: "2999-01-01T00:00:00.000Z" });
     const runs = restart(bench.storage, { agent: plainGraph() });
     await runs.recover();
     const next = await runs.start(bench.session, request("agent"));
@@ -102,7 +102,7 @@ describe("a drain", () => {
     const drained = runs.drain(60_000);
     gate.open();
     await drained;
-    expect(storage.rows.runs.get(run.run_id)?.status).toBe("success");
+    expect(storage.rows.run(run.run_id)?.status).toBe("success");
   });
 
   it("aborts a longer one, which stays running, and lets its readers go", async () => {
@@ -116,9 +116,9 @@ describe("a drain", () => {
     await gate.arrived;
     await settle();
     await runs.drain(0);
-    expect(storage.rows.runs.get(run.run_id)?.status).toBe("running");
-    expect(storage.rows.runs.get(queued.run_id)?.status).toBe("pending");
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("busy");
+    expect(storage.rows.run(run.run_id)?.status).toBe("running");
+    expect(storage.rows.run(queued.run_id)?.status).toBe("pending");
+    expect(storage.rows.session(session.session_id)?.status).toBe("busy");
     expect((await reading).map(({ event }) => event)).toEqual(["metadata", "values", "values"]);
     expect(await readingQueued).toEqual([]);
     expect(await refused).toMatchObject({ code: "server" });
@@ -142,7 +142,7 @@ describe("a restart", () => {
     expect(ids).toEqual([...new Set(ids)].toSorted((left, right) => left - right));
     expect(events.at(-1)).toMatchObject({ event: "values", data: { steps: ["before", "waits", "after"] } });
     expect((await runs.wait(run.run_id, never)).status).toBe("success");
-    expect(storage.rows.sessions.get(run.session_id)?.status).toBe("idle");
+    expect(storage.rows.session(run.session_id)?.status).toBe("idle");
   });
 
   it("does not double the user's message", async () => {
@@ -160,7 +160,7 @@ describe("a restart", () => {
     const run = await runs.start(session, request("agent"));
     await runs.wait(run.run_id, never);
     const lost: Run = { ...run, run_id: crypto.randomUUID(), status: "running", attempt: 1 };
-    storage.rows.runs.set(lost.run_id, lost);
+    storage.rows.putRun(lost);
     const next = restart(storage, { agent: plainGraph() });
     await next.recover();
     const ended = await next.wait(lost.run_id, never);
@@ -172,11 +172,11 @@ describe("a restart", () => {
     async (hours) => {
       const { storage, session, run } = await crashAtGate({});
       const at = new Date(Date.now() + hours * 3_600_000).toISOString();
-      const row: Run = { ...(storage.rows.runs.get(run.run_id) ?? run), created_at: at };
-      storage.rows.runs.set(run.run_id, row);
+      const row: Run = { ...(storage.rows.run(run.run_id) ?? run), created_at: at };
+      storage.rows.putRun(row);
       const times = { created_at: at, updated_at: at };
       const queued: Run = { ...run, ...times, run_id: crypto.randomUUID(), status: "pending", attempt: 0 };
-      storage.rows.runs.set(queued.run_id, queued);
+      storage.rows.putRun(queued);
       const gate = createGate();
       const runs = restart(storage, { agent: gatedGraph(gate) });
       await runs.recover();
@@ -188,25 +188,25 @@ describe("a restart", () => {
       gate.open();
       await Promise.all(both);
       expect(order).toEqual([run.run_id, queued.run_id]);
-      expect(storage.rows.sessions.get(session.session_id)?.status).toBe("idle");
+      expect(storage.rows.session(session.session_id)?.status).toBe("idle");
     },
   );
 
   it("asks again what was being asked, under the same id", async () => {
     const { storage, session, runs } = await createBench({ agent: askingGraph() });
     const asked = await runs.wait((await runs.start(session, request("agent"))).run_id, never);
-    const before = storage.rows.sessions.get(session.session_id)?.interrupts;
-    storage.rows.runs.set(asked.run_id, { ...asked, status: "running" });
+    const before = storage.rows.session(session.session_id)?.interrupts;
+    storage.rows.putRun({ ...asked, status: "running" });
     const next = restart(storage, { agent: askingGraph() });
     await next.recover();
     expect((await next.wait(asked.run_id, never)).status).toBe("success");
-    expect(storage.rows.sessions.get(session.session_id)).toMatchObject({ status: "interrupted", interrupts: before });
+    expect(storage.rows.session(session.session_id)).toMatchObject({ status: "interrupted", interrupts: before });
   });
 
   it("ends a run that had reached its last step", async () => {
     const { storage, session, runs } = await createBench({ agent: plainGraph() });
     const done = await runs.wait((await runs.start(session, request("agent"))).run_id, never);
-    storage.rows.runs.set(done.run_id, { ...done, status: "running" });
+    storage.rows.putRun({ ...done, status: "running" });
     const next = restart(storage, { agent: plainGraph() });
     await next.recover();
     expect((await next.wait(done.run_id, never)).status).toBe("success");
@@ -258,14 +258,14 @@ describe("progress", () => {
 describe("a store that refuses", () => {
   it("the end of a run delays it: the run is over when the store takes it again", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) }, createMemoryStorage());
+    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) }, createTestStorage());
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     storage.failures.add("finish");
     gate.open();
     const waiting = runs.wait(run.run_id, never);
     await settle();
-    expect(storage.rows.runs.get(run.run_id)?.status).toBe("running");
+    expect(storage.rows.run(run.run_id)?.status).toBe("running");
     storage.failures.clear();
     expect((await waiting).status).toBe("success");
   });

@@ -4,7 +4,7 @@ import { createLogger } from "@millrace/engine/logger";
 import { startRetention } from "@millrace/engine/runs/recover";
 import { workflow } from "../../../src/graph/workflow.ts";
 import type { Run } from "@millrace/engine/storage/records";
-import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
 import {
   collect,
   createBench,
@@ -65,7 +65,7 @@ describe("a drain", () => {
     const drained = bench.runs.drain(60_000);
     gate.open();
     await drained;
-    expect(bench.storage.rows.runs.get(run.run_id)).toMatchObject({ status: "running", attempt: 1 });
+    expect(bench.storage.rows.run(run.run_id)).toMatchObject({ status: "running", attempt: 1 });
     expect(calls).toEqual({ before: 1, waits: 1 });
     const runs = restart(bench, { agent: graph(gate, calls) });
     expect(await runs.recover()).toEqual({ resumed: 1 });
@@ -110,7 +110,7 @@ describe("a run that takes the process with it", () => {
     const bench = await createBench({ agent: plainGraph() });
     const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
     const deadly: Run = { ...done, run_id: crypto.randomUUID(), status: "running", attempt: 3, crashes: 2 };
-    bench.storage.rows.runs.set(deadly.run_id, deadly);
+    bench.storage.rows.putRun(deadly);
     const begun: Record<string, number> = {};
     const gate = createGate();
     gate.open();
@@ -125,14 +125,14 @@ describe("a run that takes the process with it", () => {
     });
     const next = await runs.start(bench.session, request("agent"));
     expect((await runs.wait(next.run_id, never)).status).toBe("success");
-    expect(bench.storage.rows.sessions.get(bench.session.session_id)?.status).toBe("idle");
+    expect(bench.storage.rows.session(bench.session.session_id)?.status).toBe("idle");
   });
 
   it("has two more tries before that", async () => {
     const bench = await createBench({ agent: plainGraph() });
     const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
     const hurt: Run = { ...done, run_id: crypto.randomUUID(), status: "running", attempt: 2, crashes: 1 };
-    bench.storage.rows.runs.set(hurt.run_id, hurt);
+    bench.storage.rows.putRun(hurt);
     const runs = restart(bench, { agent: plainGraph() });
     await runs.recover();
     expect(await runs.wait(hurt.run_id, never)).toMatchObject({ status: "success", attempt: 3, crashes: 2 });
@@ -149,7 +149,7 @@ describe("a stopped run that takes the process with it while its turn is kept", 
     const run = await bench.runs.start(bench.session, request("agent", { after_seconds: 3600 }));
     await bench.runs.drain(0);
     const stopped = { status: "running", attempt: crashes + 1, crashes, stop_requested: "interrupt" } as const;
-    bench.storage.rows.runs.set(run.run_id, { ...run, ...stopped });
+    bench.storage.rows.putRun({ ...run, ...stopped });
     const runs = restart(bench, graphs);
     await runs.recover();
     expect(await runs.wait(run.run_id, never)).toMatchObject({ status: "interrupted", crashes: crashes + 1 });
@@ -165,7 +165,7 @@ describe("runs on their last try", () => {
     const runOf = async (fields: Partial<Run>): Promise<Run> => {
       const { session_id } = await createSession(bench.storage);
       const run: Run = { ...done, ...fields, session_id, run_id: crypto.randomUUID(), status: "running", attempt: 2 };
-      bench.storage.rows.runs.set(run.run_id, run);
+      bench.storage.rows.putRun(run);
       return run;
     };
     const working = await runOf({ crashes: 1 });
@@ -175,7 +175,7 @@ describe("runs on their last try", () => {
     await runs.recover();
     await gate.arrived;
     await settle();
-    expect(bench.storage.rows.runs.get(stopped.run_id)?.attempt).toBe(2);
+    expect(bench.storage.rows.run(stopped.run_id)?.attempt).toBe(2);
     gate.open();
     expect((await runs.wait(working.run_id, never)).status).toBe("success");
     expect((await runs.wait(stopped.run_id, never)).status).toBe("interrupted");
@@ -188,7 +188,7 @@ describe("runs on their last try", () => {
     for (const crashes of [1, 1, 0]) {
       const { session_id } = await createSession(bench.storage);
       const run: Run = { ...done, session_id, run_id: crypto.randomUUID(), status: "running", attempt: 2, crashes };
-      bench.storage.rows.runs.set(run.run_id, run);
+      bench.storage.rows.putRun(run);
       suspects.push(run);
     }
     const gate = createGate();
@@ -197,7 +197,7 @@ describe("runs on their last try", () => {
     await gate.arrived;
     await settle();
     const attempts = (): (number | undefined)[] =>
-      suspects.map(({ run_id }) => bench.storage.rows.runs.get(run_id)?.attempt);
+      suspects.map(({ run_id }) => bench.storage.rows.run(run_id)?.attempt);
     expect(attempts()).toEqual([3, 2, 3]);
     gate.open();
     const ended = await Promise.all(suspects.map(({ run_id }) => runs.wait(run_id, never)));
@@ -216,13 +216,13 @@ describe("an attempt that another has taken over", () => {
     const run = await runs.start(session, request("agent"));
     const waiting = runs.wait(run.run_id, never);
     await gate.arrived;
-    const row = storage.rows.runs.get(run.run_id);
-    if (row !== undefined) storage.rows.runs.set(run.run_id, { ...row, attempt: 2 });
-    const told = storage.rows.events.get(run.run_id)?.length ?? 0;
+    const row = storage.rows.run(run.run_id);
+    if (row !== undefined) storage.rows.putRun({ ...row, attempt: 2 });
+    const told = await storage.events.last(run.run_id);
     gate.open();
     await expect(waiting).rejects.toMatchObject({ code: "server" });
-    expect(storage.rows.runs.get(run.run_id)).toMatchObject({ status: "running", attempt: 2 });
-    expect(storage.rows.events.get(run.run_id)?.length ?? 0).toBe(told);
+    expect(storage.rows.run(run.run_id)).toMatchObject({ status: "running", attempt: 2 });
+    expect(await storage.events.last(run.run_id)).toBe(told);
   });
 });
 
@@ -252,17 +252,17 @@ describe("runs that wait", () => {
     const other = await runs.start(await createSession(storage), request("agent", { after_seconds: 3600 }));
     await gate.arrived;
     await runs.cancel(third?.run_id ?? "", { action: "interrupt", wait: true, clearQueue: true });
-    expect(started.map(({ run_id }) => storage.rows.runs.get(run_id)?.status)).toEqual([
+    expect(started.map(({ run_id }) => storage.rows.run(run_id)?.status)).toEqual([
       "running",
       "pending",
       "interrupted",
       "interrupted",
     ]);
-    expect(storage.rows.runs.get(other.run_id)?.status).toBe("pending");
+    expect(storage.rows.run(other.run_id)?.status).toBe("pending");
     expect(fourth?.run_id).not.toBe(second?.run_id);
     await runs.cancel(started[0]?.run_id ?? "", { action: "interrupt", wait: true, clearQueue: true });
-    expect(storage.rows.runs.get(second?.run_id ?? "")?.status).toBe("interrupted");
-    expect(storage.rows.sessions.get(session.session_id)?.status).not.toBe("busy");
+    expect(storage.rows.run(second?.run_id ?? "")?.status).toBe("interrupted");
+    expect(storage.rows.session(session.session_id)?.status).not.toBe("busy");
   });
 });
 
@@ -325,7 +325,7 @@ describe("a gap", () => {
 
 describe("retention", () => {
   it("tries again later when the store refuses", async () => {
-    const storage = createMemoryStorage();
+    const storage = createTestStorage();
     let refusals = 0;
     storage.events.expire = () => {
       refusals += 1;

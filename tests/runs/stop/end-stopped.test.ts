@@ -9,7 +9,7 @@ import { draftRun } from "@millrace/engine/runs/admission/draft";
 import { endsInTime } from "@millrace/engine/runs/attempt/end";
 import { runAttempt } from "@millrace/engine/runs/attempt/run-attempt";
 import type { Session } from "@millrace/engine/storage/records";
-import { createMemoryStorage, RunAwareSaver } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
 import { createGate, createSession, gatedGraph, never, request, serve, settle } from "../fixtures.ts";
 
 describe("work that a stop ends", () => {
@@ -41,12 +41,11 @@ const noOthers: RunStarter = {
 /** A run that is claimed, so that it can be walked here; `isStopped`: before its first step. */
 async function claimed(
   graphs: Record<string, unknown>,
-  saver = new RunAwareSaver(),
-  { said = "hello", isStopped = false, stopPatience = 1, storage = createMemoryStorage(saver) } = {},
+  { said = "hello", isStopped = false, stopPatience = 1, storage = createTestStorage() } = {},
   given?: Session,
 ) {
   const session = given ?? (await createSession(storage));
-  const served = serve(graphs, saver);
+  const served = serve(graphs, storage.checkpointer);
   const assistant = systemAssistant("agent", new Date().toISOString());
   const input = { messages: [{ role: "user", content: said }] };
   const draft = draftRun(session, request("agent", { stream_mode: ["custom"], input }), assistant, served);
@@ -101,37 +100,31 @@ describe("a stopped run", () => {
   it("whose turn takes too long to be kept writes nothing after the next run has begun", async () => {
     const gate = createGate();
     const waiting = [gate.pass];
-    class OnceSlowSaver extends RunAwareSaver {
-      override async put(...args: Parameters<RunAwareSaver["put"]>): ReturnType<RunAwareSaver["put"]> {
-        await waiting.pop()?.();
-        return super.put(...args);
-      }
-    }
-    const saver = new OnceSlowSaver();
+    const storage = createTestStorage();
+    storage.beforePut = () => waiting.pop()?.();
     const graphs = { agent: workflow.compile() };
-    const first = await claimed(graphs, saver, { said: "first", isStopped: true });
+    const first = await claimed(graphs, { said: "first", isStopped: true, storage });
     await first.walking;
-    const { storage, session } = first;
+    const { session } = first;
     const next = { said: "second", isStopped: true, stopPatience: 60_000, storage };
-    const second = await claimed(graphs, saver, next, session);
+    const second = await claimed(graphs, next, session);
     await second.walking;
     const told = await storage.events.last(first.active.run.run_id);
     gate.open();
     for (let turn = 0; turn < 20; turn += 1) await settle();
-    const newest = await saver.getTuple({ configurable: { thread_id: session.session_id } });
+    const newest = await storage.checkpointer.getTuple({ configurable: { thread_id: session.session_id } });
     expect(JSON.stringify(newest?.checkpoint.channel_values["messages"])).toContain("second");
     expect(await storage.events.last(first.active.run.run_id)).toBe(told);
   });
 
   it("ends although the store never finishes a write", async () => {
     const reached = Promise.withResolvers<void>();
-    class StuckSaver extends RunAwareSaver {
-      override async put(): ReturnType<RunAwareSaver["put"]> {
-        reached.resolve();
-        return new Promise(() => undefined);
-      }
-    }
-    const { active, walking } = await claimed({ agent: gatedGraph(createGate()) }, new StuckSaver());
+    const storage = createTestStorage();
+    storage.beforePut = () => {
+      reached.resolve();
+      return new Promise(() => undefined);
+    };
+    const { active, walking } = await claimed({ agent: gatedGraph(createGate()) }, { storage });
     await reached.promise;
     active.stop.request("user_requested");
     await walking;

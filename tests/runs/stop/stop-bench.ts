@@ -15,7 +15,7 @@ import { Runs } from "@millrace/engine/runs/runs";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
-import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 import { createSession, request, serve, type createGate } from "../fixtures.ts";
 import { toolkitParts } from "../../support/toolkit-services.ts";
@@ -113,7 +113,7 @@ export async function startStopBench(
     await mkdir(dirname(join(workspace, path)), { recursive: true });
     await writeFile(join(workspace, path), content);
   }
-  const storage = options.storage ?? createMemoryStorage();
+  const storage = options.storage ?? createTestStorage();
   const effects: string[] = [];
   const gate: StopBench["gate"] = { current: undefined };
   const tasks: TaskStore = {

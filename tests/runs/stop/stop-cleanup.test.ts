@@ -13,7 +13,7 @@ import { Runs } from "@millrace/engine/runs/runs";
 import { LoopLimits } from "../../../src/state.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { defineTool, type Tool } from "../../../src/tools/runtime/tool.ts";
-import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { createGate, createSession, request, serve } from "../fixtures.ts";
 import { startStopBench, type StopBench } from "./stop-bench.ts";
@@ -123,7 +123,7 @@ describe("a long tool", () => {
 
 /** A loop with one tool, which its model calls. */
 async function openLoop(tool: Tool) {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const limits = LoopLimits.parse({});
   const graph = new StateGraph(new StateSchema({ messages: MessagesValue }))
     .addNode(

@@ -10,7 +10,7 @@ import type { Run } from "@millrace/engine/storage/records";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { RunStore, Storage } from "@millrace/engine/storage/storage";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
 import { crashCopy, openIn } from "../recovery/crash-copy.ts";
 import {
   collect,
@@ -259,7 +259,7 @@ describe("a turn whose stop was cut short by a crash", () => {
 
 describe("a run that broke off in the middle of its turn", () => {
   it("leaves what it has done to the next message, so that nothing is done twice", async () => {
-    const storage = createMemoryStorage();
+    const storage = createTestStorage();
     const bench = await startStopBench({
       storage,
       script: [
@@ -344,7 +344,7 @@ function unwritable(saver: SqliteStorage["checkpointer"], until: Promise<unknown
 describe("the note of a stop", () => {
   it("does not delay the stop, whose end needs no note", async () => {
     const gate = createGate();
-    const storage = createMemoryStorage();
+    const storage = createTestStorage();
     storage.runs.requestStop = () => new Promise(() => undefined);
     const { runs, session } = await createBench({ agent: gatedGraph(gate) }, storage);
     const run = await runs.start(session, request("agent"));

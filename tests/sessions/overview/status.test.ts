@@ -4,11 +4,11 @@ import { builtInProfiles } from "@millrace/models/registry/profiles";
 import { readActivity } from "../../../src/sessions/overview/status.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { sessionRecord } from "../../contract/records.ts";
-import { createMemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage } from "../../support/test-storage.ts";
 
 /** A session whose run has come so far on its way to a stop. */
 async function activityAt(status: Session["status"], moves: StopState[]) {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const session = await storage.sessions.create(sessionRecord("s1", { status }));
   const stop = new Stop();
   for (const state of moves) {

@@ -7,7 +7,7 @@ import { putValues } from "@millrace/engine/sessions/state/prune";
 import { startTitleWriter } from "../../../src/sessions/overview/title-writer.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
-import { createMemoryStorage, type MemoryStorage } from "../../support/memory/memory-storage.ts";
+import { createTestStorage, type TestStorage } from "../../support/test-storage.ts";
 
 /** A model that waits until it is let go, and counts how often it was asked. */
 class SlowModel extends FakeListChatModel {
@@ -23,7 +23,7 @@ class SlowModel extends FakeListChatModel {
   }
 }
 
-async function sessionWith(storage: MemoryStorage, id: string, metadata: Record<string, unknown> = {}): Promise<Run> {
+async function sessionWith(storage: TestStorage, id: string, metadata: Record<string, unknown> = {}): Promise<Run> {
   await storage.sessions.create(sessionRecord(id, { metadata }));
   await putValues(storage.checkpointer, id, undefined, {
     messages: [
@@ -34,7 +34,7 @@ async function sessionWith(storage: MemoryStorage, id: string, metadata: Record<
   return runRecord(`run of ${id}`, id, { status: "success" });
 }
 
-function writer(storage: MemoryStorage, model: BaseChatModel | undefined) {
+function writer(storage: TestStorage, model: BaseChatModel | undefined) {
   const noted: object[] = [];
   const titles = startTitleWriter({
     storage,
@@ -46,10 +46,10 @@ function writer(storage: MemoryStorage, model: BaseChatModel | undefined) {
   return { ...titles, noted };
 }
 
-const metadataOf = (storage: MemoryStorage, id: string) => storage.rows.sessions.get(id)?.metadata;
+const metadataOf = (storage: TestStorage, id: string) => storage.rows.session(id)?.metadata;
 
 test("a session gets a title from its first exchange, once", async () => {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const model = new SlowModel({ responses: ['"Mending a lighthouse"', "never asked"] });
   const titles = writer(storage, model);
   const run = await sessionWith(storage, "s1");
@@ -72,7 +72,7 @@ test.each<[string, Record<string, unknown>, Partial<Run>]>([
   ["whose run failed", {}, { status: "error" }],
   ["that is made for one run", {}, { kwargs: { ...runRecord("r", "s").kwargs, temporary: true } }],
 ])("a session %s is left alone", async (_, metadata, run) => {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const model = new SlowModel({ responses: ["no"] });
   model.gate.resolve();
   const titles = writer(storage, model);
@@ -82,7 +82,7 @@ test.each<[string, Record<string, unknown>, Partial<Run>]>([
 });
 
 test("without a model nobody is asked", async () => {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const titles = writer(storage, undefined);
   titles.consider(await sessionWith(storage, "s1"));
   await titles.stop();
@@ -90,7 +90,7 @@ test("without a model nobody is asked", async () => {
 });
 
 test("a model that says nothing usable is noted, and the title stays that of the rule", async () => {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const model = new SlowModel({ responses: ["…"] });
   model.gate.resolve();
   const titles = writer(storage, model);
@@ -101,7 +101,7 @@ test("a model that says nothing usable is noted, and the title stays that of the
 });
 
 test("a stop ends what is under way and takes nothing new; a name given meanwhile goes before the title", async () => {
-  const storage = createMemoryStorage();
+  const storage = createTestStorage();
   const model = new SlowModel({ responses: ["Late title"] });
   const titles = writer(storage, model);
   const run = await sessionWith(storage, "s1");

@@ -8,7 +8,7 @@ import { tools } from "../../../src/tools/index.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { createOperations, type Operations } from "../../../src/tools/undo/operations.ts";
 import type { Tool } from "../../../src/tools/runtime/tool.ts";
-import { createMemoryOperations } from "../../support/memory/memory-operations.ts";
+import { createTestOperations } from "../../support/test-storage.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
@@ -19,7 +19,7 @@ let store: OperationStore;
 beforeEach(async () => {
   workspace = await aWorkspace();
   await workspace.fill({ "a.txt": "old", "folder/b.txt": "b", "folder/c.txt": "c" });
-  store = createMemoryOperations();
+  store = await createTestOperations("session");
   runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: store };
 });
 afterEach(() => workspace[Symbol.asyncDispose]());
@@ -80,7 +80,7 @@ describe("after a crash", () => {
       await workspace[Symbol.asyncDispose]();
       workspace = await aWorkspace();
       await workspace.fill({ "a.txt": "old", "folder/b.txt": "b", "folder/c.txt": "c" });
-      store = createMemoryOperations();
+      store = await createTestOperations("session");
       runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: store };
       expect(await texts()).toEqual(before);
       await crash(tool, input, work);

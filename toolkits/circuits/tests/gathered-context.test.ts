@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { createChangedFiles } from "../../../src/context/workspace/changed-files.ts";
-import { createMemoryOperations } from "../../../tests/support/memory/memory-operations.ts";
+import { createTestOperations } from "../../../tests/support/test-storage.ts";
 import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../../tests/support/workflow.ts";
 
@@ -90,7 +90,7 @@ describe("what is collected about the session's circuit", () => {
       files: { "amp.cir": "Amplifier\nR7 a 0 1k\n", "a.md": "R7 is small\n", "notes.md": "none\n" },
       script: [{ toolCalls: [change] }, { text: "Done." }, { text: "Yes." }],
     });
-    app.services.operations = createMemoryOperations();
+    app.services.operations = await createTestOperations("session-1");
     app.services.changedFiles = createChangedFiles();
     await app.update({ circuit_file_path: "amp.cir" });
     await app.send("note it", { mode: "free_work" });

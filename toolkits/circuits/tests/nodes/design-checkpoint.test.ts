@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createMemoryOperations } from "../../../../tests/support/memory/memory-operations.ts";
+import { createTestOperations } from "../../../../tests/support/test-storage.ts";
 import type { ModelStep } from "@millrace/testing/model-server-script";
 import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../../../tests/support/workflow.ts";
@@ -33,7 +33,7 @@ async function start(script: ModelStep[], files: Record<string, string> = {}): P
     script,
     files: { "rc.cir": circuit("1k"), ".circuit_ai/design_goals.json": goals, ...files },
   });
-  running.services.operations = createMemoryOperations();
+  running.services.operations = await createTestOperations("session-1");
   return running;
 }
 
