@@ -8,8 +8,8 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
 }
 
 /**
- * What `work` comes to, or the signal's reason as soon as that aborts. The work itself goes on, for whoever else waits
- * for it; a failure that nobody waits for any more is not an unhandled one.
+ * The result of `work`, or the signal's reason as soon as it aborts. The work itself goes on, as others may wait
+ * for it; its later failure is not an unhandled one.
  */
 export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   const aborted = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-/** Passes events on to everybody who follows; who comes later hears nothing of the former ones. */
+/** Passes events on to all current subscribers; later subscribers do not get the former events. */
 export class Feed<Event> {
   readonly #followers = new Set<(event: Event) => void>();
 
@@ -43,7 +43,7 @@ export class Feed<Event> {
 export class CurrentChanges {
   readonly #followers = new Set<() => void>();
 
-  /** Those who follow now; for tests. */
+  /** The number of current subscribers; for tests. */
   get followers(): number {
     return this.#followers.size;
   }

@@ -1,22 +1,22 @@
 import { AppError } from "../errors/errors.ts";
 import { withTimeout } from "./abort.ts";
 
-/** Milliseconds that a turn is waited for, where nothing else is said. */
+/** The default limit for the wait, in milliseconds. */
 const usualPatience = 10_000;
 
-/** Lets pieces of work with the same key go one after the other, in the order in which they came. */
+/** Runs work with the same key one after the other, first come, first served. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
   readonly #patience: number;
 
-  /** `patience`: milliseconds after which whoever waits gives up. */
+  /** `patience`: milliseconds after which a waiting caller gives up. */
   constructor(patience = usualPatience) {
     this.#patience = patience;
   }
 
   /**
-   * Runs `work` when all that came before it under this key is over, well or not. It must not ask for the same key.
-   * Throws `conflict` when that takes too long; nothing was done then.
+   * Runs `work` when all earlier work under this key is over, whether it succeeded or failed. It must not use the same key.
+   * Throws `conflict` when that takes too long; `work` has not run then.
    */
   async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#last.get(key);
@@ -34,7 +34,7 @@ export class KeyedMutex {
         () => false,
       ))
     ) {
-      // Who comes next still waits for what goes on.
+      // The next caller still waits for the work under way.
       void before.then(end);
       const seconds = this.#patience / 1000;
       throw new AppError("conflict", `Another change of the same thread has not ended within ${seconds} s.`, {

@@ -1,7 +1,7 @@
 import { onAbort, unlessAborted } from "./abort.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Places for work that costs a thread, memory or something elsewhere: who finds none waits, in the order of coming. */
+/** A semaphore for work that costs a thread or memory: callers wait for a free place, first come, first served. */
 export interface Places {
   /** Waits for a place and gives what frees it. Rejects with the signal's reason when that aborts before. */
   enter(signal: AbortSignal): Promise<() => void>;
@@ -73,8 +73,8 @@ const realTime: RateClock = {
 };
 
 /**
- * A token bucket: as many at once as may begin in a second, then one by one at that rate. Who gives up while waiting
- * takes nothing.
+ * A token bucket: as many at once as may begin in a second, then one by one at that rate. A caller that gives up while
+ * waiting takes nothing.
  */
 export function createRate(perSecond: number, clock: RateClock = realTime): Rate {
   const most = Math.max(1, perSecond);

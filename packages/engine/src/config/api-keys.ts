@@ -19,7 +19,7 @@ export interface ApiKey {
   key: string;
 }
 
-/** The owner that also sees what is nobody's: the sessions and items of a time before keys were asked for. */
+/** The owner that also sees rows without an owner: those from before keys were required. */
 export const adminName = "admin";
 
 /** What stands before the identity of a user of `auth.path`: names of owners of keys hold no colon, so the two never meet. */
@@ -40,7 +40,7 @@ export function nameOfOwner(owner: string): string {
   return isUser(owner) ? owner.slice(userPrefix.length) : owner;
 }
 
-/** Under whose name the items of an owner are kept. Those of nobody (`null`) are the admin's, and so are those of all users. */
+/** The owner under which items are stored. Without an owner (`null`) it is the admin, as for all users. */
 export function ownerOfItems(owner: string | null): string {
   return owner === null || isUser(owner) ? adminName : owner;
 }
@@ -58,7 +58,7 @@ function toApiKey(entry: string): ApiKey | { problem: string } {
   return { problem: `${expected}; a key that holds a colon needs a name before it` };
 }
 
-/** The clients' keys in a list of the environment; what is wrong is told by its place. */
+/** The clients' keys in a list of the environment; an error names the position, never the key. */
 export const apiKeys = commaList.transform((entries, context) => {
   const keys: ApiKey[] = [];
   for (const [index, entry] of entries.entries()) {
@@ -72,7 +72,7 @@ export const apiKeys = commaList.transform((entries, context) => {
   return keys;
 });
 
-/** Whether a variable holds what nobody may see, and nothing may let out: its name says so. */
+/** Whether a variable holds a secret, by its name. */
 export function isSecret(name: string): boolean {
   return /_(?:KEYS?|SECRET)$/u.test(name);
 }

@@ -109,16 +109,16 @@ const Environment = z.object({
   LANGSMITH_PROJECT: optionalText,
 });
 
-/** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
+/** The checked configuration; paths are absolute. Keys are secrets: never log, trace or send this object. */
 export interface Config extends ToolSettings, OperationSettings {
   /** The variables that have a value, as they were given. */
   given: Readonly<Record<string, string>>;
   dataDir: string;
-  /** Absolute. `workspaceIsDefault`: nobody named it, so the start creates it. */
+  /** Absolute. With `workspaceIsDefault` it was not configured, and the start creates it. */
   workspace: string;
   workspaceIsDefault: boolean;
   graphs: string;
-  /** The file of MCP servers; only one that somebody named has to be there. */
+  /** The file of MCP servers. It has to exist only where it was configured. */
   mcpFile: string;
   mcpFileIsDefault: boolean;
   conversations: ConversationSettings;
@@ -190,7 +190,7 @@ export function valuesOf(given: Config["given"]): Record<string, unknown> {
   return Environment.parse(given);
 }
 
-/** A variable without a value is one that nobody set. */
+/** A variable without a value counts as unset. */
 function givenOf(env: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
@@ -262,7 +262,7 @@ export function environmentVariable(name: string): string | undefined {
   return process.env[name];
 }
 
-/** Sets variables that nobody has set: what a file says goes after the environment. */
+/** Sets the variables that are not set yet: the environment has precedence over a file. */
 export function addVariables(values: Record<string, string | undefined>): void {
   for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
 }

@@ -12,7 +12,7 @@ export const ThreadTtl = z.looseObject({
   strategy: z.enum(["delete", "keep_latest"]).default("delete"),
 });
 
-/** How long what is new stays where nobody says anything else; minutes, `null`: for ever. */
+/** How long new rows are kept by default, in minutes; `null`: for ever. */
 export interface DefaultTimes {
   /** `refresh`: whether reading an item lets its time begin anew. */
   items: { ttl: number | null; refresh: boolean };

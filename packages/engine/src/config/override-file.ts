@@ -5,7 +5,7 @@ import { AppError, type ErrorCode, errorMessage, hasCode, systemCode } from "../
 /** Bytes that such a file may have; a larger one is not read. */
 export const largestFile = 512 * 1024;
 
-/** Told once per state of a file that cannot be used. */
+/** Called once for each unusable state of a file. */
 export type WarnOfFile = (warning: { file: string; problem: string }) => void;
 
 /** What stands in a file: nothing, something that can be used, or something that cannot, with the reason. */
@@ -47,7 +47,7 @@ export class OverrideFile<T> {
 
   /**
    * Writes the file whole or not at all: a temporary file takes its place by its name. Throws `storage_full`,
-   * `storage_readonly` or `storage_io`; the former file then stays. `mode`: who may read it, default everybody.
+   * `storage_readonly` or `storage_io`; the former file then stays. `mode`: its permissions.
    */
   write(text: string, mode = 0o666): void {
     const temporary = join(dirname(this.path), `.${basename(this.path)}.${process.pid}.tmp`);
@@ -106,7 +106,7 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // What could not be written cannot always be removed; the failure that is told is the first one.
+    // Removing the half-written file may fail as well; the first failure is the one to report.
   }
 }
 

@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { AppError } from "../errors/errors.ts";
 import { commaList } from "./api-keys.ts";
 
-/** What tools may do, and what is asked and told about it. */
+/** What tools may do, and what is confirmed and reported. */
 export interface ToolSettings {
   /** Whether anything watches tool calls. */
   toolHooks: boolean;
@@ -90,14 +90,14 @@ function ngspiceOf(value: string | undefined): string | undefined {
 }
 
 /**
- * Names of toolkits and of single tools, by the name of the owner, or of the user of `auth.path`, who may use no others. Who is not named may use all.
+ * The toolkits and single tools that an owner, or a user of `auth.path`, may use. Owners without an entry may use all.
  */
 export type OwnerTools = Readonly<Record<string, readonly string[]>>;
 
 /** What a user is called is up to the rules: an address of mail, or one of the web. The last colon is the one that counts. */
 const entryForm = /^(?<owner>[A-Za-z0-9][^\s,]{0,199})\s*:(?<names>[\w\s.-]*)$/u;
 
-/** A list of `owner: name name` in the environment; what is wrong is told by its place. */
+/** A list of `owner: name name` in the environment; an error names the position of the entry. */
 export const ownerTools = commaList.transform((entries, context): OwnerTools => {
   const limits = new Map<string, string[]>();
   for (const [index, entry] of entries.entries()) {
@@ -138,7 +138,7 @@ function plannerSettings(values: {
 export interface ConversationSettings {
   /** Absolute; `undefined`: the data folder. */
   folder: string | undefined;
-  /** Sessions that are kept in memory at most, and for how long one that nobody uses is. */
+  /** The most sessions kept in memory, and how long an unused one stays there. */
   cachedSessions: number;
   cacheSeconds: number;
   /** How long what changes a session waits for what changes it before. */
@@ -165,9 +165,9 @@ export function conversationSettings(values: {
   };
 }
 
-/** How ends of runs are told to whoever asked for it. A secret: never log, trace or send this object. */
+/** Settings of webhooks. A secret: never log, trace or send this object. */
 export interface WebhookSettings {
-  /** Hosts, or `host:port`, that may be told although they are not in the public internet. */
+  /** Hosts, or `host:port`, that may receive webhooks although they are not in the public internet. */
   allowed: string[];
   /** What the messages are signed with; `undefined`: they are not signed. */
   secret: string | undefined;

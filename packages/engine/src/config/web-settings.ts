@@ -31,13 +31,13 @@ export interface SearchSettings {
 
 /** How far models may go into the web. */
 export interface WebSettings {
-  /** `undefined`: nobody searches. */
+  /** `undefined`: there is no search. */
   search: SearchSettings | undefined;
   /** Engines that want nothing but a key: the first whose key is stored searches where `search` is `undefined`. */
   lackKey: readonly SearchSettings[];
   /** Whether pages may be opened. */
   opensPages: boolean;
-  /** Whether they may as soon as somebody searches. */
+  /** Whether they may as soon as a search engine is configured. */
   opensWithSearch: boolean;
   /** Hosts, or `host:port`, that may be opened although they are not in the public internet. */
   allowed: string[];

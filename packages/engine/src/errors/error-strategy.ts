@@ -2,7 +2,7 @@ import { userText } from "./error-texts.ts";
 import type { AppError, ErrorCode } from "./errors.ts";
 
 /**
- * How a failure ends if nobody does anything: `fatal` stays as it is until somebody changes something outside,
+ * How a failure ends without help: `fatal` stays until something outside is changed,
  * `recoverable` may pass by itself or after a correction, `partly` leaves another way.
  */
 export type ErrorClass = "fatal" | "recoverable" | "partly";
@@ -25,7 +25,7 @@ export type HandlingDecision =
   | {
       kind: "pause_for_user_decision";
       message: string;
-      /** What exactly happened, for whoever wants to see it. */
+      /** The technical details, shown on request. */
       details: string;
       suggestions: string[];
       options: UserOption[];
@@ -88,12 +88,12 @@ export const strategies: Record<ErrorCode, Strategy> = {
   storage_newer: strategy("fatal"),
 };
 
-/** Failures about which nobody is asked: somebody has already decided, or an answer could change nothing. */
+/** Failures that ask no question: the decision is already made, or an answer would change nothing. */
 const neverAsked = new Set<ErrorCode>(["cancelled", "denied", "blocked", "invalid_state"]);
 
 /** The first and the longest wait between two tries in the same way; each is three times the one before. */
 const usualDelays = { initialMs: 1000, maxMs: 30_000 };
-/** A service that asks for a longer wait is told to the user instead. Milliseconds. */
+/** The longest wait, in milliseconds, that a service may ask for; a longer one is reported to the user instead. */
 const longestAskedWaitMs = 60_000;
 
 /** What is known about a failure beside what it is. */
@@ -151,7 +151,7 @@ export function isTransient(code: ErrorCode): boolean {
   return strategies[code].retries > 0;
 }
 
-/** What a model is told to do about a tool's failure, where the tool itself does not say. */
+/** The advice that a model gets for a tool's failure, unless the tool gives its own. */
 export const toolAdvice: Partial<Record<ErrorCode, string>> = {
   not_found: "The path may be wrong: look at the folder, then try again.",
   permission: "Do not repeat the call. Tell the user to check the permissions, or propose another place.",

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "./errors.ts";
 import type { Language } from "../language.ts";
 
-/** What is told to a user of a failure: what happened, and what to do about it. */
+/** The text of a failure for users: what happened, and what to do about it. */
 export interface UserText {
   message: string;
   suggestion: string;
@@ -12,7 +12,7 @@ function text(message: string, suggestion: string): UserText {
 }
 
 /**
- * What a user is told of each failure: no technical words, nothing of what a provider or the operating system said;
+ * The text for users of each failure: no technical words, nothing of what a provider or the operating system said;
  * that stands in the log.
  */
 const texts: Record<ErrorCode, Record<Language, UserText>> = {
@@ -163,12 +163,12 @@ export function errorQuestion(code: ErrorCode, hasOther: boolean, language: Lang
   return `${what} Shall I try again (Retry), ${other}leave this step out (Skip) or stop (Cancel)?`;
 }
 
-/** What a user is told of a failure of this kind, in one language. */
+/** The text for users of a failure of this kind, in one language. */
 export function userText(code: ErrorCode, language: Language): UserText {
   return texts[code][language];
 }
 
-/** What a user is told of a failure, as one text; `advice` is said where more is known of what can be done. */
+/** The text for users of a failure, in one piece; `advice` replaces the general advice where more is known. */
 export function userSentence(code: ErrorCode, language: Language, advice?: string): string {
   const { message, suggestion: usual } = texts[code][language];
   const suggestion = advice ?? usual;

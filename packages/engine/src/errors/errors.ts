@@ -93,7 +93,7 @@ export function errorMessage(error: unknown): string {
     const message: unknown = Reflect.get(error, "message");
     return typeof message === "string" && message !== "" ? message : JSON.stringify(error).slice(0, longestJson);
   } catch {
-    // Foreign code may throw anything, and whoever tells of it must not fail.
+    // Foreign code may throw anything; reading it must not throw again.
     return "The failure cannot be written.";
   }
 }
@@ -124,7 +124,7 @@ export function withAdvice(error: AppError, advice: Advice | undefined): AppErro
   return error;
 }
 
-/** What is advised about an error; `undefined` where nobody knows more than its code says. */
+/** The advice that an error carries; `undefined` where its code says all there is. */
 export function adviceOf(error: AppError): Advice | undefined {
   return given.get(error);
 }

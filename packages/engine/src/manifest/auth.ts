@@ -3,7 +3,7 @@ import { AppError } from "../errors/errors.ts";
 import type { Manifest } from "./manifest.ts";
 import { loadExport } from "./user-module.ts";
 
-/** Who sends a request, as the user's own code says. */
+/** The caller of a request, as the user's own code identifies it. */
 export interface AuthContext {
   user: { identity: string; display_name: string; is_authenticated: boolean; permissions: string[] } & Record<
     string,
@@ -24,7 +24,7 @@ export type RowFilter = Record<string, unknown>;
 
 /** The rules that `auth.path` of a `langgraph.json` names. */
 export interface CustomAuth {
-  /** Who sends the request. Throws `Refusal` as the user's code does; 401 when it does not know. */
+  /** Identifies the caller. Throws `Refusal` with what the user's code threw; 401 when it returns no user. */
   authenticate: (request: Request) => Promise<AuthContext>;
   /**
    * Asks the handler for the event; `undefined` allows every row. The handler may change `value`. Throws `Refusal`:
@@ -148,7 +148,7 @@ const RowFilterAnswer = z.record(
   ]),
 );
 
-/** A filter that is not understood lets nobody through. */
+/** A filter of an unknown form refuses everything. */
 function toRowFilter(result: unknown, event: AuthEvent): RowFilter {
   const parsed = RowFilterAnswer.safeParse(result);
   if (parsed.success) return parsed.data;

@@ -18,14 +18,14 @@ export type Resource = "assistants" | "threads" | "runs" | "store" | "meta" | "m
 /** What a `langgraph.json` brings besides graphs. */
 export interface CustomParts {
   auth: CustomAuth | undefined;
-  /** What `http.app` names; whoever mounts it looks what it is. */
+  /** The export that `http.app` names, not checked yet. */
   httpApp: unknown;
   cors: Cors | undefined;
   disabled: Resource[];
   interfaces: Interfaces;
   /** How long new items and threads stay. */
   times: DefaultTimes;
-  /** Who embeds the items of the store; `undefined`: nobody. */
+  /** What embeds the items of the store; `undefined` where there are no embeddings. */
   index: IndexSource | undefined;
 }
 

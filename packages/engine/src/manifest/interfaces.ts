@@ -41,7 +41,7 @@ const renderer = `export function render(name, shadowRootId) {
 }
 `;
 
-/** The interfaces that a langgraph.json names. Nothing is read before somebody asks. */
+/** The interfaces that a langgraph.json names. Read on first use. */
 export function openInterfaces(sources: InterfaceSources): Interfaces {
   const bundled = new Map<string, Promise<InterfaceFile[]>>();
   return {
@@ -110,7 +110,7 @@ function entrypoint(source: string, styles: string[]) {
   };
 }
 
-/** The bundler is large and mostly not needed: it is loaded by whoever needs it first. */
+/** The bundler is large and rarely needed, so it is loaded on first use. */
 async function loadBundler(): Promise<typeof build> {
   try {
     return (await import("rolldown")).build;

@@ -17,7 +17,7 @@ type StoreIndex = z.infer<typeof StoreIndex>;
 
 const Reference = z.string().min(1).describe("./file.ts:export");
 
-/** Who may call from a browser, as `http.cors` says it. */
+/** The pages that may call from a browser (`http.cors`). */
 export const Cors = z.object({
   allow_origins: z.array(z.string()).optional(),
   allow_origin_regex: z.string().optional(),
@@ -63,7 +63,7 @@ export interface Manifest {
   path: string;
   folder: string;
   graphs: Record<string, GraphSpec>;
-  /** Names that two graphs have: which one is meant, nobody can tell. */
+  /** Names that are used for two graphs; neither of them can be served. */
   repeated: ReadonlySet<string>;
   env: z.infer<typeof ManifestFile>["env"];
   auth: z.infer<typeof ManifestFile>["auth"];
@@ -130,7 +130,7 @@ function specsOf(graphs: z.infer<typeof ManifestFile>["graphs"]): Record<string,
   return Object.fromEntries(specs);
 }
 
-/** Who embeds the items of the store: a model by its name, or a function of the user's. */
+/** What embeds the items of the store: a model by its name, or a function of the user's. */
 export interface IndexSource {
   embed: string | ((texts: string[]) => Promise<unknown>);
   /** As the file says it. */

@@ -22,7 +22,7 @@ function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
   return typeof inner === "object" && inner !== null ? { ...inner, ...module } : module;
 }
 
-/** Milliseconds that a module waits for the one before it: one that waits for ever holds up nobody. */
+/** Milliseconds that a module waits for the one before it, so that a module that never ends does not block the others. */
 const patience = 2_000;
 let former: Promise<unknown> = Promise.resolve();
 
@@ -51,7 +51,7 @@ export async function loadExport(folder: string, reference: string, limit = load
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
     throw new AppError("config", `There is no file ${path}.`);
   }
-  // A module's exports are whatever its author made of them; who asked for them looks.
+  // The exports of a module may be anything; the caller checks them.
   const module = (await inTime(importInTurn(pathToFileURL(path).href), limit, path)) as Record<string, unknown>;
   const found = exportsOf(module);
   if (Object.hasOwn(found, name)) return found[name];
@@ -74,7 +74,7 @@ const ofEverybody = ["fetch", "URL", "AbortController", "setTimeout", "structure
 
 /** Which globals the modules of a user have changed. */
 interface ChangedGlobals {
-  /** Left as the modules have made them: whoever replaces `fetch` mostly watches it. */
+  /** Left as the modules have set them: a module that replaces `fetch` usually only observes it. */
   changed: string[];
   /** Put back: our routes answer with them. */
   restored: string[];
@@ -166,7 +166,7 @@ function versionIn(path: string): string | undefined {
   try {
     return PackageFile.safeParse(JSON.parse(readFileSync(path, "utf8"))).data?.version;
   } catch {
-    // Most folders on the way up have no packages; what is broken there the import itself has told.
+    // Most folders on the way up have no packages; the import itself reports a broken one.
     return undefined;
   }
 }

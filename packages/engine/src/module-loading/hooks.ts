@@ -27,9 +27,9 @@ const warnings = new Set<(problem: string) => void>();
 let isOpen = false;
 
 /**
- * Lets the modules of users' folders be written as TypeScript's authors write them (docs/graphs.md says how), and
+ * Lets the modules of users' folders be written as TypeScript's authors write them (docs/graphs/graphs.md says how), and
  * without packages of their own for what this program is built on. Files of this program are left alone. What of a
- * `tsconfig.json` cannot be used is told to `warn`.
+ * `tsconfig.json` cannot be used is passed to `warn`.
  */
 export function openUserModules(folder: string, warn?: (problem: string) => void): void {
   if (warn !== undefined) warnings.add(warn);
@@ -166,7 +166,7 @@ function readPackageType(folder: string, known: Map<string, PackageType>): Packa
   try {
     return PackageJson.parse(JSON.parse(readFileSync(file, "utf8"))).type;
   } catch {
-    // Node says what is wrong with it, to whoever needs more of it.
+    // Node itself reports what is wrong with it.
     return "commonjs";
   }
 }

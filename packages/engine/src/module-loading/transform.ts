@@ -161,7 +161,7 @@ function transformOptions(path: string, compiler: CompilerOptions, definesFields
   };
 }
 
-/** As TypeScript reads `jsx`; what leaves JSX to somebody else is run by React's newer runtime. */
+/** The values of `jsx` in TypeScript. Those that keep JSX are compiled for React's newer runtime. */
 function jsxOptions({ jsx, jsxFactory, jsxFragmentFactory, jsxImportSource }: CompilerOptions): JsxOptions {
   if (jsx?.toLowerCase() === "react") {
     return {

@@ -31,7 +31,7 @@ const noSettings: FileSettings = { options: {}, aliases: () => [] };
 
 /**
  * Reads the `tsconfig.json` of files, each once. A part of it that cannot be used (it extends what is not installed, or
- * itself) is left out and told to `warn` once: the rest counts.
+ * itself) is left out and passed to `warn` once; the rest counts.
  */
 export function createTsconfigReader(warn: (problem: string) => void): (folder: string) => FileSettings {
   const files = new Map<string, unknown>();
@@ -77,7 +77,7 @@ function withoutBase(path: string): TsConfigResult["config"] {
     // The type lists the values of each option; those that are used are checked where they are.
     return { compilerOptions: compilerOptions as NonNullable<TsConfigResult["config"]["compilerOptions"]> };
   } catch {
-    // It was told already that it cannot be used.
+    // The warning was given already.
     return {};
   }
 }

@@ -16,7 +16,7 @@ export interface WebRules {
 
 /**
  * An agent that connects to addresses of the host which were checked, and to nothing else: the name is not resolved
- * again, so it cannot mean another machine by now. Whoever opens one destroys it. Throws as `resolveHost` does.
+ * again, so it cannot mean another machine by now. The caller destroys it. Throws as `resolveHost` does.
  */
 export async function openAgent(
   place: WebAddress,
@@ -49,7 +49,7 @@ type FindAddresses = (name: string, isNamed: boolean, signal: AbortSignal) => Pr
 
 /**
  * The addresses of a host, every one of them checked; a name that has one that is not public is refused as a whole,
- * since nobody chooses which is taken. Throws `blocked`, and `network` for a name that has none.
+ * since the system chooses which one is used. Throws `blocked`, and `network` for a name that has none.
  */
 async function resolveHost(
   { host, isNamed }: Pick<WebAddress, "host" | "isNamed">,

@@ -125,7 +125,7 @@ function tooLarge(limit: number): AppError {
   });
 }
 
-/** What is told to an address of the web. */
+/** A request to an address of the web. */
 interface WebMessage {
   address: string;
   headers: Readonly<Record<string, string>>;
@@ -160,7 +160,7 @@ export async function webPost(
         body,
         signal: ends,
       });
-      // Nobody reads the body; what breaks with it is no failure.
+      // The body is not read, so an error in it does not matter.
       answer.body.on("error", () => undefined).destroy();
       return answer.statusCode;
     } finally {

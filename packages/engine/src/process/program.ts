@@ -21,7 +21,7 @@ interface Running extends Served {
 const sameSignal = 1_000;
 
 /**
- * The program: starts by the environment, where `defaults` stand for variables that nobody has set, says what it serves
+ * The program: starts by the environment, where `defaults` stand for unset variables, says what it serves
  * where, and drains on SIGTERM or SIGINT; a second one, later than the same one can come twice, exits at once.
  */
 export async function runProgram(
@@ -78,7 +78,7 @@ const lookInterval = 3_000;
 /** Of that time, the share in which a server at rest may still do something: it looks at its clocks, and answers `/ok`. */
 const quietShare = 0.02;
 
-/** Looks in a row that have to find nothing done, once the start is over: whoever talks with the server seldom waits so long. */
+/** Idle checks in a row, after the start, before the server counts as idle. */
 const quietLooks = 10;
 
 /** Bytes that the heap has to have grown by to be worth the tenths of a second that a collection takes. */

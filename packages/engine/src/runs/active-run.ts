@@ -14,21 +14,21 @@ export class ActiveRun {
   run: Run;
   readonly log: RunLog;
   readonly stop = new Stop();
-  /** By which the attempt that walks writes; closed before a stop writes. */
+  /** The checkpointer of the current attempt; closed before a stop writes. */
   saver: RunCheckpointer | undefined;
-  /** What an agent adds to it; absent where nobody does. */
+  /** What an agent adds to the run; absent where there is no agent. */
   companion: RunCompanion | undefined;
   /** The row it ended with; rejects when the server lets go of a run that is not over. */
   readonly over: Promise<Run>;
   /** Its place among all runs admitted since the start; not yet admitted, it comes after all. */
   admission = Number.POSITIVE_INFINITY;
-  /** Whether a walk has begun; until then it can be ended where it waits. */
+  /** Whether its graph has begun to run; until then it can be ended in the queue. */
   walking = false;
   /** Set once its end is being written, so that it is written once. */
   ended = false;
   /** The client gave it a key by which it may ask again for what came of it. */
   hasKey = false;
-  /** The whole user who asked for it, where its row holds only who that is. */
+  /** All that is known of the user who started it, where its row holds only the user's identity. */
   user: JsonObject | undefined;
   /** Remove it and its checkpoints when it has ended. */
   rollback = false;
@@ -45,7 +45,7 @@ export class ActiveRun {
     this.over = promise;
     this.#settle = resolve;
     this.#abandon = reject;
-    // Nobody has to wait for a run.
+    // A run without readers must not end in an unhandled rejection.
     promise.catch(() => undefined);
   }
 
@@ -54,7 +54,7 @@ export class ActiveRun {
     return this.walking || this.run.status === "running";
   }
 
-  /** The run as its graph is told of it. */
+  /** The run as its graph gets it, with the whole user. */
   get told(): Run {
     return this.user === undefined ? this.run : withUserOf(this.run, this.user);
   }
@@ -64,7 +64,7 @@ export class ActiveRun {
     this.run = run;
     this.log.attempt = run.attempt;
     this.walking = true;
-    // One that was stopped before a crash is taken up only to be ended.
+    // A run that was stopped before a crash is taken up only to be ended.
     if (this.stop.state === "idle") this.stop.move("running");
   }
 
@@ -93,7 +93,7 @@ export class ActiveRun {
     };
   }
 
-  /** Resolves when somebody has read it and nobody does any more, or after `patience` milliseconds without a reader. */
+  /** Resolves when its last reader has left, or after `patience` milliseconds without any reader. */
   async unread(patience: number): Promise<void> {
     if (this.#wasRead && this.#readers === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -138,7 +138,7 @@ export class Stop {
     return this.#state;
   }
 
-  /** Why the run was stopped; `undefined` while nobody has asked for it. */
+  /** Why the run was stopped; `undefined` before it is. */
   get reason(): StopReason | undefined {
     return this.#reason;
   }

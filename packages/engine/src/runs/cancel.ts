@@ -21,11 +21,11 @@ interface Cancelling {
 interface StopOrder {
   action: StopAction;
   reason: StopReason;
-  /** Why, in the words of who asked. */
+  /** The reason as the client gave it. */
   said?: string | undefined;
 }
 
-/** One that walks is aborted at once; one that waits is ended by `Dispatch.endWaiting`. */
+/** A running one is aborted at once; a waiting one is ended by `Dispatch.endWaiting`. */
 function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
   if (action === "rollback") active.rollback = true;
   active.stop.request(reason);
@@ -90,7 +90,7 @@ export async function removeRunsOf(assistantId: string, cancelling: Cancelling):
 }
 
 /**
- * Parks the runs that walk before their next step; what is still in a step after `graceMs` is aborted. Neither ends a
+ * Parks running graphs before their next step; a step that takes longer than `graceMs` is aborted. Neither ends a
  * run: its row stays `running` and the next start goes on with it, which counts as no crash.
  */
 export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: RunnerDeps): Promise<void> {

@@ -27,9 +27,9 @@ export interface RunCompanion {
 export interface StreamCompanion {
   /** What replaces chunks of the graph's stream; `undefined` where none is replaced. */
   replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined;
-  /** An event of the graph as it is told. */
+  /** An event of the graph as it goes to the readers. */
   asTold(event: EventBody): EventBody;
-  /** Hears a chunk of the graph's stream that readers were told. */
+  /** Called for each chunk of the graph's stream, after its events went to the readers. */
   heard(mode: string, payload: unknown): void;
 }
 

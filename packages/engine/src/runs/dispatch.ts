@@ -8,7 +8,7 @@ import { runAttempt } from "./attempt/run-attempt.ts";
 import { SessionFeeds } from "./follow/follow.ts";
 import { isOver } from "./status.ts";
 
-/** Milliseconds that the answer of a temporary session's run stays for who asks again under its key. */
+/** Milliseconds that the result of a temporary session's run is kept for a repeated request with the same key. */
 export const keptForRepeats = 600_000;
 
 /** What a dispatch needs from its server. */
@@ -18,14 +18,14 @@ interface DispatchOptions {
   performance: RunnerDeps;
   /** What the companions of runs start and stop others by. */
   starter: RunStarter;
-  /** Runs that walk at the same time, over all sessions. */
+  /** The most runs executed at the same time, over all sessions. */
   maxConcurrent: number;
 }
 
 /** The runs that are in hand: each waits for its time and its turn, is performed once, and is let go of when it is over. */
 export class Dispatch {
   readonly active = new Map<string, ActiveRun>();
-  /** Who follows a session is told here when one of its runs begins. */
+  /** Tells the readers of a session when one of its runs begins. */
   readonly feeds = new SessionFeeds();
   readonly #options: DispatchOptions;
   readonly #queue: SessionQueue;
@@ -112,7 +112,7 @@ export class Dispatch {
     return !this.#options.performance.graphs.ids().includes(next.run.graph_id);
   }
 
-  /** Writes the end of a run that was stopped before it began; one that has begun ends by itself. */
+  /** Writes the end of a run that was stopped before it began; a run that has begun writes its own end. */
   async endWaiting(active: ActiveRun): Promise<void> {
     if (active.walking || active.ended) return;
     this.#delays.clear(active.run.run_id);
@@ -133,7 +133,7 @@ export class Dispatch {
       return;
     }
     if (active.hasKey) {
-      // Who asks again is given what is stored; memory holds no run for so long.
+      // A repeated request gets what is stored; the run is not kept in memory for so long.
       this.active.delete(run_id);
       this.removeLater(session_id);
       return;
@@ -144,7 +144,7 @@ export class Dispatch {
     );
   }
 
-  /** Removes a temporary session when nobody asks again any more for the answer that is in it. */
+  /** Removes a temporary session when its result can no longer be asked for. */
   removeLater(sessionId: string): void {
     this.#remove(sessionId, sleep(keptForRepeats, undefined, { ref: false }));
   }
@@ -154,7 +154,7 @@ export class Dispatch {
     const { storage, logger, performance } = this.#options;
     const remove = async (): Promise<void> => {
       await wait;
-      // Whoever waits for something else that was asked of it would wait for ever.
+      // Its other runs are ended first, or their readers would wait for ever.
       for (let others = this.#unfinished(sessionId); others.length > 0; others = this.#unfinished(sessionId)) {
         for (const { stop } of others) stop.request("session_switch");
         await Promise.all(others.map((other) => this.endWaiting(other)));

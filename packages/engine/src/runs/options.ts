@@ -12,14 +12,14 @@ import type { ServedGraph } from "../graphs/served-graph.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { RunRequest } from "./admission/draft.ts";
 
-/** How a run ended, for whoever is told of it. Dates are ISO-8601. */
+/** How a run ended, for its webhook. Dates are ISO-8601. */
 export interface RunEnd {
   values: Record<string, unknown> | null;
   started_at: string;
   ended_at: string;
 }
 
-/** Is told of a run that is over, with the last values of its graph where they were streamed. */
+/** Called for each run that is over, with the last values of its graph where they were streamed. */
 export type OnOver = (run: Run, values: Record<string, unknown> | undefined) => void;
 
 /** What the attempts of runs need of the server. */
@@ -29,7 +29,7 @@ export interface RunnerDeps {
   logger: Logger;
   /** What an agent adds to runs; absent where only other people's graphs are served. */
   extension?: RunExtension | undefined;
-  /** Receives the spans of every run; absent where nobody traces. */
+  /** Receives the spans of every run; absent without tracing. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
   tracerFor?: ((place: NonNullable<RunKwargs["langsmith_tracer"]>) => BaseCallbackHandler) | undefined;
@@ -43,15 +43,15 @@ export interface RunnerDeps {
   stopping: AbortSignal;
   /** The last values of runs that have just ended, by the row they ended with. */
   lastValues: WeakMap<Run, Record<string, unknown>>;
-  /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
+  /** Gives the addresses for feedback on runs (`feedback_keys`); absent without tracing. */
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
-  /** What is told of a run's end to whoever asked for it; absent: nobody is told. */
+  /** Makes the body of a run's webhook; without it no webhooks are sent. */
   webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
-  /** Called when what a webhook is to be told of a run's end has been written. */
+  /** Called when the webhook of a run has been stored. */
   onWebhook?: (() => void) | undefined;
-  /** Runs the stream transformers of graphs; absent: nobody does. */
+  /** Runs the stream transformers of graphs; without it none are run. */
   project?: Project | undefined;
-  /** Told of each run that is over; see `RunsOptions`. */
+  /** Called for each run that is over; see `RunsOptions`. */
   onOver?: OnOver | undefined;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */
   stopPatience?: number;
@@ -64,11 +64,11 @@ export interface RunsOptions {
   logger: Logger;
   /** What an agent adds to runs; absent where only other people's graphs are served. */
   extension?: RunExtension | undefined;
-  /** Receives the spans of every run; absent where nobody traces. */
+  /** Receives the spans of every run; absent without tracing. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
   tracerFor?: RunnerDeps["tracerFor"];
-  /** Runs that walk at the same time, over all sessions. */
+  /** The most runs executed at the same time, over all sessions. */
   maxConcurrent: number;
   /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3. */
   crashBudget?: number;
@@ -82,15 +82,15 @@ export interface RunsOptions {
   retryDelay?: number;
   /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s. */
   turnPatience?: number;
-  /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
+  /** Gives the addresses for feedback on runs (`feedback_keys`); absent without tracing. */
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
-  /** What is told of a run's end to whoever asked for it (`webhook`), as JSON of an object. Default: nobody is told. */
+  /** Makes the body of a run's webhook, a JSON object. By default no webhooks are sent. */
   webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
-  /** Called when what a webhook is to be told of a run's end has been written; must not throw. */
+  /** Called when the webhook of a run has been stored; must not throw. */
   onWebhook?: (() => void) | undefined;
-  /** Runs the stream transformers of graphs, for runs of the event protocol. Default: nobody does. */
+  /** Runs the stream transformers of graphs, for runs of the event protocol. By default none are run. */
   project?: Project | undefined;
-  /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
+  /** Called for each run that is over, after its readers know it; must not throw and must not take long. */
   onOver?: OnOver | undefined;
 }
 
@@ -99,7 +99,7 @@ export interface CancelOptions {
   action: StopAction;
   /** Default `user_requested`. */
   reason?: StopReason;
-  /** Why, in the words of who asked; the run's `cancel_reason`. */
+  /** The reason as the client gave it; the run's `cancel_reason`. */
   said?: string | undefined;
   wait: boolean;
   clearQueue?: boolean;

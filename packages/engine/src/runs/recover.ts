@@ -10,7 +10,7 @@ import type { Logger } from "../logger.ts";
 
 /**
  * Takes up everything a former process has left: running runs go on from their checkpoint, pending ones queue, and what
- * was asked to stop is ended without being walked again. Resolves before they are over; throws what the store throws.
+ * was asked to stop is ended without being executed again. Resolves before they are over; throws what the store throws.
  */
 export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
   await goOnWithClock(deps.storage);
@@ -46,7 +46,7 @@ function holdUnserved(unfinished: readonly Run[], dispatch: Dispatch, { graphs, 
 }
 
 /**
- * Lets the clock of events go on from the newest time that was told: who comes back with a place would miss what came
+ * Lets the clock of events go on from the newest time of an event: a returning reader would miss what came
  * before it, where the machine's clock was set back in between.
  */
 async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<void> {
@@ -73,7 +73,7 @@ async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Promise<vo
   for (const run of await storage.runs.leftRollbacks()) await rollBack(run, deps);
 }
 
-/** Stops a run that a former process was asked to stop: one that had begun ends when it is taken up, others here. */
+/** Stops a run that a former process was asked to stop: a run that had begun ends when it is taken up, others here. */
 function stopAgain(run: Run, dispatch: Dispatch, { logger }: RunnerDeps): void {
   const active = dispatch.active.get(run.run_id);
   if (run.stop_requested === null || active === undefined) return;

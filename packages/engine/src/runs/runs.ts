@@ -28,7 +28,7 @@ import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { wholeUser } from "./admission/user-of-run.ts";
 
 /**
- * All runs of this server: admits them, queues them per session, walks them, lets anybody follow them, stops them and
+ * All runs of this server: admits them, queues them per session, executes them, lets readers follow them, stops them and
  * takes them up again after a restart. A run is a row; what is in memory only speeds it up.
  */
 export class Runs {
@@ -42,14 +42,14 @@ export class Runs {
   readonly #dispatch: Dispatch;
   readonly #sources: RunSources & { feeds: Dispatch["feeds"] };
   readonly #stopping = new AbortController();
-  /** The runs in hand have ended or are let go of: nothing more is told. */
+  /** All active runs have ended or are left for the next start: there are no more events. */
   readonly #drained = new AbortController();
   /** Admissions of a session, and what is done to it between runs, go one after the other. */
   readonly #bySession: KeyedMutex;
 
   constructor(options: RunsOptions) {
     const { storage, graphs, logger, queueLimit, ownerQueueLimit, maxConcurrent } = options;
-    // LangGraph takes a walk that begins within a step for a part of it, wherever its session is.
+    // LangGraph would take a run that is started within a step of a graph for a part of that step.
     const outside = AsyncLocalStorage.snapshot();
     this.#storage = storage;
     this.#bySession = new KeyedMutex(options.turnPatience);
@@ -110,7 +110,7 @@ export class Runs {
     return this.#bySession.run(sessionId, work);
   }
 
-  /** The run as it is admitted, in hand; one that was submitted before is in hand already, or over. */
+  /** Admits a run and makes it active; one that was submitted before is active already, or over. */
   async #admit(draft: Run, request: RunRequest): Promise<{ active?: ActiveRun; run: Run }> {
     // In hand before it is admitted: the session's worker may take it up before this function goes on.
     const active = this.#dispatch.track(draft);
@@ -170,7 +170,7 @@ export class Runs {
     return followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
   }
 
-  /** Tells whoever follows a session what has happened to it outside of its runs. */
+  /** Tells the readers of a session what has happened outside of its runs. */
   tell(sessionId: string, news: SessionNews): void {
     this.#dispatch.feeds.tell(sessionId, { news });
   }
@@ -198,17 +198,17 @@ export class Runs {
     return this.#storage.runs.unfinished();
   }
 
-  /** Whether no run walks. */
+  /** Whether no run is being executed. */
   isIdle(): boolean {
     return !this.#dispatch.active.values().some(({ walking }) => walking);
   }
 
-  /** How many runs walk. */
+  /** How many runs are being executed. */
   walking(): number {
     return this.#dispatch.active.values().reduce((sum, { walking }) => sum + (walking ? 1 : 0), 0);
   }
 
-  /** How many runs of its session come before one that waits; `undefined` for one that has begun. */
+  /** How many runs of its session come before a waiting one; `undefined` for a run that has begun. */
   position({ run_id, session_id }: Run): number | undefined {
     const own = this.#dispatch.active.get(run_id);
     if (own === undefined || own.walking || own.ended) return undefined;
@@ -216,7 +216,7 @@ export class Runs {
     return others.filter((other) => other.walking || comesBefore(other.run, own.run)).length;
   }
 
-  /** The stop of the run that a session is at: the one that walks, else the first that waits. */
+  /** The stop of a session's current run: the running one, else the first that waits. */
   stopOf(sessionId: string): Stop | undefined {
     const runs = this.#dispatch.ofSession(sessionId);
     return (runs.find((active) => active.walking) ?? runs[0])?.stop;
@@ -228,7 +228,7 @@ export class Runs {
   }
 
   /**
-   * Stops a run; one that is over stays as it is. `rollback` also removes the run and its checkpoints. Resolves when
+   * Stops a run; a finished run stays as it is. `rollback` also removes the run and its checkpoints. Resolves when
    * what was asked is on disk, so that no restart goes on with the run; with `wait` when its end is written.
    * `clearQueue` also cancels the runs of its session that wait behind it. `undefined` for an unknown run.
    */
@@ -268,7 +268,7 @@ export class Runs {
     this.#dispatch.feeds.close(sessionId);
   }
 
-  /** Removes a run with its events and checkpoints; one that is not over is stopped first. False for an unknown run. */
+  /** Removes a run with its events and checkpoints, after stopping it where it is not over. False for an unknown run. */
   async delete(runId: string): Promise<boolean> {
     const run = await this.cancel(runId, { action: "interrupt", wait: true });
     if (run === undefined) return false;

@@ -6,11 +6,11 @@ import type { RunOutcome } from "../storage/storage.ts";
 import { z } from "zod";
 import { adviceOf, errorMessage, explain, isAppError } from "../errors/errors.ts";
 
-/** Why a walk through a graph is over. */
+/** Why the execution of a graph is over. */
 export type Ending =
   | { kind: "done" }
   | { kind: "failed"; error: RunError }
-  /** Somebody stopped it, before or while it ran; `error`: its time was up. */
+  /** It was stopped, before or while it ran; with `error` by its timeout. */
   | { kind: "stopped"; error?: RunError };
 
 /** What the last checkpoint waits for: questions by task id, or only a breakpoint (`next` is not empty). */

@@ -12,7 +12,7 @@ const second = 1000;
 const minute = 60 * second;
 /** How long is waited after each try that failed; after the last one it is given up. */
 const pauses = [second, 5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute, 180 * minute];
-/** How many are told at once: to all receivers, to one host, and for one owner (those of nobody are not counted). */
+/** The most webhooks sent at once: in all, to one host, and for one owner (those without an owner are not limited). */
 const [atOnce, ofOneHost, ofOneOwner] = [32, 4, 8];
 /** Milliseconds that a receiver has to answer. */
 const patience = 10 * second;
@@ -27,7 +27,7 @@ export interface WebhookSenderParts extends Pick<WebRules, "find" | "connectTo">
 }
 
 /**
- * Tells the ends of runs to those who asked for it: at least once, in the order of time, again with growing pauses when
+ * Sends the webhooks of ended runs: at least once, in the order of time, again with growing pauses when
  * the receiver does not take it, also after a restart. Nothing is asked for again: one timer runs to what is due next.
  * A receiver that takes its time holds up only itself. Only addresses of the public web, and those that the operator
  * has named, are told.
@@ -45,24 +45,24 @@ export class WebhookSender {
 
   /** Begins with what a former process has left; `ownUrl` is where paths of this server are found. */
   start(ownUrl: string): void {
-    // Who listens on all addresses is found at the one of this machine.
+    // A server that listens on all addresses is reached at the loopback address.
     this.#ownUrl = ownUrl.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
     this.#alarm.bring(0);
   }
 
-  /** Something new is to be told. */
+  /** There is a new webhook to send. */
   wake(): void {
     if (this.#ownUrl !== undefined) this.#alarm.bring(Date.now());
   }
 
-  /** Tells nothing more; what is under way is broken off, and told by the next start. */
+  /** Sends nothing more; what is under way is aborted and sent again after the next start. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#alarm.stop();
     await Promise.all([...this.#underWay.values()].map(({ told }) => told));
   }
 
-  /** Begins what is due and has room; each that ends lets the next one begin, so nobody waits for the slow ones of others. */
+  /** Sends what is due while there is room. Each one that ends starts the next, so slow receivers do not block others. */
   async #tellDue(): Promise<number | undefined> {
     const { store, logger } = this.#parts;
     try {

@@ -79,7 +79,7 @@ function noKey(hasKey: boolean): HTTPException {
 /**
  * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of
  * pages that are named as callers and of programs, and of requests that no proxy has passed on. A proxy that neither
- * says so nor keeps `Host` cannot be told (docs/graphs.md).
+ * says so nor keeps `Host` cannot be told (docs/graphs/graphs.md).
  */
 function believesStudio({ req }: HttpContext, { host, origins }: IdentifyOptions, auth: CustomAuth): boolean {
   if (!auth.allowsStudio || !isLoopbackName(host) || req.header("x-auth-scheme") !== "langsmith") return false;

@@ -35,7 +35,7 @@ export interface RunRequest extends Omit<RunKwargs, "command"> {
   submission?: { key: string; hash: string } | undefined;
   /** The question that `command.resume` answers, where it was answered by its id. */
   answer?: ApprovalAnswer | undefined;
-  /** The assistant, where it was found already in the scope of who asks. */
+  /** The assistant, where it was found already in the caller's scope. */
   found?: Assistant | undefined;
   /** The cron whose turn the run is. */
   cron?: CronTurn | undefined;
@@ -85,8 +85,8 @@ function withUpdateIds(command: JsonObject, graph: ServedGraph): JsonObject {
 }
 
 /**
- * An answer to a question goes on with what the run that asked was told, where it says nothing of its own: another
- * model or other tools in the middle of a turn would surprise everybody.
+ * An answer to a question goes on with what the run that asked had as context, where it has none of its own: the
+ * model or the tools must not change in the middle of a turn.
  */
 async function withPausedContext(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
   if (Object.keys(request.context).length > 0) return request;
@@ -94,7 +94,7 @@ async function withPausedContext(session: Session, request: RunRequest, runs: Ru
   return paused === undefined ? request : { ...request, context: paused.kwargs.context };
 }
 
-/** The request with what the session adds to it: the question that its message answers, and what the run that asked was told. */
+/** The request with what the session adds: the question that its message answers, and the context of the run that asked. */
 export async function completed(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
   const whole = session.status === "interrupted" ? withTypedAnswer(session, request) : request;
   return whole.command?.["resume"] === undefined ? whole : await withPausedContext(session, whole, runs);
@@ -271,8 +271,8 @@ interface RunList {
 }
 
 /**
- * The run that has asked what a session waits for: the newest one that has worked and is over. One that waits, for its
- * turn or its time, and one that was stopped before it began have asked nothing.
+ * The run whose question a session waits for: the newest that has worked and is over. Queued and delayed runs, and runs
+ * that were stopped before they began, have asked nothing.
  */
 export async function askingRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
   return findRun(runs, sessionId, ({ status, attempt }) => isOver(status) && attempt > 0);

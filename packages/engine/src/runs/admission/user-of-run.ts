@@ -1,13 +1,13 @@
 import { JsonObject, type Run } from "../../storage/records.ts";
 
-/** What the keys begin with by which a run is told who asked for it. */
+/** The prefix of the keys by which a run knows its user. */
 const prefix = "langgraph_auth_";
 const userKey = `${prefix}user`;
 
-/** Who a user is, as LangGraph's own types name it. What else rules say of one may be a token. */
+/** The fields of a user in LangGraph's own types. Any other field may hold a token. */
 const lasting = ["identity", "display_name", "is_authenticated", "permissions", "kind"];
 
-/** What a `configurable` says of who asks. */
+/** The keys of a `configurable` about the user. */
 export function userKeysOf(configurable: unknown): JsonObject {
   return pick(JsonObject.safeParse(configurable).data ?? {}, (key) => key.startsWith(prefix));
 }
@@ -17,7 +17,7 @@ export function withoutUserKeys(configurable: unknown): JsonObject {
   return pick(JsonObject.safeParse(configurable).data ?? {}, (key) => !key.startsWith(prefix));
 }
 
-/** A run's `config` as it may be kept: of the user who asked only who it is, so that no token comes to rest on a disk. */
+/** A run's `config` as it may be stored: of the user only the identity, so that no token is written to disk. */
 export function lastingConfig(config: JsonObject): JsonObject {
   const configurable = JsonObject.safeParse(config["configurable"]).data;
   const user = JsonObject.safeParse(configurable?.[userKey]).data;
@@ -25,7 +25,7 @@ export function lastingConfig(config: JsonObject): JsonObject {
   return { ...config, configurable: { ...configurable, [userKey]: pick(user, (key) => lasting.includes(key)) } };
 }
 
-/** The row with the whole user, who is known as long as the process that admitted the run. */
+/** The row with the whole user, which is known only in the process that admitted the run. */
 export function withUserOf(run: Run, user: JsonObject): Run {
   const { config } = run.kwargs;
   const configurable = { ...JsonObject.safeParse(config["configurable"]).data, [userKey]: user };

@@ -33,7 +33,7 @@ export async function writeEnd(
         told = true;
       }
       await active.log.flush();
-      // One that never walked can be claimed at this very moment: then any attempt of it ends.
+      // A run that has not begun may be claimed at this very moment; then its end counts for any attempt.
       const fence = active.walking ? active.run.attempt : undefined;
       const ended_at = new Date(freshTime()).toISOString();
       const run =
@@ -60,7 +60,8 @@ function unwritten(run: Run, outcome: RunOutcome): Run {
 }
 
 /**
- * What is to be told of a run's end, when somebody asked for it; it is written with that end, so that no crash comes between. Never throws: without its values, a run has ended all the same.
+ * The webhook of a run that asked for one. It is stored in one transaction with the run's end, so that a crash cannot
+ * come between. Never throws: a run ends also where its values cannot be read.
  */
 export async function webhookOf(
   run: Run,
@@ -107,7 +108,7 @@ export const stopPatience = 5000;
 
 /**
  * What `work` comes to; `undefined` when the signal was aborted and `patience` milliseconds later it has still not
- * ended. The work itself cannot be ended from here: who calls must not listen to it any more.
+ * ended. The work itself cannot be ended from here; the caller ignores its result.
  */
 export async function endsInTime<Result>(
   work: Promise<Result>,
@@ -166,9 +167,9 @@ export async function keepStopped(
 async function keepTurnOf(active: ActiveRun, saver: BaseCheckpointSaver, { graphs }: RunnerDeps): Promise<KeptTurn> {
   const graph = await graphs.ofRun(active.told, "threads.update");
   await active.saver?.close();
-  // What is kept goes into a checkpoint: never before what was told.
+  // The kept turn goes into a checkpoint, which must not be on disk before the events.
   await active.log.flush();
-  // Only a run that has begun owns the session; one that waits for its turn leaves it be.
+  // Only a run that has begun owns the session's state; a queued one does not touch it.
   const turn = active.rollback || !active.hasBegun ? undefined : { graph, saver };
   const kept = await active.companion?.stopped(active.stop.reason ?? "user_requested", turn);
   await active.log.room();

@@ -43,10 +43,10 @@ export const RunCommand = z.object({
   goto: z.union([Target, z.array(Target).max(1_000)]).nullish(),
 });
 
-/** Everything that one walk through a graph needs. */
+/** Everything that one execution of a graph needs. */
 export interface GraphStream {
   active: ActiveRun;
-  /** The run as its graph is told of it. */
+  /** The run as its graph gets it. */
   run: Run;
   graph: ServedGraph;
   /** It calls the agent's loop, whose words are the conversation's. */
@@ -64,7 +64,7 @@ export interface GraphStream {
   store: BaseStore;
   /** Receives the run's spans, where the server is traced. */
   tracer: BaseCallbackHandler | undefined;
-  /** What former attempts have told of messages; absent in a first one. */
+  /** What former attempts have streamed of messages; absent in a first attempt. */
   toldMessages: ToldMessages | undefined;
   /** Tells the run's readers. */
   tell: (event: EventBody) => void;
@@ -72,7 +72,7 @@ export interface GraphStream {
   project: Project | undefined;
 }
 
-/** How a walk ended: `paused` when it told of an interrupt; `values` are the root's last ones, where they were streamed. */
+/** How an execution ended: `paused` after an interrupt; `values` are the root's last ones, where they were streamed. */
 export interface StreamResult {
   ending: Ending;
   paused: boolean;
@@ -136,7 +136,7 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
     // By this alone LangGraph gives the checkpoint before each state; of a stream that is not `streamEvents` it reads no more.
     ...(kwargs.protocol === undefined ? {} : { version: "v2" }),
     signal: active.stop.signal,
-    // By which a drain parks the walk before its next step.
+    // A shutdown uses it to park the graph before its next step.
     control: active.stop.control,
     store: walk.store,
     runId: run.run_id,
@@ -219,7 +219,7 @@ function tellChunk({ active, added, tell }: GraphStream, followers: Followers, c
 /** The modes in which LangGraph tells that the graph waits. */
 const tellsPause: ReadonlySet<string> = new Set(["values", "updates"]);
 
-/** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
+/** Streams the graph for one attempt of a run, and its events to the log. Never throws: a failure is an ending. */
 export async function streamGraph(walk: GraphStream): Promise<StreamResult> {
   const { active, run, graph, added, tell } = walk;
   const { stream_subgraphs, protocol } = run.kwargs;
@@ -280,7 +280,7 @@ function projectionsOf({ active, run, graph, logger, tell, project }: GraphStrea
   });
 }
 
-/** What a walk waits for: each task tells what it asks itself, and the graphs around tell it again. */
+/** The open questions: each task streams its own, and the graphs around it repeat them. */
 function withAsked(known: readonly Interrupt[] = [], told: readonly Interrupt[]): Interrupt[] {
   return [...known, ...told.filter(({ id }) => id === undefined || known.every((one) => one.id !== id))];
 }

@@ -49,7 +49,7 @@ export async function* readFormerStream(
   const { interrupts } = await pauseAfter();
   const asked = Object.values(interrupts).flat();
   for (const mode of ["updates", "values"] as const) {
-    // Of a breakpoint, where nobody is asked anything, only those versions tell that have held it.
+    // A breakpoint without a question is only streamed by the versions that have it.
     const isTold = asked.length > 0 ? modes.includes(mode) : held.has(mode);
     if (isTold) yield itemOf([], mode, { [INTERRUPT]: asked }, subgraphs);
   }

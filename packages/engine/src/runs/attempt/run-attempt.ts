@@ -34,7 +34,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   const about = { run_id, session_id, graph_id, attempt };
   const begun = performance.now();
   const result = stop.signal.aborted ? stopped : await streamUntilStopped(active, deps);
-  // A walk that ended by itself although nobody has stopped it was parked before its next step.
+  // A graph that has stopped without a request was parked before its next step by the server's shutdown.
   if (result.ending.kind === "stopped") stop.request("app_shutdown");
   if (active.ended) return;
   if (stop.state === "stop_requested") stop.move("stopping");
@@ -74,8 +74,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
 }
 
 /**
- * A walk that was stopped because its events could not be stored has failed; nobody stopped it. One whose time is up
- * was stopped, and says so.
+ * The ending of a stopped run. It has failed where its events could not be stored; a timeout is a stop with an error.
  */
 function stoppedEnding(stop: ActiveRun["stop"]): Ending {
   switch (stop.reason) {
@@ -89,15 +88,15 @@ function stoppedEnding(stop: ActiveRun["stop"]): Ending {
 }
 
 /**
- * One attempt. A stopped one that does not end in time is left to itself, and nothing of it is told any more. An attempt is
- * stopped with the reason `timeout` after the shorter of what the run says (`config.timeout`, as LangChain names it) and
- * what the server allows, in milliseconds.
+ * Runs one attempt. It is stopped with the reason `timeout` after the shorter of the run's limit (`config.timeout`, as
+ * LangChain names it) and the server's, in milliseconds. Where it does not end in time after a stop, its later events are
+ * ignored.
  */
 async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
   const { stop, run } = active;
   const onStop = (): void => {
     const { reason } = stop;
-    // A run that goes on after a restart, or that has failed, was stopped by nobody.
+    // A shutdown and a failure of the storage are not requests to stop.
     if (reason === undefined || reason === "app_shutdown" || reason === "error") return;
     active.companion?.stopRequested(reason);
   };
@@ -115,16 +114,16 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
   }
 }
 
-/** What the session waits for afterwards; the checkpoint is read only where the walk cannot have told. */
+/** What the session waits for afterwards; the checkpoint is read only where the stream cannot have shown it. */
 async function pauseAfter(active: ActiveRun, deps: RunnerDeps): Promise<Pause> {
   const { run } = active;
   try {
-    // One that has not begun has left nothing: the state is that of the run before, which may be another graph's.
+    // A run that has not begun leaves the state of the run before it, which may be of another graph.
     const before = run.attempt === 0 ? await otherWorkedRun(deps.storage.runs, run) : undefined;
     const graph = await deps.graphs.ofRun(before ?? active.told, "threads.read");
     return await readPause(graph, run.session_id);
   } catch (error) {
-    // The run has an end all the same; only what the session waits for is not known.
+    // The run ends all the same; only its open questions are unknown.
     deps.logger.warn({ err: error, run_id: run.run_id }, "session_state_unreadable");
     return noPause;
   }
@@ -141,7 +140,7 @@ async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
   active.abandon(new AppError("server", "The server is stopping; the run goes on after its restart."));
 }
 
-/** One walk of a run, from its input or from its checkpoint; whatever fails on the way is its ending. Never throws. */
+/** Runs the graph from the run's input or its checkpoint. Never throws: a failure is an ending. */
 async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
   const { storage, graphs } = deps;
   const { run, told, log, stop, companion } = active;
@@ -205,8 +204,8 @@ function tracerOf({ kwargs }: Run, { tracer, tracerFor }: RunnerDeps): RunnerDep
 const feedbackPatience = 3000;
 
 /**
- * Asks where a run may be judged (`feedback_keys`), beside the work. `undefined` where nobody traces, or the answer
- * does not come in time: a run does not fail for it.
+ * Asks for the addresses for feedback (`feedback_keys`), in parallel to the work. `undefined` without tracing, or when the
+ * answer does not come in time: the run does not fail because of it.
  */
 async function feedbackOf(
   { run_id, kwargs }: Run,

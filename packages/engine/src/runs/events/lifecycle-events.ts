@@ -12,15 +12,15 @@ const EndedTask = z.object({
   interrupts: z.array(z.unknown()).default([]),
 });
 
-/** Tells when the subgraphs of one walk start and end (mode `lifecycle`). */
+/** Tells when the subgraphs of one execution start and end (mode `lifecycle`). */
 export interface LifecycleTeller {
   /** What a chunk says about them; it comes before the events of the chunk. */
   heard(chunk: GraphChunk): EventBody[];
-  /** The walk is over: those that are still open end as it did. */
+  /** The graph is over: subgraphs that are still open end as it did. */
   over(end: { error?: RunError | undefined; paused: boolean }): EventBody[];
 }
 
-/** The teller of one walk. */
+/** Makes the one of an execution. */
 export function createLifecycle(): LifecycleTeller {
   const open = new Map<string, string[]>();
   const ended = new Set<string>();

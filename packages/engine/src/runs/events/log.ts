@@ -6,12 +6,12 @@ type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never
 /** An event before it has its place in the run's sequence. */
 export type EventBody = WithoutId<RunEvent>;
 
-/** Ids are reserved in blocks of this many, so that a crash cannot reuse one that was already sent. */
+/** Ids are reserved in blocks of this size, so that an id that was sent is not used again after a crash. */
 export const idBlock = 1000;
-/** So many before the last one the next block is asked for, and so many are kept for the events of one chunk. */
+/** The next block is reserved when so few ids are left; some are kept back for the events of one chunk. */
 const idsAhead = 256;
 const idsOfOneChunk = 16;
-/** Milliseconds between two writes of a run's events (design, section 4: groups at most 50 ms apart). */
+/** Milliseconds between two writes of a run's events. */
 const groupDelay = 50;
 const groupSize = 1000;
 /** Stored events kept in memory for readers that are nearly up to date. */
@@ -61,10 +61,10 @@ export class RunLog implements UnstoredEvents {
   #closed = false;
   #hasTold = false;
   #waiting = new Set<() => void>();
-  /** The attempt that writes; the store refuses the groups of another (fence). Unset until a walk has begun. */
+  /** The attempt that writes; the store refuses the groups of another (fence). Unset until the run has begun. */
   attempt: number | undefined;
 
-  /** `onStoreFailure` is told when a group could not be written; `flush` tries again. */
+  /** `onStoreFailure` is called when a group could not be written; `flush` tries again. */
   constructor(store: EventStore, run: Run, onStoreFailure: (error: unknown) => void) {
     this.#store = store;
     this.#run = { session_id: run.session_id, run_id: run.run_id };
@@ -215,7 +215,7 @@ export class RunLog implements UnstoredEvents {
 
 /** The newest time given; one clock for all runs of the process, so that times compare between them. */
 let newest = 0;
-/** Whether something was told at that time; else it only parts what was told from what will be. */
+/** Whether an event was given that time; else it only separates former events from later ones. */
 let isTold = true;
 /** A stored time that is further ahead, in milliseconds, is the mistake of a wrong clock and not one of ours. */
 const mostAhead = 24 * 60 * 60 * 1000;
@@ -238,8 +238,8 @@ export function freshTime(): number {
 }
 
 /**
- * A millisecond after everything told so far, and before or at all that is told from now on. The same one until
- * something is told: however often it is asked for, the clock does not run ahead.
+ * A millisecond after all events so far, and not after any later one. It stays the same until the next event, so the clock
+ * does not run ahead however often it is asked for.
  */
 export function partingTime(): number {
   if (isTold) newest = Math.max(newest + 1, Date.now());

@@ -10,15 +10,15 @@ import type { EventStore } from "../../storage/storage.ts";
 /** What LangGraph gives for one chunk when it streams several modes with subgraphs. */
 export type GraphChunk = [namespace: string[], mode: string, payload: unknown];
 
-/** What the stream transformers of a graph make of one walk; they are told of all of it. */
+/** The stream transformers of a graph in one execution; they get all of its chunks. */
 export interface Projections {
   heard(chunk: GraphChunk): void;
-  /** The walk has come to an end by itself; resolves when their last values are told. */
+  /** The graph has ended by itself; resolves when their last values are in the log. */
   ended(): Promise<void>;
   brokeOff(error: unknown): void;
 }
 
-/** Sets the stream transformers of a graph to work, where it has any; `failed` hears of one that threw. Never throws. */
+/** Starts the stream transformers of a graph, where it has any; `failed` is called for one that throws. Never throws. */
 export type Project = (walk: {
   graph: object;
   signal: AbortSignal;
@@ -43,7 +43,7 @@ const neededModes: Readonly<Record<StreamMode, readonly GraphStreamMode[]>> = {
   "messages-tuple": ["messages"],
   messages: ["messages", "values"],
   lifecycle: ["tasks"],
-  // The calls of our own loop are told as its own events.
+  // The calls of our own loop come as custom events.
   tools: ["tools", "custom"],
   events: [],
 };
@@ -58,7 +58,7 @@ export function planStream(requested: readonly StreamMode[], streamSubgraphs: bo
   const modes = new Set<GraphStreamMode>();
   for (const mode of requested) for (const needed of neededModes[mode]) modes.add(needed);
   if (!modes.has("values") && !modes.has("updates")) modes.add("updates");
-  // What the agent says is always heard: a stop keeps it, and the status shows it, whoever reads.
+  // The agent's messages are always streamed: a stop keeps them, and the session's status shows them.
   if (hasLoop) modes.add("messages").add("custom");
   const looksInside = hasLoop || requested.includes("lifecycle");
   return { modes: [...modes], subgraphs: streamSubgraphs || looksInside };
@@ -146,7 +146,7 @@ export function createTranslator(
   };
 }
 
-/** What was told on the `custom` stream; of a call of our own loop, what the mode `tools` says of it as well. */
+/** An event of the `custom` stream; for a call of our own loop also the event of the mode `tools`. */
 function customEvents(
   asked: ReadonlySet<string>,
   { namespace, payload, tools }: { namespace: string[]; payload: unknown; tools: boolean },
@@ -209,7 +209,7 @@ function toToolEvent(custom: unknown): object | undefined {
 /** The text that readers have of each message, by its id. */
 export type ToldMessages = Map<string, string>;
 
-/** What the former attempts of a run have told of messages. */
+/** What the former attempts of a run have streamed of messages. */
 export async function readToldMessages(events: EventStore, runId: string, signal: AbortSignal): Promise<ToldMessages> {
   const told: ToldMessages = new Map();
   for await (const batch of readStored(events, runId, -1, signal)) for (const event of batch) addEvent(told, event);

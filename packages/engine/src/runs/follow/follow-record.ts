@@ -6,10 +6,10 @@ import type { ActiveRun } from "../active-run.ts";
 import { type ComingRuns, followRun, type RunSources, type SessionFeeds } from "./follow.ts";
 import { isOver } from "../status.ts";
 
-/** Runs that a reader who comes back is given at most, and how many are read in one go. */
+/** The most runs that a returning reader gets, and how many are read at once. */
 const runsReplayed = 1000;
 const runsAtOnce = 50;
-/** Runs that a reader who names no place is given at most. */
+/** The most runs that a reader without a place gets. */
 const runsUnasked = 10;
 /** An end that is so many milliseconds after a run came is no matter of clocks: the run has waited for it. */
 const waited = 50;
@@ -36,7 +36,7 @@ interface Reading {
   sources: RunSources;
   coming: ComingRuns;
   signal: AbortSignal;
-  /** Runs that have ended without having begun, and are not told yet; the first one first. */
+  /** Runs that have ended without having begun and are not sent yet, oldest first. */
   stopped: StoppedRun[];
   /** Runs that the feed will name although they are known. */
   seen: Set<string>;
@@ -73,7 +73,7 @@ export async function* followRecord(
         yield item;
         continue;
       }
-      // One that began between the two looks is in both.
+      // A run that began between the two queries is in both.
       if (reading.seen.delete(item.run_id)) continue;
       const run = await findRun(sources, item.run_id);
       if (run === undefined) continue;
@@ -92,7 +92,7 @@ async function findRun({ active, storage }: RunSources, runId: string): Promise<
   return active.get(runId)?.run ?? (await storage.runs.get(runId));
 }
 
-/** The id of the last event that a run has told so far, -1 before its first. */
+/** The id of a run's last event so far, -1 before its first. */
 async function lastTold({ active, storage }: RunSources, { run_id }: Run): Promise<number> {
   const log = active.get(run_id)?.log;
   return log === undefined ? storage.events.last(run_id) : log.head - 1;
@@ -113,15 +113,15 @@ async function keptRuns(
       const found = active.get(row.run_id);
       const kind = kindOf(row, found);
       if (kind === "waits") continue;
-      // All that it has told is known.
+      // All of its events are known.
       const isKnown = since !== undefined && isOver(row.status) && Date.parse(row.updated_at) <= since;
       if (kind === "stopped") {
-        // One that works may have come before it: this says nothing about the others.
+        // A running one may have come before it, so this says nothing about the others.
         if (!isKnown) stopped.set(row.run_id, row);
         continue;
       }
       if (isKnown || (since === undefined && !isUnasked(row, [...walked.values()]))) return kept();
-      // One that has come meanwhile moves the others down.
+      // A new run shifts the pages.
       walked.set(row.run_id, found?.run ?? row);
     }
     if (page.length < runsAtOnce) break;
@@ -130,7 +130,7 @@ async function keptRuns(
   return kept();
 }
 
-/** `waits`: it has told nothing yet. `stopped`: it ended without having begun, or its end is being written. */
+/** `waits`: it has no events yet. `stopped`: it ended without having begun, or its end is being written. */
 function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits" | "stopped" | "walked" {
   if (status === "pending" && found?.walking !== true) return found?.ended === true ? "stopped" : "waits";
   return isOver(status) && attempt === 0 ? "stopped" : "walked";
@@ -155,7 +155,7 @@ async function noteStopped({ sources, signal, stopped }: Reading, run: Run): Pro
   const items: RecordItem[] = [];
   for await (const item of toldBy(sources, run, signal)) items.push(item);
   const end = items.at(-1);
-  // One that the server lets go of has no end, and is no part of the record.
+  // A run that the server leaves for its next start has no end, and is no part of the record.
   if (end === undefined || !("ended" in end)) return;
   stopped.push({ items, at: Date.parse(end.at) });
   stopped.sort((one, other) => one.at - other.at);
@@ -177,7 +177,7 @@ async function* toldBy(sources: RunSources, run: Run, signal: AbortSignal): Asyn
   }
   if (signal.aborted) return;
   const ended = await sources.storage.runs.get(run.run_id);
-  // One that the server lets go of goes on after its restart.
+  // A run that the server leaves for its next start goes on then.
   if (ended !== undefined && !isOver(ended.status)) return;
   yield { run, ended, at: (ended ?? active?.run ?? run).updated_at };
 }

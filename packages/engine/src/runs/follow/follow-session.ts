@@ -5,11 +5,11 @@ import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { followRun, letGo, type RunSources, type SessionFeeds } from "./follow.ts";
 
-/** Runs that a reader who wants everything, or comes back, is given at most, and how many are read in one go. */
+/** The most runs that a reader of the whole session, or a returning one, gets, and how many are read at once. */
 const runsReplayed = 1000;
 const runsAtOnce = 50;
 
-/** An event of one of a session's runs; `run_id` is empty for what no run has told. */
+/** An event of one of a session's runs; `run_id` is empty for events outside of runs. */
 export interface SessionEvent {
   run_id: string;
   event: RunEvent;
@@ -43,7 +43,7 @@ export async function* followSession(
     }
     for await (const item of coming.items) {
       if ("news" in item) yield [{ run_id: "", event: { id: 0, event: "custom", namespace: [], data: item.news } }];
-      // One that began between the two looks is in both.
+      // A run that began between the two queries is in both.
       else if (!seen.delete(item.run_id)) yield* eventsOf(sources, item.run_id, -1, signal);
     }
   } finally {
@@ -57,7 +57,7 @@ async function begunRuns(
   sessionId: string,
   place: SessionPlace,
 ): Promise<{ run_id: string; after: number }[]> {
-  // One that ends without having begun was announced before this reader came.
+  // A run that ends without having begun was announced before this reader came.
   const hasTold = ({ run_id }: Run): boolean => {
     const found = active.get(run_id);
     return found !== undefined && (found.walking || found.ended);
@@ -81,7 +81,7 @@ async function newestRuns(storage: Storage, sessionId: string, until: string | u
   const found = new Map<string, Run>();
   for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
     const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
-    // One that has come meanwhile moves the others down.
+    // A new run shifts the pages.
     for (const run of page) if (!found.has(run.run_id)) found.set(run.run_id, run);
     if (page.length < runsAtOnce || (until !== undefined && found.has(until))) break;
     await nextTurn();

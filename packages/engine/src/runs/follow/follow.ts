@@ -60,7 +60,7 @@ export async function* followRun(
   if (toEnd && !isOver(found.run.status) && !signal.aborted) throw letGo();
 }
 
-/** Batches of what a run has told up to now, with ids above `after`. Whoever reads it is no reader whom its end waits for. */
+/** Batches of a run's events so far, with ids above `after`. This does not count as a reader of the run. */
 export async function* readSoFar(
   { active, storage }: RunSources,
   runId: string,
@@ -121,7 +121,7 @@ async function nextKnown(
 }
 
 /**
- * What a reader has to be told that names `after` as the last event it has (-1: none): `undefined` when the log goes on
+ * The gap for a reader that has all events up to `after` (-1: none): `undefined` when the log goes on
  * from there. An id that the run never had says nothing about what the reader has: after its gap everything there is
  * comes again (never a silent full replay).
  */
@@ -137,7 +137,7 @@ export async function findGap({ active, storage }: RunSources, run: Run, after: 
   return { from: last + 1, to: after, after: -1 };
 }
 
-/** What comes next for a reader: a run that begins, or ends without having begun; or something that no run has told. */
+/** What comes next for a reader: a run that begins, or ends without having begun; or news from outside of runs. */
 type Coming = { run_id: string; hasBegun: boolean } | { news: SessionNews };
 
 /** One reader's list of what has come of a session and that it has not taken yet. */
@@ -147,15 +147,15 @@ interface Feed {
   closed: boolean;
 }
 
-/** What one reader waits for. Whoever opened it closes it, also when it has read nothing: its list would grow for ever. */
+/** One reader's subscription. The caller closes it, also when it has read nothing, since its list would grow for ever. */
 export interface ComingRuns {
   items: AsyncGenerator<Coming, void, undefined>;
-  /** Takes out the runs that have ended without having begun: they do not wait for the one that works. */
+  /** Takes out the runs that have ended without having begun: they need not wait for the current run. */
   takeStopped(): string[];
   close(): void;
 }
 
-/** Tells whoever follows a session which of its runs begins next, and what happens beside them. It keeps that only while somebody follows. */
+/** Tells a session's readers which run begins next and what happens outside of runs. Without readers nothing is kept. */
 export class SessionFeeds {
   readonly #feeds = new Map<string, Set<Feed>>();
 

@@ -47,7 +47,7 @@ interface Gathered {
 }
 
 /**
- * The traces of runs, read off what is kept anyway when somebody asks: the log, and where it does not say, the states, the
+ * The traces of runs, read from what is kept anyway, on request: the log, and where it does not say, the states, the
  * ledger and the messages. Runs themselves do nothing for it. What was gathered stays for the next page, within a bound.
  */
 export class Traces {
