@@ -6,7 +6,7 @@ const system = [
   "tests/models/text-calls/coverage.test.ts",
   "tests/recipes.test.ts",
   // How deep V8 goes back in a regular expression depends on what the process has run before.
-  "toolkits/documents/tests/damaged.test.ts",
+  "toolkits/documents/tests/read/damaged.test.ts",
   // These set the clock forward, and the clock of events never goes back.
   "tests/crons/cron-clock.test.ts",
   "tests/http/requests/default-times.test.ts",

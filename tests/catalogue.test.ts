@@ -93,8 +93,8 @@ describe("the list of rules against loops", () => {
     );
   });
 
-  it("has a row in docs/guardrails.md for every rule", () => {
-    const page = read("docs/guardrails.md");
+  it("has a row in docs/assistant/guardrails.md for every rule", () => {
+    const page = read("docs/assistant/guardrails.md");
     expect(Object.keys(turnRules).filter((name) => !page.includes(`| \`${name}\``))).toEqual([]);
   });
 });
@@ -188,8 +188,8 @@ describe(".env.example", () => {
     expect({ ...loadConfig(example), given: {} }).toEqual(loadConfig({}));
   });
 
-  it("has every variable in the table of docs/configuration.md", () => {
-    const table = read("docs/configuration.md");
+  it("has every variable in the table of docs/operate/configuration.md", () => {
+    const table = read("docs/operate/configuration.md");
     expect(variables.filter((name) => !table.includes(`\`${name}\``))).toEqual([]);
   });
 });

@@ -44,13 +44,13 @@ describe("the documents", () => {
   });
 });
 
-describe("docs/events.md", () => {
+describe("docs/reference/events.md", () => {
   const declared = [
     ...(read("src/events.ts").split("export type CustomEvent =")[1] ?? "").matchAll(/type: ("[^;}]+)/gu),
   ]
     .flatMap(([, names]) => (names ?? "").split("|"))
     .map((name) => name.trim().replaceAll('"', ""));
-  const table = read("docs/events.md").split("## ")[1] ?? "";
+  const table = read("docs/reference/events.md").split("## ")[1] ?? "";
 
   it("has every event that is declared, and no other", () => {
     const told = [...table.matchAll(/^\| (`[^|]+`) \|/gmu)].flatMap(([, names]) => (names ?? "").split(" "));
@@ -67,7 +67,7 @@ describe("docs/events.md", () => {
       "context_usage suggest_new_conversation model_changed embedding_changed language_changed ollama_status " +
       "ollama_models file_changed operation_recorded operation_undone project_opened project_closed conversation_state " +
       "requires_confirm node_start node_end plan clarify interrupt degraded heartbeat task_progress";
-    const page = read("docs/events.md");
+    const page = read("docs/reference/events.md");
     expect(wanted.split(" ").filter((name) => !new RegExp(`(?<![\\w.])${name}`, "u").test(page))).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ export interface Stages {
   finish: number;
 }
 
-/** Blocked attempts after which a rule stops asking the model. Chosen here; docs/guardrails.md says why. */
+/** Blocked attempts after which a rule stops asking the model. Chosen here; docs/assistant/guardrails.md says why. */
 const blockedAttempts = 2;
 
 function stages(warn: number, block: number): Stages {

@@ -91,7 +91,7 @@ it("has the same space for new objects by npm start and where it starts the Node
   expect(text).toContain(`const youngSpace = "${limit}";`);
   const { scripts } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
   expect(scripts.start).toBe(`exec node ${limit} bin/millrace.cjs`);
-  for (const file of ["docs/operations.md", "Dockerfile"]) {
+  for (const file of ["docs/operate/operations.md", "Dockerfile"]) {
     const page = readFileSync(join(projectFolder, file), "utf8");
     expect([...page.matchAll(/--max-semi-space-size=\d+/gu)].map(([text]) => text)).toEqual([limit]);
   }

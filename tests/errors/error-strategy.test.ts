@@ -167,7 +167,7 @@ describe("the texts for users", () => {
   });
 });
 
-describe("docs/errors.md", () => {
+describe("docs/reference/errors.md", () => {
   const planText = {
     shorter_context: "less of the conversation",
     summary: "a summary of it",
@@ -186,7 +186,7 @@ describe("docs/errors.md", () => {
       const { message, suggestion } = userText(code, "en");
       return `| \`${code}\` | ${statusOf[code]} | ${errorClass} | ${message} | ${steps.join("; ") || "–"} | ${suggestion} |`;
     });
-    const page = readFileSync(join(projectFolder, "docs/errors.md"), "utf8");
+    const page = readFileSync(join(projectFolder, "docs/reference/errors.md"), "utf8");
     const written = page.split("\n").filter((line) => /^\| `\w+` \| \d{3} /u.test(line));
     expect(written.map((line) => line.replaceAll(/ +/gu, " "))).toEqual(rows);
   });

@@ -121,7 +121,7 @@ describe("the file of models", () => {
 });
 
 it("the file in the documentation can be used", async () => {
-  const text = await readFile(new URL("../../docs/providers.md", import.meta.url), "utf8");
+  const text = await readFile(new URL("../../docs/assistant/providers.md", import.meta.url), "utf8");
   const example = /^```yaml\n([\s\S]*?)^```$/mu.exec(text)?.[1] ?? "";
   expect(readModelSettings(example)).toMatchObject({ value: { roles: { main: "zhipu:glm-4.7" } } });
   const fields = [...text.matchAll(/^\| (`[a-z_`, ]+`) \|/gmu)].flatMap(([, names]) => names?.match(/[a-z_]+/gu) ?? []);

@@ -94,7 +94,7 @@ const takesAnything = new Set([
 ]);
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
-const rows = read("docs/wire.md")
+const rows = read("docs/api/wire.md")
   .split("\n")
   .filter((line) => /^\| `[A-Z]+ \//u.test(line))
   .map((line) => line.split("|").map((cell) => cell.trim()))
@@ -109,7 +109,7 @@ const Document = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), z.looseObject({ responses: z.record(z.string(), z.unknown()) }))),
 });
 
-describe("docs/wire.md", () => {
+describe("docs/api/wire.md", () => {
   let server: TestServer;
   beforeAll(async () => {
     // With every route that there can be.

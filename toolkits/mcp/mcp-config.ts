@@ -96,7 +96,7 @@ export function readMcpConfig(file: string, readVariable: ReadVariable): McpSett
 }
 
 function readFile(file: string): z.infer<typeof McpFile> {
-  const suggestion = 'It has to hold {"mcpServers":{"name":{"command":"…","args":[…]}}}; see docs/mcp.md.';
+  const suggestion = 'It has to hold {"mcpServers":{"name":{"command":"…","args":[…]}}}; see docs/toolkits/mcp.md.';
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(file, "utf8"));

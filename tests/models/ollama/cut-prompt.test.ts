@@ -20,7 +20,7 @@ describe("the tokens that a text has at the very least", () => {
   it.each([
     "README.md",
     "package.json",
-    "docs/providers.md",
+    "docs/assistant/providers.md",
     "packages/engine/src/errors/error-texts.ts",
     "packages/models/src/registry/registry.ts",
     "tests/models/wire/qwen-call.sse",

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
-/** The rows of the table in docs/providers.md, each by its columns. */
+/** The rows of the table in docs/assistant/providers.md, each by its columns. */
 export function providersTable(): Record<string, string>[] {
-  const lines = readFileSync(new URL("../../../docs/providers.md", import.meta.url), "utf8").split("\n");
+  const lines = readFileSync(new URL("../../../docs/assistant/providers.md", import.meta.url), "utf8").split("\n");
   const start = lines.findIndex((line) => line.startsWith("| quirk |"));
   const cells = (line: string): string[] =>
     line

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MemoryStorage } from "../../support/memory/memory-storage.ts";
+import type { TestStorage } from "../../support/test-storage.ts";
 import {
   createBench,
   createGate,
@@ -15,7 +15,7 @@ import {
 const enqueue = { multitask_strategy: "enqueue" } as const;
 
 /** The next process, which serves these graphs. */
-function restart(storage: MemoryStorage, graphs: Record<string, unknown>) {
+function restart(storage: TestStorage, graphs: Record<string, unknown>) {
   return createRuns(storage, serve(graphs, storage.checkpointer));
 }
 
@@ -33,7 +33,7 @@ async function loseGraph() {
   return { storage, session, underWay, queued, runs: next, recovered, gate, calls };
 }
 
-const statuses = async (storage: MemoryStorage, ...ids: string[]) =>
+const statuses = async (storage: TestStorage, ...ids: string[]) =>
   Promise.all(ids.map(async (id) => (await storage.runs.get(id))?.status));
 
 describe("runs of a graph that does not load", () => {

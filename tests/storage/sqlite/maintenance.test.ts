@@ -207,7 +207,7 @@ describe("by command", () => {
   it("saves into a folder that is not there yet, and restores into an empty data folder that is not there either", async () => {
     await within((storage) => writeHistory(storage, 2));
     const before = await within(contentOf);
-    // As docs/operations.md writes it.
+    // As docs/operate/operations.md writes it.
     expect(maintain("backup", "backups/monday.db")).toMatchObject({ status: 0, stderr: "" });
     path = join(folder, "new machine", "data", "millrace.db");
     await restoreDatabase(join(folder, "backups/monday.db"), path);

@@ -16,7 +16,7 @@ const blocks = (kind: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${kind}\\n([\\s\\S]*?)^\`\`\`$`, "gmu"))].map(([, block]) => block ?? "");
 
 beforeAll(async () => {
-  guide = await readFile(join(projectFolder, "docs/mcp.md"), "utf8");
+  guide = await readFile(join(projectFolder, "docs/toolkits/mcp.md"), "utf8");
   folder = await mkdtemp(join(tmpdir(), "millrace-mcp-guide-"));
   const mcpFile = join(folder, "mcp.json");
   await writeFile(mcpFile, (blocks("json")[0] ?? "").replace('"cwd": ".."', `"cwd": ${JSON.stringify(projectFolder)}`));
@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe("docs/mcp.md", () => {
+describe("docs/toolkits/mcp.md", () => {
   it("does by curl what it promises", async () => {
     const commands = blocks("sh").map((block) => block.replaceAll("http://127.0.0.1:2024", server.url));
     expect(commands).toHaveLength(2);

@@ -55,7 +55,7 @@ export class ModelsFile {
     const read = readModelSettings(text);
     if ("problem" in read) {
       throw new AppError("invalid_parameter", `That cannot be: ${read.problem.replaceAll(/line \d+: /gu, "")}.`, {
-        suggestion: "docs/providers.md describes every field.",
+        suggestion: "docs/assistant/providers.md describes every field.",
       });
     }
     if (Buffer.byteLength(text) > largestFile) {

@@ -1,6 +1,6 @@
 /**
  * What a vendor does in another way than OpenAI: those that speak its chat completions, and Ollama. All of it is data;
- * what is done about it is in `request.ts` and `answer.ts`. The table of docs/providers.md names the test of each.
+ * what is done about it is in `request.ts` and `answer.ts`. The table of docs/assistant/providers.md names the test of each.
  */
 export interface Quirks {
   /** The field that lets a model think or not which can do both; absent: there is none. */

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../../../support/test-server.ts";
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer();
+});
+afterEach(async () => {
+  await server.remove();
+});
+
+const words = (values: unknown): string => JSON.stringify(values);
+
+test("of many runs that each interrupt what was before, the last one admitted runs to its end", async () => {
+  const { client } = server;
+  for (let round = 0; round < 5; round += 1) {
+    const { thread_id: id } = await client.threads.create();
+    const runs = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        client.runs.create(id, "talker", {
+          input: { messages: [{ role: "user", content: `message ${index}` }] },
+          multitaskStrategy: "interrupt",
+        }),
+      ),
+    );
+    await Promise.all(runs.map((run) => client.runs.join(id, run.run_id)));
+    const ended = await Promise.all(runs.map((run) => client.runs.get(id, run.run_id)));
+    expect(ended.filter(({ status }) => status === "success").length).toBeGreaterThanOrEqual(1);
+    expect((await client.threads.get(id)).status).toBe("idle");
+  }
+});
+
+test("a run that interrupts does not end one that was queued after it", async () => {
+  const { client } = server;
+  const { thread_id: id } = await client.threads.create();
+  const input = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
+  const [, queued] = await Promise.all([
+    client.runs.create(id, "talker", { ...input("first"), multitaskStrategy: "interrupt" }),
+    client.runs.create(id, "talker", { ...input("second"), multitaskStrategy: "enqueue" }),
+  ]);
+  await client.runs.join(id, queued.run_id);
+  expect((await client.runs.get(id, queued.run_id)).status).toBe("success");
+  expect(words((await client.threads.getState(id)).values)).toContain("second");
+});

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDoor } from "../../../support/test-graphs.ts";
+import { isSecondSdk, startTestServer, type TestServer } from "../../../support/test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.remove());
+
+/** SDK 2.0.0 has no method for it: what 1.15 sends is sent. */
+async function prune(threadIds: string[], options: { strategy?: "delete" | "keep_latest" } = {}): Promise<unknown> {
+  const { threads } = server.client;
+  expect("prune" in threads).toBe(!isSecondSdk);
+  if (!isSecondSdk) return await threads.prune(threadIds, options);
+  const body = { thread_ids: threadIds, strategy: "delete", ...options };
+  return await (await server.send("POST", "/threads/prune", body)).json();
+}
+
+async function counted(times: number): Promise<string> {
+  const { thread_id } = await server.client.threads.create();
+  for (let index = 0; index < times; index += 1) {
+    await server.client.runs.wait(thread_id, "counter", { input: { value: index } });
+  }
+  return thread_id;
+}
+
+test("delete removes the threads that are there, and counts those", async () => {
+  const [first, second] = [await counted(1), await counted(1)];
+  const unknown = crypto.randomUUID();
+  expect(await prune([first, first, unknown])).toEqual({ pruned_count: 1 });
+  await expect(server.client.threads.get(first)).rejects.toMatchObject({ status: 404 });
+  expect((await server.client.threads.get(second)).thread_id).toBe(second);
+});
+
+test("keep_latest keeps the thread and its state, without its past", async () => {
+  const id = await counted(3);
+  const before = await server.client.threads.getState(id);
+  expect((await server.client.threads.getHistory(id)).length).toBeGreaterThan(1);
+  expect(await prune([id], { strategy: "keep_latest" })).toEqual({ pruned_count: 1 });
+  const after = await server.client.threads.getState(id);
+  expect([after.values, after.checkpoint]).toEqual([before.values, before.checkpoint]);
+  expect(await server.client.threads.getHistory(id)).toHaveLength(1);
+  expect(await server.client.runs.wait(id, "counter", { input: { value: 9 } })).toMatchObject({ value: 10 });
+});
+
+test("keep_latest leaves a thread alone while a run works on it", async () => {
+  const { thread_id: id } = await server.client.threads.create();
+  const run = await server.client.runs.create(id, "gated", { input: { door: "prune" } });
+  expect(await prune([id], { strategy: "keep_latest" })).toEqual({ pruned_count: 0 });
+  openDoor("prune");
+  await server.client.runs.join(id, run.run_id);
+  expect(await server.client.runs.get(id, run.run_id)).toMatchObject({ status: "success" });
+});
+
+test.each([{}, { thread_ids: ["x"] }, { thread_ids: [], strategy: "all" }])("%j is 400", async (body) => {
+  expect((await server.send("POST", "/threads/prune", body)).status).toBe(400);
+});
