@@ -79,7 +79,7 @@ describe("background_task (TOOL-16)", () => {
     });
   });
 
-  it("does nothing if there are no background agents", async () => {
+  it("fails where background agents are not available", async () => {
     await using workspace = await aWorkspace();
     const result = await backgroundTask.run({ action: "list" }, workspace.context);
     expect(result).toMatchObject({ success: false, errorType: "unavailable_tool_mode" });

@@ -386,7 +386,7 @@ describe("the description of an operation (TOOL-19, MSG-14, MSG-15)", () => {
     expect(await operations.diff("session", idOf(result), 20, signal)).toMatchObject({ added: 1, reason: null });
   });
 
-  it("by run includes files named like properties of Object.prototype", async () => {
+  it("includes files named like properties of Object.prototype", async () => {
     for (const path of ["__proto__", "constructor"]) {
       await run(tools.create_file, { path, content: "" });
       await run(tools.update_file, { path, content: "a" });
