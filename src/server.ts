@@ -22,6 +22,7 @@ import { openModels } from "@millrace/models/registry/registry";
 import { ModelServices } from "@millrace/models/resilience/model-services";
 import { offline } from "@millrace/offline/offline";
 import { agentGraphs, agentRuns } from "./agent-runs/agent-run.ts";
+import { type AgentMetrics, createAgentMetrics } from "./agent-runs/agent-metrics.ts";
 import { createCallBack } from "./callbacks/callback.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { rulesDocument } from "./context/documentation/rules-document.ts";
@@ -66,10 +67,11 @@ export async function startServer(
 /** Creates the agent's parts and connects them. */
 function openAgent({ config, workspace, logger, storage, items, graphs, custom }: ServerParts): OpenedExtension {
   const prompts = openPrompts(config.dataDir, promptParts(), logger, countText);
-  const { callBack, counter, hooks } = openWatchers(config, logger);
+  const metrics = createAgentMetrics();
+  const { callBack, counter, hooks } = openWatchers(config, logger, metrics);
   const rules = createRuleFolders({ workspace, home: homedir(), logger });
   const settings = openSettings(config, logger);
-  const { models, ollama, modelServices, loadModel } = openModelParts(config, prompts, logger);
+  const { models, ollama, modelServices, loadModel } = openModelParts(config, prompts, logger, metrics);
   const index = openItemIndex(custom.index, models, logger);
   if (index !== undefined) items.useIndex(index);
   const changedFiles = createChangedFiles();
@@ -88,7 +90,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     changedFiles,
     toolkitServices,
   };
-  const services = withLiveSettings({ ...lent, hooks, callBack }, settings);
+  const services = withLiveSettings({ ...lent, hooks, callBack, onUsage: metrics.onUsage }, settings);
   const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
   const tokens = createTokenCounter(logger);
   const { agents, toolkits } = lent;
@@ -100,6 +102,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   return {
     runs: agentRuns({ storage, logger, services, callBack, forget: (id) => toolkitParts.forget(id) }),
     onOver: titles.consider,
+    metrics: () => metrics.families(modelServices),
     secrets: () => models.keys(),
     http: (opened) => {
       runs = opened;
@@ -124,10 +127,15 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
 }
 
 /** The model registry, the local Ollama service, and the services around model requests. */
-function openModelParts(config: Config, prompts: Prompts, logger: Logger) {
+function openModelParts(config: Config, prompts: Prompts, logger: Logger, metrics: AgentMetrics) {
   const models = openModels(config, logger, { offline });
   const ollama = openOllama(models, logger);
-  const modelServices = new ModelServices({ onEnd: tellOllama(ollama) });
+  const modelServices = new ModelServices({
+    onEnd: (model, error) => {
+      tellOllama(ollama)(model, error);
+      metrics.onModelCall(model, error);
+    },
+  });
   const sources = { models, describeTools: describeToolsBy(prompts), services: modelServices };
   return { models, ollama, modelServices, loadModel: createModelLoader(config, sources) };
 }
@@ -145,12 +153,12 @@ function openOperations(storage: Storage, { locks, workspace, toolkitServices }:
 }
 
 /** Observers that change nothing: callbacks, the tool log and tool statistics. */
-function openWatchers({ toolHooks }: Config, logger: Logger) {
+function openWatchers({ toolHooks }: Config, logger: Logger, metrics: AgentMetrics) {
   const onProblem: Parameters<typeof createCallBack>[1] = (problem) => logger.warn(problem, "callback_failed");
   const callBack = callbacks.length === 0 ? undefined : createCallBack(callbacks, onProblem);
   const counter = createToolCounter();
   const watching = callBack === undefined ? [] : [callbackHook(callBack)];
-  const hooks = toolHooks ? [toolLog(logger), ...watching, counter.hook] : [];
+  const hooks = toolHooks ? [toolLog(logger), ...watching, counter.hook, metrics.hook] : [];
   return { callBack, counter, hooks };
 }
 

@@ -64,7 +64,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const messages = messagesOf(message, decision, call, config);
   note(config, messages);
   progress?.answered(taskPathOf(config));
-  emitUsage(message, { state, call, round }, config);
+  emitUsage(message, { state, call, round, price }, config);
   return {
     ...(messages.length === 0 ? {} : { messages }),
     worked_ms: workedMs(call.clock, before, Date.now()),
@@ -164,7 +164,7 @@ function spent({ usage_metadata: usage }: AIMessage, state: LoopState, price: Mo
 
 function emitUsage(
   message: AIMessage,
-  { state, call, round }: { state: LoopState; call: LoopCall; round: number },
+  { state, call, round, price }: { state: LoopState; call: LoopCall; round: number; price: ModelPrice | undefined },
   config: LangGraphRunnableConfig,
 ): void {
   const { usage_metadata: usage } = message;
@@ -172,6 +172,8 @@ function emitUsage(
     const { input_tokens, output_tokens, total_tokens } = usage;
     const cached_tokens = usage.input_token_details?.cache_read ?? 0;
     emit(config, { type: "token_usage", input_tokens, output_tokens, total_tokens, cached_tokens });
+    const cost = price === undefined ? 0 : costOf({ input: input_tokens, output: output_tokens }, price);
+    servicesOf(config).onUsage?.({ model: modelOf(state, call), input_tokens, output_tokens, cost });
     if (cached_tokens > 0) {
       const about = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
       const hit_ratio = cached_tokens / Math.max(1, input_tokens);

@@ -26,6 +26,15 @@ import type { Rate } from "@millrace/engine/concurrency/limits";
 import type { BackgroundService } from "./sub-agents/background-service.ts";
 import type { Progress } from "./progress.ts";
 
+/** What an answer of a model took; `cost` is 0 where no price is known. */
+export interface ModelUsage {
+  /** `provider:model`. */
+  model: string;
+  input_tokens: number;
+  output_tokens: number;
+  cost: number;
+}
+
 /** Services for a run. `workspace` is an absolute path with links resolved. */
 export interface RunServices {
   ledger: Ledger;
@@ -77,6 +86,8 @@ export interface RunServices {
   agents?: AgentSource;
   /** Documentation for models; absent: none. */
   documents?: readonly DocumentSource[];
+  /** Called with what each answer of a model took. */
+  onUsage?: (usage: ModelUsage) => void;
   /** Called when documentation is loaded. */
   callBack?: CallBack | undefined;
   /** Runs agents beyond the turn; absent: not possible. */

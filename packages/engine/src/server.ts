@@ -5,7 +5,7 @@ import { describeAhead } from "./graphs/schemas/learn-schemas.ts";
 import type { GraphExtension } from "./graphs/served-graph.ts";
 import { loadGraphs, type Graphs } from "./graphs/load.ts";
 import { createApi } from "./http/app.ts";
-import type { HttpExtension, SharedServices } from "./http/environment.ts";
+import { type HttpExtension, type SharedServices, versions } from "./http/environment.ts";
 import { listen } from "./http/listen.ts";
 import { project } from "./http/protocol/events/messages.ts";
 import { cronRequest } from "./http/requests/cron-shapes.ts";
@@ -13,6 +13,8 @@ import { webhookBody } from "./http/requests/runs.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
 import { bindSdkClient, keepGlobals } from "./manifest/user-module.ts";
+import type { MetricFamily } from "./metrics/families.ts";
+import { openMetrics } from "./metrics/metrics.ts";
 import { prepareDataFolder, prepareFolders } from "./process/folders.ts";
 import { answerEarly, openHealth } from "./process/health.ts";
 import { type OnOver, type RunExtension, runLimits } from "./runs/options.ts";
@@ -67,6 +69,8 @@ export interface OpenedExtension {
   runs: RunExtension;
   /** Told of each run that is over. */
   onOver: OnOver;
+  /** What it counts, for `/metrics`. */
+  metrics?(): readonly MetricFamily[];
   /** Keys in use, which no trace may hold. */
   secrets(): readonly string[];
   /** Its part of the API, once there are runs. */
@@ -125,8 +129,16 @@ async function startAt(
       probe: () => opened.probe(),
       folders: [config.dataDir, workspace],
     });
-    const extensionHttp = agent?.http(runs);
-    const api = createApi({ config, storage, runs, feed, graphs, custom, logger, health, extension: extensionHttp });
+    const metrics = openMetrics({
+      version: versions.millrace,
+      runs: () => runs.numbers(),
+      commits: opened.commitTimes,
+      database: databaseFile(config),
+      feedReaders: () => feed.readers,
+      ofAgent: () => agent?.metrics?.() ?? [],
+    });
+    const forRequests = { config, storage, runs, feed, graphs, custom, logger, health, metrics };
+    const api = createApi({ ...forRequests, extension: agent?.http(runs) });
     const unbindClient = bindSdkClient(port.url);
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
@@ -141,7 +153,7 @@ async function startAt(
       graphs: graphs.ids(),
       problems: graphs.problems,
       isIdle: () => runs.isIdle(),
-      walking: () => runs.walking(),
+      walking: () => runs.numbers().running,
       close: async () => {
         health.stopping();
         unbindClient();
@@ -149,6 +161,7 @@ async function startAt(
         // While runs finish, their readers stay and new runs are refused with 503.
         await runs.drain(config.drainSeconds * 1_000);
         feed.close();
+        metrics.close();
         await port.close();
         await storage.close();
         await agent?.close();
@@ -201,6 +214,10 @@ async function takePort(config: Config): Promise<Port> {
   return { ...listener, admit };
 }
 
+function databaseFile({ dataDir, conversations }: Config): string {
+  return join(conversations.folder ?? dataDir, "millrace.db");
+}
+
 /** Everything that outlives the process is in one file, in the data folder or where conversations were said to be. */
 function openStorage(config: Config, workspace: string, extension: ServerExtension | undefined): SqliteStorage {
   const { dataDir, conversations } = config;
@@ -208,6 +225,6 @@ function openStorage(config: Config, workspace: string, extension: ServerExtensi
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   passStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
-  const storage = createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
+  const storage = createSqliteStorage(databaseFile(config), undefined, limits);
   return extension?.stores(config, storage) ?? storage;
 }

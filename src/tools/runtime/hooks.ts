@@ -48,7 +48,8 @@ export function toolLog(logger: Logger): ToolHook {
   return {
     name: "tool_log",
     before: (call) => logger.debug(fields(call), "tool_started"),
-    after: (call, _result, milliseconds) => logger.info({ ...fields(call), duration_ms: Math.round(milliseconds) }, "tool_ended"),
+    after: (call, _result, milliseconds) =>
+      logger.info({ ...fields(call), duration_ms: Math.round(milliseconds) }, "tool_ended"),
     onError: (call, result, milliseconds) =>
       logger.error(
         { ...fields(call), duration_ms: Math.round(milliseconds), code: result.code, error_type: result.errorType },

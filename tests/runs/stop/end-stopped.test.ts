@@ -1,3 +1,4 @@
+import { noRuns } from "@millrace/engine/runs/run-numbers";
 import type { RunStarter } from "@millrace/engine/runs/options";
 import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
 import { describe, expect, it } from "vitest";
@@ -72,6 +73,7 @@ async function claimed(
     crashBudget: 3,
     stopping: never,
     lastValues: new WeakMap(),
+    counts: noRuns(),
     stopPatience,
   });
   return { active, walking, session, storage };

@@ -1,6 +1,11 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 
+const secret = z
+  .string()
+  .optional()
+  .transform((text) => text?.trim() || undefined);
+
 /** The variables of where the server listens, and of how it is operated. */
 export const operationVariables = {
   PORT: z.coerce.number({ error: "expected a number from 0 to 65535" }).int().min(0).max(65_535).default(2024),
@@ -10,6 +15,7 @@ export const operationVariables = {
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   MILLRACE_LOG_FORMAT: z.enum(["auto", "pretty", "json"]).default("auto"),
   MILLRACE_SLOW_REQUEST_SECONDS: z.coerce.number().positive().default(5),
+  MILLRACE_METRICS_KEY: secret,
 };
 
 /** Where the server listens, and how it is operated. */
@@ -26,6 +32,8 @@ export interface OperationSettings {
   logFormat: "auto" | "pretty" | "json";
   /** Plain answers that take longer are logged. */
   slowRequestSeconds: number;
+  /** The key for `GET /metrics`; `undefined`: only this machine may ask. */
+  metricsKey: string | undefined;
 }
 
 /** What the variables say about it. */
@@ -42,6 +50,7 @@ export function operationSettings(
     logLevel: values.MILLRACE_LOG_LEVEL,
     logFormat: values.MILLRACE_LOG_FORMAT,
     slowRequestSeconds: values.MILLRACE_SLOW_REQUEST_SECONDS,
+    metricsKey: values.MILLRACE_METRICS_KEY,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { guardedCrons, ownCrons } from "../crons/crons.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Health } from "../process/health.ts";
 import type { CustomAuth } from "../manifest/auth.ts";
 import type { CustomParts, Resource } from "../manifest/custom-parts.ts";
@@ -29,6 +30,7 @@ import { assistantChangeRoutes } from "./routes/assistants/assistant-changes.ts"
 import { assistantRoutes } from "./routes/assistants/assistants.ts";
 import { cronRoutes } from "./routes/runs/crons.ts";
 import { healthRoutes } from "./routes/operation/health.ts";
+import { metricsRoutes } from "./routes/operation/metrics.ts";
 import { feedRoutes } from "./routes/runs/feed.ts";
 import { branchRoutes } from "./routes/threads/branches.ts";
 import { forkRoutes, maintenanceRoutes, truncateRoutes } from "./routes/threads/fork.ts";
@@ -50,6 +52,7 @@ import { markSent } from "./answers/sse.ts";
 const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   metaRoutes,
   healthRoutes,
+  metricsRoutes,
   assistantRoutes,
   assistantChangeRoutes,
   threadRoutes,
@@ -88,6 +91,7 @@ export interface ServerParts {
   custom: CustomParts;
   logger: Logger;
   health: Health;
+  metrics: Metrics;
   /** What an agent adds; absent where only other people's graphs are served. */
   extension?: ((shared: SharedServices) => HttpExtension) | undefined;
 }
@@ -112,9 +116,10 @@ export function createApi(parts: ServerParts): HttpApp {
   app.use(gate({ host, allowedHosts, corsOrigins, cors, localPages, onRefused: logRefusedOrigins(logger) }));
   const origins = [...corsOrigins, ...(cors?.allow_origins ?? [])];
   // What `http.app` answers there is its own to open or close.
-  const hasRoot = !answersConsole(custom.httpApp);
+  const hasRoot = !answers(custom.httpApp, /^\/(console(\/.*)?)?$/u);
+  const hasOperation = !answers(custom.httpApp, /^\/(metrics|health\/.+)$/u);
   const hasConsole = config.console && hasRoot && parts.extension !== undefined;
-  app.use(identifyCaller({ apiKeys, auth, host, origins, hasRoot, hasConsole }));
+  app.use(identifyCaller({ apiKeys, auth, host, origins, hasRoot, hasOperation, hasConsole }));
   mountCustomApp(app, custom.httpApp);
   // After it: routes of users may stream what looks like a plain answer.
   app.use(packAnswers);
@@ -122,7 +127,16 @@ export function createApi(parts: ServerParts): HttpApp {
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
   const { graphs } = parts;
   const { interfaces, disabled } = custom;
-  const shared: SharedServices = { config, graphs, logger, interfaces, disabled, hasConsole, health: parts.health };
+  const shared: SharedServices = {
+    config,
+    graphs,
+    logger,
+    interfaces,
+    disabled,
+    hasConsole,
+    health: parts.health,
+    metrics: parts.metrics,
+  };
   const extension = parts.extension?.(shared);
   const servicesFor = createServices(parts, shared, extension);
   app.use(async (context, next) => {
@@ -212,9 +226,9 @@ function mountCustomApp(app: HttpApp, custom: unknown): void {
   app.route("/", custom);
 }
 
-/** Whether `http.app` has routes of its own at the root or where the console would be served. */
-function answersConsole(custom: unknown): boolean {
-  return isHono(custom) && custom.routes.some(({ path }) => /^\/(console(\/.*)?)?$/u.test(path));
+/** Whether `http.app` has routes of its own at such paths. */
+function answers(custom: unknown, paths: RegExp): boolean {
+  return isHono(custom) && custom.routes.some(({ path }) => paths.test(path));
 }
 
 /**

@@ -34,6 +34,8 @@ export interface RouteDescription {
   summary: string;
   /** The JSON of a success. Without one it is `empty` (204) or `events`. */
   answer?: z.ZodType;
+  /** The content type of a success that is text alone. */
+  plain?: string;
   /** Content types in which the same may be had as text. */
   texts?: readonly string[];
   empty?: boolean;
@@ -101,6 +103,7 @@ function responsesOf(route: RouteDescription): NonNullable<DescribeRouteOptions[
     responses["200"] = {
       description: "Success",
       ...headers,
+      ...(route.plain !== undefined && { content: { [route.plain]: text } }),
       ...(route.answer && {
         content: {
           "application/json": { schema: resolver(route.answer) },

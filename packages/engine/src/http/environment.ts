@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import type { OwnCrons } from "../crons/crons.ts";
 import type { LookAtEffect } from "./answers/call-effect.ts";
 import type { Graphs } from "../graphs/load.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Health } from "../process/health.ts";
 import type { Resource } from "../manifest/custom-parts.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
@@ -39,6 +40,7 @@ export interface SharedServices {
   /** Whether an agent serves its console here. */
   hasConsole: boolean;
   health: Health;
+  metrics: Metrics;
 }
 
 /** What a handler works with: the caller's scope, and what all callers share. */

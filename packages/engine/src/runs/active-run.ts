@@ -24,6 +24,8 @@ export class ActiveRun {
   admission = Number.POSITIVE_INFINITY;
   /** Whether its graph has begun to run; until then it can be ended in the queue. */
   walking = false;
+  /** Whether a piece of a message has been told. */
+  hasSpoken = false;
   /** Set once its end is being written, so that it is written once. */
   ended = false;
   /** The client gave it a key by which it may ask again for what came of it. */
@@ -81,6 +83,11 @@ export class ActiveRun {
     this.log.close();
     this.stop.rest();
     this.#abandon(reason);
+  }
+
+  /** Who reads it now. */
+  get readers(): number {
+    return this.#readers;
   }
 
   /** Counts a reader until the returned function is called, once. */

@@ -6,6 +6,7 @@ import type { Run, RunKwargs, Session, StopAction } from "../storage/records.ts"
 import type { Storage } from "../storage/storage.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Project } from "./events/to-events.ts";
+import type { RunCounts } from "./run-numbers.ts";
 import type { RunCompanion } from "./companion.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { ServedGraph } from "../graphs/served-graph.ts";
@@ -41,6 +42,7 @@ export interface RunnerDeps {
   retryDelay: number;
   /** Aborted when the server stops. */
   stopping: AbortSignal;
+  counts: RunCounts;
   /** The last values of runs that have just ended, by the row they ended with. */
   lastValues: WeakMap<Run, Record<string, unknown>>;
   /** Gives the addresses for feedback on runs (`feedback_keys`); absent without tracing. */

@@ -22,6 +22,7 @@ import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./fol
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
 import { recoverRuns } from "./recover.ts";
+import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
 import { removeRun } from "./remove-run.ts";
 import { Traces } from "./trace/traces.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
@@ -62,6 +63,7 @@ export class Runs {
       ...options,
       stopping: this.#stopping.signal,
       lastValues: new WeakMap(),
+      counts: noRuns(),
     };
     const starter: RunStarter = {
       // Also while the server stops: what is admitted then is for the next start, as the caller is.
@@ -203,9 +205,9 @@ export class Runs {
     return !this.#dispatch.active.values().some(({ walking }) => walking);
   }
 
-  /** How many runs are being executed. */
-  walking(): number {
-    return this.#dispatch.active.values().reduce((sum, { walking }) => sum + (walking ? 1 : 0), 0);
+  /** How many there are of each kind, and what was counted since the start. */
+  numbers(): RunNumbers {
+    return numbersOf(this.#dispatch.active.values(), this.#performance.counts);
   }
 
   /** How many runs of its session come before a waiting one; `undefined` for a run that has begun. */

@@ -17,11 +17,15 @@ interface IdentifyOptions {
   origins: readonly string[];
   /** Whether this server answers at its root, and serves the console: no route of `http.app` does it in its place. */
   hasRoot: boolean;
+  /** The same for the paths of an operator. */
+  hasOperation: boolean;
   hasConsole: boolean;
 }
 
 /** Paths without data of any owner: health checks, the SDK's first look, and the description of the API. */
-const openPaths = /^\/(ok|info|health\/(live|ready)|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
+const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
+/** Those of an operator: they say nothing of any owner, and `/metrics` has a check of its own. */
+const operationPaths = /^\/(metrics|health\/(live|ready))$/u;
 /** Those of the console: its files are the same for everybody, and its page asks for the key. */
 const consolePaths = /^\/console(\/.*)?$/u;
 
@@ -34,9 +38,12 @@ const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
  */
 export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<HttpEnvironment> {
   requireAuthentication(options);
-  const { apiKeys, auth, hasRoot, hasConsole } = options;
+  const { apiKeys, auth, hasRoot, hasOperation, hasConsole } = options;
   const isOpen = (path: string): boolean =>
-    openPaths.test(path) || (hasRoot && path === "/") || (hasConsole && consolePaths.test(path));
+    openPaths.test(path) ||
+    (hasOperation && operationPaths.test(path)) ||
+    (hasRoot && path === "/") ||
+    (hasConsole && consolePaths.test(path));
   if (auth === undefined && apiKeys.length === 0) {
     return async (context, next) => {
       context.set("caller", { kind: "anyone" });
@@ -86,8 +93,12 @@ function believesStudio({ req }: HttpContext, { host, origins }: IdentifyOptions
   const origin = req.header("origin");
   // That all pages may call makes none of them Studio.
   if (origin !== undefined && origin !== studioOrigin && !origins.includes(origin)) return false;
-  const names = [...req.raw.headers.keys()];
-  return isLoopbackHost(req.header("host") ?? "") && !names.some((name) => forwarding.test(name));
+  return isLoopbackHost(req.header("host") ?? "") && !wasForwarded(req.raw.headers);
+}
+
+/** Whether a proxy says that it has passed a request on. */
+export function wasForwarded(headers: Headers): boolean {
+  return [...headers.keys()].some((name) => forwarding.test(name));
 }
 
 function requireAuthentication({ apiKeys, auth, host }: IdentifyOptions): void {

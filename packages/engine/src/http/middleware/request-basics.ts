@@ -61,7 +61,7 @@ export function requestBasics({ bodyLimit, slowSeconds, logger }: RequestBasics)
 }
 
 /** What tells whether the server is up has to answer when it has much to do. */
-const healthPaths = new Set(["/ok", "/health/live", "/health/ready"]);
+const healthPaths = new Set(["/ok", "/health/live", "/health/ready", "/metrics"]);
 
 /**
  * Refuses what would be one request too many at the same time, with 429 and Retry-After. One handler counts for all

@@ -19,6 +19,7 @@ import { otherWorkedRun, requireOrigin } from "../admission/draft.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
 import { endsInTime, keepFormer, keepStopped, stopPatience, webhookOf, writeEnd } from "./end.ts";
 import type { RunnerDeps } from "../options.ts";
+import { countFirstToken } from "../run-numbers.ts";
 import { rollBack } from "../remove-run.ts";
 import { readToldMessages } from "../events/to-events.ts";
 
@@ -67,6 +68,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   if (active.rollback) await rollBack(run, deps);
   active.settle(run);
   const { status } = run;
+  deps.counts.ended[outcome.status] += 1;
   const duration_ms = Math.round(performance.now() - begun);
   deps.logger.info({ ...about, status, error: outcome.error, duration_ms }, "run_ended");
   active.companion?.over(run);
@@ -182,6 +184,10 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       }),
       tracer: tracerOf(run, deps),
       tell: (event) => {
+        if (!active.hasSpoken && event.event === "messages") {
+          active.hasSpoken = true;
+          countFirstToken(run, deps.counts);
+        }
         if (!active.ended) log.emit(added?.asTold(event) ?? event);
       },
       project: deps.project,

@@ -56,6 +56,9 @@ export class ServerFeed {
     this.#storage = storage;
   }
 
+  /** Readers at this moment. */
+  readers = 0;
+
   /** The place of the newest change. */
   get head(): number {
     return this.#next - 1;
@@ -93,6 +96,7 @@ export class ServerFeed {
     let wake: (() => void) | undefined;
     const onAbort = (): void => wake?.();
     signal.addEventListener("abort", onAbort);
+    this.readers += 1;
     try {
       while (!signal.aborted) {
         if (this.#isClosed) throw new AppError("server", "The server is stopping.", { recoverable: true });
@@ -115,6 +119,7 @@ export class ServerFeed {
         this.#waiting.delete(resolve);
       }
     } finally {
+      this.readers -= 1;
       signal.removeEventListener("abort", onAbort);
     }
   }

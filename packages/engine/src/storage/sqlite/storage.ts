@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Durations } from "../../metrics/families.ts";
 import type { Storage } from "../storage.ts";
 import { createApprovalStore, createRunStore } from "./records/runs.ts";
 import { createAssistantStore } from "./records/assistants.ts";
@@ -27,6 +28,8 @@ export interface SqliteStorage extends Storage {
   checkpointer: MillraceSaver;
   /** Resolves when the database has taken a write, and throws what it refuses it with. */
   probe(): Promise<void>;
+  /** How long the commits took that waited for the disk. */
+  commitTimes: Durations;
 }
 
 /**
@@ -70,6 +73,7 @@ export function createSqliteStorage(
       overview: createOverviewStore(opened),
       watch: (listener) => opened.watch(listener),
       // A commit without work still counts itself, and waits for the disk.
+      commitTimes: commits.times,
       probe: () => commits.durably(() => undefined),
       checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>

@@ -3,6 +3,7 @@ import { type Database, retryBusy, toStorageError } from "./database.ts";
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
+import { type Durations, noDurations } from "../../../metrics/families.ts";
 import { AppError } from "../../../errors/errors.ts";
 
 interface Job {
@@ -18,6 +19,8 @@ interface Job {
 export class GroupCommit {
   readonly #database: Database;
   readonly #mark: CommitMark | undefined;
+  /** How long the commits took. */
+  readonly times: Durations = noDurations([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2]);
   #queue: Job[] = [];
   #flushing: Promise<void> | undefined;
 
@@ -76,6 +79,7 @@ export class GroupCommit {
   /** Commits what succeeded, with an fsync, and rejects the rest. Busy comes out before any job has run. */
   #commit(jobs: readonly Job[]): (() => void)[] {
     const { raw } = this.#database;
+    const begun = performance.now();
     try {
       raw.exec("PRAGMA synchronous = FULL");
       const done = this.#database.transaction(() => {
@@ -84,6 +88,13 @@ export class GroupCommit {
         return attempted;
       });
       this.#mark?.committed();
+      // Counted in place: it is a part of every run.
+      const seconds = (performance.now() - begun) / 1_000;
+      const { bounds, counts } = this.times;
+      const index = bounds.findIndex((bound) => seconds <= bound);
+      const place = index === -1 ? bounds.length : index;
+      counts[place] = (counts[place] ?? 0) + 1;
+      this.times.sum += seconds;
       return done;
     } catch (error) {
       throw toStorageError(error, this.#database.path);

@@ -1,0 +1,177 @@
+import { stat } from "node:fs/promises";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type * as PromClient from "prom-client";
+import type { Metric, Registry } from "prom-client";
+import type { RunNumbers } from "../runs/run-numbers.ts";
+import type { Durations, MetricFamily } from "./families.ts";
+
+/** Where the numbers are. */
+interface MetricsParts {
+  version: string;
+  runs: () => RunNumbers;
+  /** How long the commits took that waited for the disk. */
+  commits: Durations;
+  /** The file of the database. */
+  database: string;
+  /** Readers of the feed of the whole server. */
+  feedReaders: () => number;
+  /** What an agent counts beside it. */
+  ofAgent: () => readonly MetricFamily[];
+}
+
+type LoopDelay = ReturnType<typeof monitorEventLoopDelay>;
+
+/** The server's numbers in Prometheus' text form. */
+export interface Metrics {
+  text(): Promise<{ body: string; contentType: string }>;
+  /** Ends what has been begun for them. */
+  close(): void;
+}
+
+/** Milliseconds between two looks at how late the event loop is. */
+const delayResolution = 20;
+
+/** Reads the numbers when it is asked; what costs something begins with the first time. */
+export function openMetrics(parts: MetricsParts): Metrics {
+  let delay: LoopDelay | undefined;
+  return {
+    async text() {
+      // Loading it takes longer than most of a start.
+      const client = await import("prom-client");
+      if (delay === undefined) {
+        delay = monitorEventLoopDelay({ resolution: delayResolution });
+        delay.enable();
+      }
+      const families = [
+        ...runFamilies(parts.runs(), parts.feedReaders()),
+        ...(await databaseFamilies(parts)),
+        ...processFamilies(parts.version, delay),
+        ...parts.ofAgent(),
+      ];
+      const registry = new client.Registry();
+      for (const family of families) register(family, registry, client);
+      return { body: await registry.metrics(), contentType: registry.contentType };
+    },
+    close: () => delay?.disable(),
+  };
+}
+
+function register(family: MetricFamily, registry: Registry, client: typeof PromClient): void {
+  const { name, help } = family;
+  if (family.type === "histogram") {
+    // prom-client's own histograms cannot be given counts; for the text it asks a metric only for what this one has.
+    registry.registerMetric(histogram(name, help, family.durations) as unknown as Metric);
+    return;
+  }
+  // Without a value it would be told without its labels.
+  if (family.values.length === 0) return;
+  const labelNames = Object.keys(family.values[0]?.labels ?? {});
+  const options = { name, help, labelNames, registers: [registry] };
+  const metric = family.type === "counter" ? new client.Counter(options) : new client.Gauge(options);
+  for (const { labels = {}, value } of family.values) metric.inc(labels, value);
+}
+
+function histogram(name: string, help: string, { bounds, counts, sum }: Durations): object {
+  let count = 0;
+  const buckets = counts.map((some, index) => {
+    count += some;
+    return { metricName: `${name}_bucket`, labels: { le: bounds[index] ?? "+Inf" }, value: count };
+  });
+  const totals = [
+    { metricName: `${name}_sum`, labels: {}, value: sum },
+    { metricName: `${name}_count`, labels: {}, value: count },
+  ];
+  const values = [...buckets, ...totals];
+  return { name, get: async () => ({ name, help, type: "histogram", values, aggregator: "sum" }) };
+}
+
+function runFamilies(runs: RunNumbers, feedReaders: number): MetricFamily[] {
+  const ended = Object.entries(runs.ended).map(([status, value]) => ({ labels: { status }, value }));
+  return [
+    {
+      name: "millrace_runs",
+      help: "Runs that are not over, by state",
+      type: "gauge",
+      values: [
+        { labels: { state: "running" }, value: runs.running },
+        { labels: { state: "waiting" }, value: runs.waiting },
+      ],
+    },
+    { name: "millrace_runs_ended_total", help: "Runs that have ended since the start", type: "counter", values: ended },
+    {
+      name: "millrace_queue_oldest_seconds",
+      help: "How long the run waits that waits longest",
+      type: "gauge",
+      values: [{ value: runs.oldestWaitingSeconds }],
+    },
+    {
+      name: "millrace_first_token_seconds",
+      help: "From the admission of a run to the first piece of a message",
+      type: "histogram",
+      durations: runs.firstToken,
+    },
+    {
+      name: "millrace_readers",
+      help: "Readers of runs, and of the feed of the whole server",
+      type: "gauge",
+      values: [
+        { labels: { of: "runs" }, value: runs.readers },
+        { labels: { of: "feed" }, value: feedReaders },
+      ],
+    },
+  ];
+}
+
+async function databaseFamilies({ database, commits }: MetricsParts): Promise<MetricFamily[]> {
+  const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;
+  const values = [
+    { labels: { file: "database" }, value: await sizeOf(database) },
+    { labels: { file: "log" }, value: await sizeOf(`${database}-wal`) },
+  ];
+  return [
+    {
+      name: "millrace_database_bytes",
+      help: "Bytes of the database and of its write-ahead log",
+      type: "gauge",
+      values,
+    },
+    {
+      name: "millrace_database_commit_seconds",
+      help: "Commits that waited for the disk",
+      type: "histogram",
+      durations: commits,
+    },
+  ];
+}
+
+function processFamilies(version: string, delay: LoopDelay): MetricFamily[] {
+  const { user, system } = process.cpuUsage();
+  const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
+  const late = [0.5, 0.99, 1].map((quantile) => ({
+    labels: { quantile: String(quantile) },
+    value: delay.count === 0 ? 0 : seconds(delay.percentile(quantile * 100)),
+  }));
+  // What is told is of the time since it was told last.
+  delay.reset();
+  return [
+    { name: "millrace_info", help: "The version", type: "gauge", values: [{ labels: { version }, value: 1 }] },
+    {
+      name: "millrace_event_loop_delay_seconds",
+      help: "How late the event loop was since it was asked last",
+      type: "gauge",
+      values: late,
+    },
+    {
+      name: "process_cpu_seconds_total",
+      help: "Time of the processor",
+      type: "counter",
+      values: [{ value: (user + system) / 1e6 }],
+    },
+    {
+      name: "process_resident_memory_bytes",
+      help: "Memory of the machine that the process takes",
+      type: "gauge",
+      values: [{ value: process.memoryUsage.rss() }],
+    },
+  ];
+}

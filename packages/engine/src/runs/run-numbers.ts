@@ -1,0 +1,48 @@
+import { countDuration, type Durations, noDurations } from "../metrics/families.ts";
+import type { Run, RunStatus } from "../storage/records.ts";
+import type { ActiveRun } from "./active-run.ts";
+
+/** What is counted of runs since the start. */
+export interface RunCounts {
+  readonly ended: Record<Exclude<RunStatus, "pending" | "running">, number>;
+  /** From the admission to the first piece of a message, in seconds. */
+  readonly firstToken: Durations;
+}
+
+/** How it stands with the runs. */
+export interface RunNumbers extends RunCounts {
+  running: number;
+  waiting: number;
+  /** How long the run waits that waits longest; 0 where none does. */
+  oldestWaitingSeconds: number;
+  readers: number;
+}
+
+/** Counts at zero. */
+export function noRuns(): RunCounts {
+  const bounds = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
+  return { ended: { success: 0, error: 0, timeout: 0, interrupted: 0 }, firstToken: noDurations(bounds) };
+}
+
+/** A run has told the first piece of a message; only its first attempt counts, others have told some before. */
+export function countFirstToken({ attempt, created_at }: Run, { firstToken }: RunCounts): void {
+  if (attempt <= 1) countDuration(firstToken, Math.max(0, Date.now() - Date.parse(created_at)) / 1_000);
+}
+
+/** The numbers of the runs in hand. */
+export function numbersOf(active: Iterable<ActiveRun>, counts: RunCounts): RunNumbers {
+  const numbers = { ...counts, running: 0, waiting: 0, oldestWaitingSeconds: 0, readers: 0 };
+  const now = Date.now();
+  for (const { walking, ended, readers, run } of active) {
+    numbers.readers += readers;
+    if (ended) continue;
+    const since = now - Date.parse(run.created_at);
+    if (walking) numbers.running += 1;
+    // One that is delayed has its time in the future.
+    else if (since >= 0) {
+      numbers.waiting += 1;
+      numbers.oldestWaitingSeconds = Math.max(numbers.oldestWaitingSeconds, since / 1_000);
+    }
+  }
+  return numbers;
+}
