@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 /** Where a running server is that the development page talks to. */
 const server = process.env["MILLRACE_URL"] ?? "http://127.0.0.1:2024";
@@ -7,10 +7,18 @@ const server = process.env["MILLRACE_URL"] ?? "http://127.0.0.1:2024";
 /** Whether a path is the page's own; all others are the server's. */
 const ownPaths = /^\/(console|@|node_modules|src)/u;
 
+/** The forms would bring a reader of Markdown and HTML with them, for texts that are shown as they are written here. */
+const plainDescriptions: Plugin = {
+  name: "plain-descriptions",
+  enforce: "pre",
+  resolveId: (id) => (id === "markdown-to-jsx/react" ? "\0plain-descriptions" : undefined),
+  load: (id) => (id === "\0plain-descriptions" ? "export const Markdown = ({ children }) => children;" : undefined),
+};
+
 export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
-  plugins: [react()],
+  plugins: [plainDescriptions, react()],
   define: { __DEVELOPMENT__: "false" },
   build: {
     target: "es2023",

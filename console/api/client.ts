@@ -20,14 +20,20 @@ export class ApiError extends Error {
   readonly code: string | undefined;
   readonly suggestion: string | undefined;
   readonly requestId: string | undefined;
+  /** What the server answered, where that was JSON. */
+  readonly body: unknown;
 
-  constructor(message: string, details: { status: number; code?: string; suggestion?: string; requestId?: string }) {
+  constructor(
+    message: string,
+    details: { status: number; code?: string; suggestion?: string; requestId?: string; body?: unknown },
+  ) {
     super(message);
     this.name = "ApiError";
     this.status = details.status;
     this.code = details.code;
     this.suggestion = details.suggestion;
     this.requestId = details.requestId;
+    this.body = details.body;
   }
 }
 
@@ -101,6 +107,7 @@ async function problemOf(response: Response): Promise<ApiError> {
   const suggestion = told.suggestion ?? nested.suggestion ?? undefined;
   return new ApiError(message ?? `${response.status} ${response.statusText}`, {
     status: response.status,
+    body: read,
     ...(code !== undefined && { code }),
     ...(suggestion !== undefined && { suggestion }),
     ...(requestId !== undefined && { requestId }),

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { request } from "./client.ts";
-import { Operation, OperationDiff } from "./shapes.ts";
+import * as z from "zod/mini";
+import { ApiError, request } from "./client.ts";
+import { OperationDiff } from "./shapes.ts";
 
 /** The lines that an operation changed. */
 export function useDiff(threadId: string, operationId: string, limit: number, enabled = true) {
@@ -13,28 +14,28 @@ export function useDiff(threadId: string, operationId: string, limit: number, en
   });
 }
 
-/** Puts back what an operation replaced. */
-export function undoOperation(threadId: string, operationId: string): Promise<Operation> {
-  return request(`/threads/${threadId}/operations/${operationId}/undo`, Operation, { method: "POST" });
-}
+const Conflict = z.object({
+  operation_id: z.string(),
+  path: z.string(),
+  message: z.string(),
+  later: z.array(z.string()),
+});
+/** Why an operation cannot be taken back; `later`: those that have built on it and would have to go with it. */
+export type Conflict = z.infer<typeof Conflict>;
+const Undone = z.object({ operations: z.array(z.object({ operation_id: z.string() })), conflicts: z.array(Conflict) });
 
-/** How far an undo of several went; `problem`: why the next one could not be. */
-export interface UndoResult {
-  done: number;
-  problem: unknown;
-}
-
-/** Takes operations back, the newest first, up to the first that cannot be: what it built upon has to stay. */
-export async function undoAll(threadId: string, operations: readonly Operation[]): Promise<UndoResult> {
-  const newestFirst = operations.toSorted((one, other) => other.created_at.localeCompare(one.created_at));
-  let done = 0;
-  for (const { operation_id } of newestFirst) {
-    try {
-      await undoOperation(threadId, operation_id);
-      done += 1;
-    } catch (problem) {
-      return { done, problem };
-    }
+/** Takes operations back, all of them or none: then the conflicts say why. */
+export async function undoTogether(
+  threadId: string,
+  ids: readonly string[],
+): Promise<{ done: number; conflicts: readonly Conflict[] }> {
+  const path = `/threads/${threadId}/operations/undo`;
+  try {
+    const { operations } = await request(path, Undone, { method: "POST", body: { operation_ids: ids } });
+    return { done: operations.length, conflicts: [] };
+  } catch (error) {
+    const told = error instanceof ApiError && error.status === 409 ? z.safeParse(Undone, error.body).data : undefined;
+    if (told === undefined) throw error;
+    return { done: 0, conflicts: told.conflicts };
   }
-  return { done, problem: undefined };
 }

@@ -34,8 +34,8 @@ export const ThreadInfo = z.object({
   forked_from: z.nullish(z.object({ thread_id: z.string(), message_id: z.string() })),
   graph_id: z.nullish(z.string()),
   assistant_id: z.nullish(z.string()),
-  pinned: z.optional(z.boolean()),
-  archived: z.optional(z.boolean()),
+  pinned: z.boolean(),
+  archived: z.boolean(),
   hits: z.optional(z.array(Hit)),
 });
 export type ThreadInfo = z.infer<typeof ThreadInfo>;

@@ -24,7 +24,7 @@ export function useCaller() {
 }
 
 /** A page of the list of threads. */
-export function useThreads(search: { query?: string; status?: string } = {}) {
+export function useThreads(search: { query?: string; status?: string; archived?: boolean; pinned?: boolean } = {}) {
   return useInfiniteQuery({
     queryKey: ["threads", search],
     initialPageParam: 0,
@@ -36,18 +36,6 @@ export function useThreads(search: { query?: string; status?: string } = {}) {
       }),
     getNextPageParam: (page) => page.next,
     placeholderData: (before) => before,
-  });
-}
-
-/** Ids of threads that are pinned or archived, where the list does not say so. */
-export function useMarkedThreads(mark: "pinned" | "archived") {
-  return useQuery({
-    queryKey: ["threads", "marked", mark],
-    queryFn: async ({ signal }) => {
-      const body = { metadata: { [mark]: true }, limit: 1_000, select: ["thread_id", "metadata"] };
-      const found = await request("/threads/search", z.array(Thread), { method: "POST", body, signal });
-      return new Set(found.map(({ thread_id }) => thread_id));
-    },
   });
 }
 
@@ -87,7 +75,7 @@ export async function renameThread(threadId: string, name: string): Promise<void
 
 /** Pins or archives a thread, or takes that back. */
 export async function markThread(threadId: string, marks: { pinned?: boolean; archived?: boolean }): Promise<void> {
-  await perform(`/threads/${threadId}`, { method: "PATCH", body: { metadata: marks } });
+  await perform(`/threads/${threadId}/info`, { method: "PATCH", body: marks });
 }
 
 /** Deletes a thread for ever. */

@@ -2,10 +2,9 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Route, Router, Switch } from "wouter";
 import { ApiError, whenRefused } from "../api/client.ts";
-import { startFeed } from "../api/feed.ts";
+import { startFeed } from "../api/live/feed.ts";
 import { currentKey, onKey } from "../api/key.ts";
 import { queryClient, useCaller } from "../api/threads.ts";
-import { ChatPage } from "../pages/chat/chat-page.tsx";
 import { HomePage } from "../pages/home.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { Toasts } from "../parts/toast.tsx";
@@ -14,6 +13,8 @@ import { addresses, base } from "./addresses.ts";
 import { Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 
+const chatPage = () => import("../pages/chat/chat-page.tsx");
+const ChatPage = lazy(async () => ({ default: (await chatPage()).ChatPage }));
 const InboxPage = lazy(async () => ({ default: (await import("../pages/inbox.tsx")).InboxPage }));
 
 const RunsPage = lazy(async () => ({ default: (await import("../pages/runs/runs-page.tsx")).RunsPage }));
@@ -51,6 +52,10 @@ function SignedIn() {
   // A server without the route asks nobody for a key.
   const isKnown = caller.data !== undefined || status === 404;
   useEffect(() => (isKnown ? startFeed() : undefined), [isKnown, key]);
+  useEffect(() => {
+    // What one most likely opens next is there when it is asked for; where it cannot be loaded now, opening it says so.
+    if (isKnown) chatPage().catch(() => undefined);
+  }, [isKnown]);
   if (isKnown) {
     return (
       <>

@@ -1,7 +1,7 @@
 import { Combobox, ComboboxItem, ComboboxList, ComboboxProvider } from "@ariakit/react/combobox";
 import { Dialog } from "@ariakit/react/dialog";
 import MessageSquare from "lucide-react/icons/message-square";
-import { useDeferredValue, useState, type ReactNode } from "react";
+import { useDeferredValue, useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useThreads } from "../api/threads.ts";
@@ -22,6 +22,7 @@ interface Entry {
 export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
+  const field = useRef<HTMLInputElement>(null);
   const [words, setWords] = useState("");
   const query = useDeferredValue(words.trim());
   const commands = useAllCommands();
@@ -55,16 +56,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
       className="palette"
       backdrop={<div className="backdrop" />}
       aria-label={t("palette.title")}
+      initialFocus={field}
       unmountOnHide
     >
       <ComboboxProvider includesBaseElement={false} setValue={setWords} defaultOpen open>
-        <Combobox
-          autoSelect="always"
-          className="palette-field"
-          placeholder={t("palette.placeholder")}
-          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked for it
-          autoFocus
-        />
+        <Combobox autoSelect="always" className="palette-field" placeholder={t("palette.placeholder")} ref={field} />
         <ComboboxList className="palette-list" alwaysVisible>
           {shown.length === 0 && <p className="palette-nothing">{t("palette.nothing")}</p>}
           {shown.map((group) => (

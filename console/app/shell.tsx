@@ -14,7 +14,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { Caller } from "../api/shapes.ts";
 import { useApprovals } from "../api/approvals.ts";
-import { useConnection } from "../api/feed.ts";
+import { useConnection } from "../api/live/feed.ts";
 import { ThreadList } from "../pages/thread-list.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { languages, switchLanguage } from "../text/language.ts";
@@ -175,7 +175,7 @@ function goToWaiting(navigate: (to: string) => void): void {
 }
 
 function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palette" | "keys") => void): void {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const commands = useMemo((): Command[] => {
     const themes = { system: t("app.themeSystem"), light: t("app.themeLight"), dark: t("app.themeDark") };
     return [
@@ -263,8 +263,6 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         },
       })),
     ];
-    // The labels are those of the language.
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [navigate, setOpen, t, i18n.language]);
+  }, [navigate, setOpen, t]);
   useCommands(commands);
 }

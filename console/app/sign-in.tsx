@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client.ts";
 import { keepKey } from "../api/key.ts";
 import { Button } from "../parts/button.tsx";
+import { focusAtFirst } from "../parts/focus.ts";
 
 /** Asks for a key. `isAgain`: above the page, which keeps everything that was typed. */
 export function SignIn({ isAgain }: { isAgain: boolean }) {
@@ -38,8 +39,7 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
             className="input"
             type="password"
             autoComplete="current-password"
-            // oxlint-disable-next-line jsx-a11y/no-autofocus -- the only thing to do here
-            autoFocus
+            ref={focusAtFirst}
             value={key}
             onChange={(event) => setKey(event.target.value)}
           />

@@ -1,5 +1,5 @@
 import ArrowUp from "lucide-react/icons/arrow-up";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
@@ -7,12 +7,13 @@ import { keepDraft, readDraft } from "../app/drafts.ts";
 import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
-import { startRun } from "../api/runs.ts";
+import { startRun } from "../api/runs/runs.ts";
 import { createThread, useModels, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
 import { notifyError } from "../parts/toast.tsx";
 import { shortTime } from "../text/time.ts";
-import { Choices, useChoices } from "./chat/choices.tsx";
+import { Choices, useChoices } from "./chat/composer/choices.tsx";
+import { focusAtFirst } from "../parts/focus.ts";
 
 const draftName = "new";
 /** Threads that stand in a block. */
@@ -21,7 +22,7 @@ const mostShown = 5;
 /** Where one begins: a field to start with, what waits, what works, what was. */
 export function HomePage() {
   const { t } = useTranslation();
-  const threads = useThreads().data?.pages.flatMap((page) => page.threads) ?? [];
+  const threads = useThreads({ archived: false }).data?.pages.flatMap((page) => page.threads) ?? [];
   const approvals = useApprovals().data ?? [];
   const waiting = threads.filter(({ status }) => status === "interrupted");
   const working = threads.filter(({ status }) => status === "busy");
@@ -67,7 +68,6 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
   const [, navigate] = useLocation();
   const choices = useChoices();
   const [isSending, setSending] = useState(false);
-  const field = useRef<HTMLTextAreaElement>(null);
   const change = (next: string) => {
     setText(next);
     keepDraft(draftName, next);
@@ -97,14 +97,12 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
     >
       <div className="composer-box">
         <textarea
-          ref={field}
           className="composer-field"
           rows={2}
           value={text}
           placeholder={placeholder}
           aria-label={placeholder}
-          // oxlint-disable-next-line jsx-a11y/no-autofocus -- what one comes here for
-          autoFocus
+          ref={focusAtFirst}
           onChange={(event) => change(event.target.value)}
           onKeyDown={(event) => {
             if (isComposing(event.nativeEvent) || event.key !== "Enter") return;

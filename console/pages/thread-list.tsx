@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
 import { useCommands } from "../app/commands.ts";
-import { importThread, useMarkedThreads, useThreads } from "../api/threads.ts";
+import { importThread, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
@@ -17,8 +17,14 @@ import { useDeleting } from "./delete-soon.ts";
 import { ThreadRow } from "./thread-row.tsx";
 
 type Group = "waiting" | "working" | "pinned" | "today" | "yesterday" | "week" | "older" | "archived";
-type Row = { kind: "head"; group: Group } | { kind: "thread"; thread: ThreadInfo; pinned: boolean; archived: boolean };
+type Row = { kind: "head"; group: Group } | { kind: "thread"; thread: ThreadInfo };
 const order: readonly Group[] = ["waiting", "working", "pinned", "today", "yesterday", "week", "older", "archived"];
+
+const none: readonly ThreadInfo[] = [];
+
+function threadsOf({ data }: ReturnType<typeof useThreads>): readonly ThreadInfo[] | undefined {
+  return data?.pages.flatMap((page) => page.threads);
+}
 
 /** The threads of this person: grouped by what waits, what works, and age. `onOpen`: one is chosen, also the one that is open. */
 export function ThreadList({ onOpen }: { onOpen: () => void }) {
@@ -28,11 +34,10 @@ export function ThreadList({ onOpen }: { onOpen: () => void }) {
   const [showsArchived, setShowsArchived] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const query = useDeferredValue(words.trim());
-  const threads = useThreads(query === "" ? {} : { query });
-  const rows = useRows(
-    threads.data?.pages.flatMap((page) => page.threads),
-    showsArchived || query !== "",
-  );
+  const kept = showsArchived ? {} : { archived: false };
+  const threads = useThreads(query === "" ? kept : { query });
+  const pinned = useThreads({ ...kept, pinned: true });
+  const rows = useRows(threadsOf(threads), query === "" ? (threadsOf(pinned) ?? none) : none);
   const current = /^\/t\/([^/]+)/u.exec(location)?.[1];
   const bringIn = (files: Iterable<File>) => void importFiles([...files], (id) => navigate(threadAddress(id)));
   useCommands(
@@ -142,7 +147,7 @@ function Rows({
           }
           return (
             <li key={item.key} style={style}>
-              <ThreadRow {...row} isCurrent={row.thread.thread_id === current} onOpen={onOpen} />
+              <ThreadRow thread={row.thread} isCurrent={row.thread.thread_id === current} onOpen={onOpen} />
             </li>
           );
         })}
@@ -151,32 +156,26 @@ function Rows({
   );
 }
 
-function useRows(threads: readonly ThreadInfo[] | undefined, showsArchived: boolean): Row[] {
-  const pinned = useMarkedThreads("pinned").data;
-  const archived = useMarkedThreads("archived").data;
+function useRows(threads: readonly ThreadInfo[] | undefined, pinned: readonly ThreadInfo[]): Row[] {
   const deleting = useDeleting();
   return useMemo(() => {
-    const known = (threads ?? [])
-      .filter(({ thread_id }) => !deleting.has(thread_id))
-      .map((thread) => ({
-        thread,
-        pinned: thread.pinned ?? pinned?.has(thread.thread_id) ?? false,
-        archived: thread.archived ?? archived?.has(thread.thread_id) ?? false,
-      }));
+    // A thread that was pinned long ago may be far down the list.
+    const all = new Map([...pinned, ...(threads ?? [])].map((thread) => [thread.thread_id, thread]));
+    const known = [...all.values()].filter(({ thread_id }) => !deleting.has(thread_id));
     const groups = Map.groupBy(known, groupOf);
     return order.flatMap((group): Row[] => {
       const inside = groups.get(group) ?? [];
-      if (inside.length === 0 || (group === "archived" && !showsArchived)) return [];
-      return [{ kind: "head", group }, ...inside.map((one) => ({ kind: "thread" as const, ...one }))];
+      if (inside.length === 0) return [];
+      return [{ kind: "head", group }, ...inside.map((thread) => ({ kind: "thread" as const, thread }))];
     });
-  }, [threads, pinned, archived, deleting, showsArchived]);
+  }, [threads, pinned, deleting]);
 }
 
-function groupOf({ thread, pinned, archived }: { thread: ThreadInfo; pinned: boolean; archived: boolean }): Group {
+function groupOf({ status, pinned, archived, updated_at }: ThreadInfo): Group {
   if (archived) return "archived";
-  if (thread.status === "interrupted") return "waiting";
-  if (thread.status === "busy") return "working";
-  return pinned ? "pinned" : ageGroup(thread.updated_at);
+  if (status === "interrupted") return "waiting";
+  if (status === "busy") return "working";
+  return pinned ? "pinned" : ageGroup(updated_at);
 }
 
 function ImportButton({ onFiles }: { onFiles: (files: Iterable<File>) => void }) {

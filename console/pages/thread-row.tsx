@@ -16,25 +16,22 @@ import { Menu } from "../parts/menu.tsx";
 import { notify, notifyError } from "../parts/toast.tsx";
 import { longTime, shortTime } from "../text/time.ts";
 import { deleteSoon } from "./delete-soon.ts";
+import { focusAtFirst } from "../parts/focus.ts";
 
 /** One thread of the list, with what can be done to it. */
 export function ThreadRow({
   thread,
-  pinned,
-  archived,
   isCurrent,
   onOpen,
 }: {
   thread: ThreadInfo;
-  pinned: boolean;
-  archived: boolean;
   isCurrent: boolean;
   onOpen: () => void;
 }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const [isNaming, setNaming] = useState(false);
-  const { thread_id: id, name, status } = thread;
+  const { thread_id: id, name, status, pinned, archived } = thread;
   const attempt = (action: Promise<unknown>) => void action.catch(notifyError);
   const exportAs = (format: ExportFormat) => () => attempt(exportThread(thread, format));
   const hit = thread.hits?.[0];
@@ -139,8 +136,7 @@ function NameField({ name, onDone }: { name: string; onDone: (name: string | und
       className="input thread-name-field"
       aria-label={t("threads.name")}
       defaultValue={name}
-      // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked to rename
-      autoFocus
+      ref={focusAtFirst}
       onFocus={(event) => event.target.select()}
       onBlur={(event) => onDone(event.target.value)}
       onKeyDown={(event) => {

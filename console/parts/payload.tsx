@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { readPayload } from "../api/trace.ts";
+import { readPayload } from "../api/runs/trace.ts";
 import { byteSize } from "../text/time.ts";
 import { work } from "../text/inspector/work.ts";
 import { Button } from "./button.tsx";

@@ -126,6 +126,9 @@ function assistantOf(id: string, message: Message, known: AssistantItem | undefi
     runId: message.llm_metadata?.run_id ?? known?.runId,
     timestamp: message.timestamp ?? undefined,
     parent: undefined,
+    sources: message.web_search_results.flatMap(({ title, url }) =>
+      url === undefined ? [] : [{ url, title: title ?? url }],
+    ),
     suggestions:
       suggestions === null
         ? undefined

@@ -36,6 +36,14 @@ export interface AssistantItem {
   timestamp: string | undefined;
   parent: string | undefined;
   suggestions: Suggested | undefined;
+  /** Pages of the web that it has read for its answer. */
+  sources: readonly Source[];
+}
+
+/** A page of the web. */
+export interface Source {
+  title: string;
+  url: string;
 }
 
 /** What an assistant proposes to do next. */

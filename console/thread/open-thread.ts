@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { approvalsOf } from "../api/approvals.ts";
 import { ApiError, request } from "../api/client.ts";
-import { followThread, type ConnectionState } from "../api/events.ts";
-import type { FeedEvent } from "../api/feed.ts";
+import { followThread, type ConnectionState } from "../api/live/events.ts";
+import type { FeedEvent } from "../api/live/feed.ts";
 import { Activity, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
 import { readEvent, type ThreadEvent } from "./events.ts";
 import { withPage } from "./from-messages.ts";

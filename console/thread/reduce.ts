@@ -70,6 +70,7 @@ function onMessage(state: ThreadState, event: ThreadEvent): ThreadState {
       timestamp: new Date(event.timestamp).toISOString(),
       parent,
       suggestions: undefined,
+      sources: [],
     };
     return withItem(state, item, parent);
   }

@@ -3,7 +3,7 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
   begin,
   chromiumPath,
-  closeWithoutProblems,
+  leave,
   openStage,
   rests,
   say,
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await stage.close();
   });
   afterEach(async () => {
-    await closeWithoutProblems(tab);
+    await leave(tab);
     pause.resolve();
     pause = Promise.withResolvers<void>();
   });

@@ -141,6 +141,31 @@ export async function rests({ page }: Tab): Promise<void> {
   await page.locator(".stop-button").waitFor({ state: "detached", timeout: 20_000 });
 }
 
+/** Presses keys one after the other, as a person does who has no mouse. */
+export async function press({ page }: Tab, ...keys: string[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+/** What the focus is on. */
+async function focused({ page }: Tab): Promise<string> {
+  const element = page.locator(":focus");
+  if ((await element.count()) === 0) return "";
+  return (await element.getAttribute("aria-label")) ?? (await element.textContent()) ?? "";
+}
+
+/** Goes on with Tab, or back, until the focus is on what is named; says what there was instead. */
+export async function tabTo(tab: Tab, name: string | RegExp, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
+  const seen: string[] = [];
+  const fits = (label: string): boolean => (typeof name === "string" ? label === name : name.test(label));
+  for (let count = 0; count < 40; count += 1) {
+    await press(tab, key);
+    const label = await focused(tab);
+    if (fits(label)) return;
+    seen.push(label);
+  }
+  throw new Error(`No focus came to ${String(name)}: ${seen.join(" | ")}`);
+}
+
 const Stored = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });
 
 /** What people and the assistant said in a thread, as the server has it. */
@@ -157,17 +182,11 @@ const AxeResult = z.object({
 });
 
 /** What axe finds wrong with the page as it is; empty: nothing. */
-export async function axeFindings({ page }: Tab): Promise<string[]> {
-  // Through the debugger's own door, which the policy of the page does not concern.
+export async function axeFindings({ page }: Pick<Tab, "page">): Promise<string[]> {
+  // Through the debugger, which the policy of the page does not concern.
   await page.evaluate(axe.source);
   const found: unknown = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
   return AxeResult.parse(found).violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
   );
-}
-
-/** Closes a tab, and fails the test where anything happened in it that must not. */
-export async function closeWithoutProblems(tab: Tab): Promise<void> {
-  await tab.context.close();
-  expect(tab.problems).toEqual([]);
 }

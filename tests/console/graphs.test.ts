@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
   afterAll(() => stage.close());
   afterEach(() => leave(tab));
 
-  it("is found, drawn, and started from its form", { timeout: 240_000 }, async () => {
+  it("is found, drawn, started from its form, inspected and forked", { timeout: 300_000 }, async () => {
     tab = await stage.open({ path: "/g" });
     await tab.page.locator(".graph-card").first().waitFor();
     const served = await stage.server.client.assistants.search({ limit: 100 });
@@ -45,6 +45,25 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
       const ended = async () => `${graph}: ${String(await state(tab).textContent())}`;
       await expect.poll(ended).toMatch(/Done|Failed|Stopped/u);
       await panel(tab).locator(".step").first().waitFor();
+      const thread = new URL(tab.page.url()).searchParams.get("thread") ?? "";
+      const other = () => {
+        const now = new URL(tab.page.url()).searchParams.get("thread") ?? "";
+        return now === "" || now === thread ? graph : "another thread";
+      };
+      await panel(tab).getByRole("button", { name: "Fork the chat from here" }).click();
+      await expect.poll(other).toBe("another thread");
+      const values = async (id: string) => (await stage.server.client.threads.getState(id)).values;
+      const copy = new URL(tab.page.url()).searchParams.get("thread") ?? "";
+      expect(await values(copy), graph).toEqual(await values(thread));
+      await tab.page.goBack();
+      await panel(tab).getByRole("link", { name: "Inspect" }).click();
+      await tab.page.locator(".run-head h1").getByText(graph, { exact: true }).waitFor();
+      await expect.poll(() => tab.page.locator(".graph-node").count(), { message: graph }).toBe(drawn.nodes.length);
+      await tab.page.getByRole("tab", { name: "Time" }).click();
+      const parts = tab.page.getByRole("treeitem");
+      await expect.poll(() => parts.count(), { message: graph }).toBeGreaterThan(2);
+      await tab.page.getByRole("tab", { name: "State" }).click();
+      await tab.page.locator(".checkpoints li").first().waitFor();
     }
   });
 
@@ -137,7 +156,7 @@ describe.skipIf(chromiumPath === undefined)("a graph with an unusual schema", ()
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "millrace-graphs-"));
     cpSync(join(projectFolder, "tests/console/unusual-graphs.mjs"), join(folder, "unusual.mjs"));
-    const names = ["tree", "hostile", "silent", "asking"];
+    const names = ["tree", "hostile", "silent", "asking", "counting"];
     const graphs = Object.fromEntries(names.map((name) => [name, `./unusual.mjs:${name}`]));
     writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
     own = await openStage(() => ({ text: "ok" }), { graphs: join(folder, "langgraph.json") });
@@ -172,6 +191,24 @@ describe.skipIf(chromiumPath === undefined)("a graph with an unusual schema", ()
     await submit(tab);
     await expect.poll(() => state(tab).textContent()).toMatch(/Done/u);
     expect(await panel(tab).locator(".channels").textContent()).toContain("8");
+  });
+
+  it("of no answer takes a text as it is written, and JSON where it is an object or a list", async () => {
+    tab = await own.open({ path: "/g/counting" });
+    for (const [text, value] of [
+      ["36", "36"],
+      ["[36]", [36]],
+    ] as const) {
+      await submit(tab);
+      const card = panel(tab).locator(".approval-card");
+      await card.getByRole("textbox").fill(text);
+      await card.getByRole("button", { name: "Answer" }).click();
+      await expect.poll(() => state(tab).textContent()).toMatch(/Done/u);
+      const thread = new URL(tab.page.url()).searchParams.get("thread") ?? "";
+      await expect
+        .poll(async () => (await own.server.client.threads.getState(thread)).values)
+        .toEqual({ answer: value });
+    }
   });
 
   it("of an answer is a form, too", async () => {

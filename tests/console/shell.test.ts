@@ -5,12 +5,14 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
   begin,
   chromiumPath,
-  closeWithoutProblems,
+  leave,
   openStage,
+  press,
   rests,
   say,
   sees,
   shownTexts,
+  tabTo,
   type Stage,
   type Tab,
 } from "./console-page.ts";
@@ -31,31 +33,6 @@ function answer({ messages }: ModelRequest): ModelStep {
   return { text: tools.length > 0 ? "It is done." : `You said: ${String(last)}` };
 }
 
-/** Presses keys one after the other, as a person does who has no mouse. */
-async function press({ page }: Tab, ...keys: string[]): Promise<void> {
-  for (const key of keys) await page.keyboard.press(key);
-}
-
-/** What the focus is on. */
-async function focused({ page }: Tab): Promise<string> {
-  const element = page.locator(":focus");
-  if ((await element.count()) === 0) return "";
-  return (await element.getAttribute("aria-label")) ?? (await element.textContent()) ?? "";
-}
-
-/** Goes on with Tab, or back, until the focus is on what is named; says what there was instead. */
-async function tabTo(tab: Tab, name: string | RegExp, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
-  const seen: string[] = [];
-  const fits = (label: string): boolean => (typeof name === "string" ? label === name : name.test(label));
-  for (let count = 0; count < 40; count += 1) {
-    await press(tab, key);
-    const label = await focused(tab);
-    if (fits(label)) return;
-    seen.push(label);
-  }
-  throw new Error(`No focus came to ${String(name)}: ${seen.join(" | ")}`);
-}
-
 describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
   let stage: Stage;
   let tab: Tab;
@@ -64,7 +41,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     stage = await openStage(answer);
   });
   afterAll(() => stage.close());
-  afterEach(() => closeWithoutProblems(tab));
+  afterEach(() => leave(tab));
 
   it("is used by the keyboard alone: send, approve, undo, rename, find, go", async () => {
     await writeFile(workspace("old.md"), "old\n");
@@ -205,7 +182,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with keys",
     stage = await openStage(answer, { apiKeys: [ada] });
   });
   afterAll(() => stage.close());
-  afterEach(() => closeWithoutProblems(tab));
+  afterEach(() => leave(tab));
 
   const signIn = async (key: string): Promise<void> => {
     await tab.page.getByLabel("Key", { exact: true }).fill(key);

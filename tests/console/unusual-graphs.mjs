@@ -41,6 +41,13 @@ export const silent = new StateGraph(Annotation.Root({ n: Annotation() }))
   .addEdge("double", END)
   .compile();
 
+/** Asks in words, and keeps the answer as it comes. */
+export const counting = new StateGraph(Annotation.Root({ answer: Annotation() }))
+  .addNode("ask", () => ({ answer: interrupt("How many?") }))
+  .addEdge(START, "ask")
+  .addEdge("ask", END)
+  .compile();
+
 /** Asks with a schema of the answer. */
 export const asking = new StateGraph(Annotation.Root({ answer: Annotation() }))
   .addNode("ask", () => ({

@@ -1,5 +1,6 @@
-import { currentKey, onKey } from "./key.ts";
-import { ApiError, refused, send, type RequestOptions } from "./client.ts";
+import { currentKey, onKey } from "../key.ts";
+import { ApiError, refused, send, type RequestOptions } from "../client.ts";
+import { readServerEvents } from "./server-events.ts";
 
 /** How the connection to a thread is. */
 export type ConnectionState = "connecting" | "open" | "lost";
@@ -124,30 +125,10 @@ async function followByHttp(source: Source, listener: Listener, signal: AbortSig
     const response = await send(path, { ...options, headers, signal });
     wasOpen = true;
     listener.onState("open");
-    await readFrames(response, (data) => listener.onEvent(JSON.parse(data)));
+    await readServerEvents(response, ({ data }) => listener.onEvent(JSON.parse(data)));
     return { wasOpen };
   } catch (error) {
     return { wasOpen, ...(error instanceof ApiError && error.status !== 0 && { status: error.status }) };
-  }
-}
-
-/** Reads server-sent events to their end. */
-async function readFrames({ body }: Response, take: (data: string) => void): Promise<void> {
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const part = await reader?.read();
-    if (part === undefined || part.done) return;
-    const frames = (rest + part.value).split("\n\n");
-    rest = frames.pop() ?? "";
-    for (const frame of frames) {
-      const data = frame
-        .split("\n")
-        .filter((line) => line.startsWith("data: "))
-        .map((line) => line.slice(6))
-        .join("\n");
-      if (data !== "") take(data);
-    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import * as z from "zod/mini";
 import { followFeed, type ConnectionState } from "./events.ts";
-import { queryClient } from "./threads.ts";
+import { queryClient } from "../threads.ts";
 
 const FeedEvent = z.object({
   seq: z.number(),
@@ -42,7 +42,7 @@ export function onChange(listener: (event: FeedEvent) => void): () => void {
 const readAfter: Record<string, readonly string[]> = {
   thread: ["threads", "thread"],
   agent: ["threads"],
-  run: ["runs"],
+  run: ["usage"],
   approval: ["approvals", "threads"],
   operation: ["diff"],
 };

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import * as z from "zod/mini";
-import { approvalsOf } from "./approvals.ts";
-import { request } from "./client.ts";
+import { approvalsOf } from "../approvals.ts";
+import { request } from "../client.ts";
 import { onChange } from "./feed.ts";
-import { Run } from "./shapes.ts";
-import { queryClient } from "./threads.ts";
+import { Run } from "../shapes.ts";
+import { queryClient } from "../threads.ts";
 
 /** Milliseconds after which a change is read once more: its news may be there before what it tells of can be read. */
 const settled = 1_000;

@@ -1,11 +1,11 @@
 import { useInfiniteQuery, useQuery, type InfiniteData } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import * as z from "zod/mini";
-import { runStatuses, type Bucket, type RunFilter } from "../run/run-filter.ts";
-import { perform, request, send } from "./client.ts";
-import { onChange } from "./feed.ts";
-import { Run } from "./shapes.ts";
-import { queryClient } from "./threads.ts";
+import { runStatuses, type Bucket, type RunFilter } from "../../run/run-filter.ts";
+import { perform, request, send } from "../client.ts";
+import { onChange } from "../live/feed.ts";
+import { Run } from "../shapes.ts";
+import { queryClient } from "../threads.ts";
 
 const RunSummary = z.object({
   run_id: z.string(),
@@ -129,6 +129,20 @@ export function useRunHistogram(filter: RunFilter, bucket: Bucket) {
     queryFn: ({ signal }) => request(`/runs/histogram?${queryOf(filter, { bucket })}`, z.array(Count), { signal }),
     placeholderData: (before) => before,
   });
+}
+
+const Usage = z.object({
+  runs: z.array(z.object({ run_id: z.nullable(z.string()), total_tokens: z.number(), cost: z.nullable(z.number()) })),
+});
+
+/** What the model calls of a run used; nothing where it made none. All runs of a thread are read at once. */
+export function useRunUsage({ thread_id, run_id }: Pick<RunSummary, "thread_id" | "run_id">) {
+  return useQuery({
+    queryKey: ["usage", thread_id],
+    queryFn: ({ signal }) => request(`/threads/${thread_id}/usage?last=1`, Usage, { signal }),
+    select: ({ runs }) => runs.find((run) => run.run_id === run_id),
+    staleTime: 60_000,
+  }).data;
 }
 
 const StartedRun = z.extend(Run, {

@@ -1,16 +1,10 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import { ApiError, send } from "./client.ts";
-
-/** An event of a run as it was sent: its place, its name, and its data as text. */
-export interface RawEvent {
-  id: string;
-  name: string;
-  data: string;
-}
+import { ApiError, send } from "../client.ts";
+import { readServerEvents, type ServerEvent } from "../live/server-events.ts";
 
 /** The events of a run as far as they are known. */
 export interface RunEvents {
-  events: readonly RawEvent[];
+  events: readonly ServerEvent[];
   isPending: boolean;
   error: unknown;
 }
@@ -21,7 +15,7 @@ const quiet = 100;
 
 class EventStore {
   #state = nothing;
-  #events: RawEvent[] = [];
+  #events: ServerEvent[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #listeners = new Set<() => void>();
 
@@ -49,32 +43,15 @@ class EventStore {
     try {
       const headers = { Accept: "text/event-stream", "Last-Event-ID": "-1" };
       const response = await send(this.#path, { headers, signal });
-      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-      let rest = "";
-      for (;;) {
-        const part = await reader?.read();
-        if (part === undefined || part.done) break;
-        const frames = (rest + part.value).split("\n\n");
-        rest = frames.pop() ?? "";
-        for (const frame of frames) this.#take(frame);
+      await readServerEvents(response, (event) => {
+        this.#events.push(event);
         this.#timer ??= setTimeout(() => this.#tell(), quiet);
-      }
+      });
       this.#tell();
     } catch (error) {
       if (signal.aborted) return;
       this.#tell({ error: error instanceof Error ? error : new ApiError(String(error), { status: 0 }) });
     }
-  }
-
-  #take(frame: string): void {
-    let [id, name] = ["", "message"];
-    const data: string[] = [];
-    for (const line of frame.split("\n")) {
-      if (line.startsWith("id: ")) id = line.slice(4);
-      else if (line.startsWith("event: ")) name = line.slice(7);
-      else if (line.startsWith("data: ")) data.push(line.slice(6));
-    }
-    if (data.length > 0) this.#events.push({ id, name, data: data.join("\n") });
   }
 
   stop(): void {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { ApiError, perform, request } from "./client.ts";
-import { CommandAnswer, Run } from "./shapes.ts";
+import { ApiError, perform, request } from "../client.ts";
+import { CommandAnswer, Run } from "../shapes.ts";
 
 /** A message of a user as a run is given it. */
 export interface Said {
@@ -59,6 +59,11 @@ export function takeUp(threadId: string, how: "continue" | "regenerate"): Promis
 export function rerun(threadId: string, messageId: string, content?: string): Promise<void> {
   const body = content === undefined ? {} : { content };
   return perform(`/threads/${threadId}/messages/${encodeURIComponent(messageId)}/rerun`, { method: "POST", body });
+}
+
+/** Lets a summary stand for the older messages in what the model sees; the conversation stays as it is. */
+export function compress(threadId: string): Promise<void> {
+  return perform(`/threads/${threadId}/compress`, { method: "POST", body: {} });
 }
 
 /** Chooses what was proposed. */

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import { request } from "./client.ts";
+import { request } from "../client.ts";
 
 const StateTask = z.looseObject({
   id: z.string(),

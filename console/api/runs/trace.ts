@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import * as z from "zod/mini";
-import { spanKinds, type Span } from "../run/spans.ts";
-import { ApiError, request, send } from "./client.ts";
+import { spanKinds, type Span } from "../../run/spans.ts";
+import { ApiError, request, send } from "../client.ts";
+import { readServerEvents } from "../live/server-events.ts";
 
 const Time = z.pipe(
   z.nullable(z.string()),
@@ -105,20 +106,10 @@ class TraceStore {
   async #readEvents(signal: AbortSignal): Promise<void> {
     const since = this.#newest < 0 ? "" : `?since=${this.#newest}`;
     const response = await send(this.#path + since, { headers: { Accept: "text/event-stream" }, signal });
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-      const part = await reader?.read();
-      if (part === undefined || part.done) return;
-      const frames = (rest + part.value).split("\n\n");
-      rest = frames.pop() ?? "";
-      for (const frame of frames) this.#take(frame);
-    }
+    await readServerEvents(response, ({ data }) => this.#take(data));
   }
 
-  #take(frame: string): void {
-    const data = /^data: (?<data>.*)$/mu.exec(frame)?.groups?.["data"];
-    if (data === undefined) return;
+  #take(data: string): void {
     const read = z.safeParse(WireSpan, JSON.parse(data));
     if (!read.success) return;
     const { seq, ...span } = read.data;

@@ -6,16 +6,17 @@ import { memo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
-import { choose, rerun, takeUp } from "../../api/runs.ts";
+import { choose, rerun, takeUp } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
+import { targetOf, visible } from "../../markdown/links.ts";
 import { Markdown } from "../../markdown/markdown.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { duration } from "../../text/time.ts";
-import type { AssistantItem, Block, Suggested } from "../../thread/items.ts";
+import type { AssistantItem, Block, Source, Suggested } from "../../thread/items.ts";
 import { ToolGroup } from "./tool-group.tsx";
-import { MessageOperations } from "./operation-card.tsx";
+import { MessageOperations } from "./changes/operation-card.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 
 /** What an assistant said: its thoughts, its words, its calls, in their order. */
@@ -39,6 +40,7 @@ export const AssistantMessage = memo(function AssistantMessage({ item }: { item:
       ))}
       {item.parent === undefined && <MessageOperations messageId={item.id} />}
       {item.isPartial && <Interrupted item={item} />}
+      {item.sources.length > 0 && <Sources sources={item.sources} />}
       {item.suggestions !== undefined && <Suggestions suggested={item.suggestions} />}
       {!item.isStreaming && !isFollowed && item.parent === undefined && words !== "" && (
         <AssistantActions item={item} words={words} />
@@ -156,6 +158,43 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
         <GitFork size={15} />
       </IconButton>
     </div>
+  );
+}
+
+/** Sources that are shown before somebody asks for all. */
+const firstSources = 5;
+
+/** The pages of the web that an answer is made of. */
+function Sources({ sources }: { sources: readonly Source[] }) {
+  const { t } = useTranslation();
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? sources : sources.slice(0, firstSources);
+  return (
+    <section className="web-search-card" aria-label={t("chat.sources", { count: sources.length })}>
+      <h3>{t("chat.sources", { count: sources.length })}</h3>
+      <ol>
+        {shown.map(({ title, url }, index) => {
+          const target = targetOf(url);
+          return (
+            <li key={`${index} ${url}`}>
+              {target.kind === "web" ? (
+                <a href={target.address} target="_blank" rel="noreferrer noopener">
+                  <span>{visible(title)}</span>
+                  <small>{target.host}</small>
+                </a>
+              ) : (
+                <span>{visible(title)}</span>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+      {shown.length < sources.length && (
+        <button type="button" className="code-more" onClick={() => setWhole(true)}>
+          +{sources.length - shown.length}
+        </button>
+      )}
+    </section>
   );
 }
 

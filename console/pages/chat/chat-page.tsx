@@ -5,10 +5,11 @@ import { useLocation } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
 import { isTyping } from "../../app/keys.ts";
 import { usePageTitle } from "../../app/news.ts";
-import { onChange } from "../../api/feed.ts";
-import { undoOperation } from "../../api/operations.ts";
+import { onChange } from "../../api/live/feed.ts";
+import { undoTogether } from "../../api/operations.ts";
 import { useThreadDetails } from "../../api/threads.ts";
-import { stopThread } from "../../api/runs.ts";
+import { stopThread } from "../../api/runs/runs.ts";
+import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
@@ -16,7 +17,7 @@ import { undoable } from "../../thread/operations.ts";
 import { isGone, OpenThread } from "../../thread/open-thread.ts";
 import SearchX from "lucide-react/icons/search-x";
 import { ApprovalDock } from "./approval-dock.tsx";
-import { Composer, editLast } from "./composer.tsx";
+import { Composer, editLast } from "./composer/composer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { ThreadContext, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { TitleBar } from "./title-bar.tsx";
@@ -98,8 +99,10 @@ async function undoNewest(thread: OpenThread): Promise<void> {
     notify(i18next.t("operation.nothing"));
     return;
   }
-  await undoOperation(thread.id, newest.operation_id);
-  notify(i18next.t("operation.undoCount", { count: 1 }));
+  const { done, conflicts } = await undoTogether(thread.id, [newest.operation_id]);
+  const [conflict] = conflicts;
+  if (conflict === undefined) notify(i18next.t("operation.undoCount", { count: done }));
+  else notify(`${visible(conflict.path)}: ${conflict.message}`, { kind: "error" });
   await thread.sync();
 }
 

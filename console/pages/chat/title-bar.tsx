@@ -3,20 +3,23 @@ import MoreHorizontal from "lucide-react/icons/ellipsis";
 import Download from "lucide-react/icons/download";
 import FileDiff from "lucide-react/icons/file-diff";
 import Pencil from "lucide-react/icons/pencil";
+import Shrink from "lucide-react/icons/shrink";
 import Trash from "lucide-react/icons/trash-2";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
 import type { ThreadDetails } from "../../api/shapes.ts";
+import { compress } from "../../api/runs/runs.ts";
 import { exportThread, forkThread, renameThread } from "../../api/threads.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { percent } from "../../text/time.ts";
 import { deleteSoon } from "../delete-soon.ts";
-import { ChangesDialog } from "./changes-dialog.tsx";
+import { ChangesDialog } from "./changes/changes-dialog.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { focusAtFirst } from "../../parts/focus.ts";
 
 /** What the thread is called, how it is, and what can be done with the whole of it. */
 export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
@@ -31,6 +34,12 @@ export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
     setNaming(false);
     if (value.trim() !== name) renameThread(thread.id, value).catch(notifyError);
   };
+  const shorten = () => {
+    thread.expectRun();
+    compress(thread.id)
+      .catch(notifyError)
+      .finally(() => void thread.sync());
+  };
   return (
     <header className="title-bar">
       {isNaming ? (
@@ -38,8 +47,7 @@ export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
           className="input title-field"
           aria-label={t("threads.name")}
           defaultValue={name}
-          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked to rename
-          autoFocus
+          ref={focusAtFirst}
           onBlur={(event) => rename(event.target.value)}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return;
@@ -55,7 +63,7 @@ export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
         </h1>
       )}
       <Connection />
-      <Usage />
+      <Usage onCompress={shorten} />
       {changes > 0 && (
         <IconButton label={t("operation.changes")} onClick={() => setShowsChanges(true)}>
           <FileDiff size={18} />
@@ -76,6 +84,7 @@ export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
             icon: <Download size={16} />,
             onSelect: () => void exportThread({ thread_id: thread.id, name }, "markdown").catch(notifyError),
           },
+          { label: t("chat.compress"), icon: <Shrink size={16} />, onSelect: shorten },
           "line",
           {
             label: t("threads.delete"),
@@ -110,17 +119,25 @@ function Connection() {
 const warnsFrom = 0.6;
 const fullFrom = 0.8;
 
-/** How full the model's window is. */
-function Usage() {
+/** How full the model's window is, and from where it warns a way to make room. */
+function Usage({ onCompress }: { onCompress: () => void }) {
   const { t } = useTranslation();
   const usage = useSnapshot(({ thread }) => thread.usage);
+  const isBusy = useSnapshot(({ thread }) => thread.isBusy);
   if (usage < 0.005) return null;
   const level = usage >= fullFrom ? "full" : usage >= warnsFrom ? "high" : "low";
   const label = t("chat.usage", { percent: percent(usage) });
   return (
-    <span className="usage" data-level={level} title={label} role="img" aria-label={label}>
-      <meter min={0} max={1} value={usage} />
-      {percent(usage)}
-    </span>
+    <>
+      <span className="usage" data-level={level} title={label} role="img" aria-label={label}>
+        <meter min={0} max={1} value={usage} />
+        {percent(usage)}
+      </span>
+      {level !== "low" && (
+        <IconButton label={t("chat.compress")} disabled={isBusy} onClick={onCompress}>
+          <Shrink size={18} />
+        </IconButton>
+      )}
+    </>
   );
 }

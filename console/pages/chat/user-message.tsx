@@ -7,19 +7,19 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
 import { isComposing } from "../../app/keys.ts";
-import { undoAll } from "../../api/operations.ts";
-import { rerun } from "../../api/runs.ts";
+import { rerun } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
-import { notify, notifyError } from "../../parts/toast.tsx";
+import { notifyError } from "../../parts/toast.tsx";
 import { longTime } from "../../text/time.ts";
 import type { UserItem } from "../../thread/items.ts";
 import { operationsSince } from "../../thread/operations.ts";
-import { ConfirmUndo } from "./changes-dialog.tsx";
+import { ConfirmUndo } from "./changes/confirm-undo.tsx";
 import { Versions } from "./versions.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { focusAtFirst } from "../../parts/focus.ts";
 
 /** What the user said, which can be said otherwise. */
 export function UserMessage({ item }: { item: UserItem }) {
@@ -59,14 +59,6 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
   const allOperations = useSnapshot((snapshot) => snapshot.operations);
   const order = useSnapshot((snapshot) => snapshot.thread.order);
   const since = operationsSince(allOperations, order, item.id);
-  const undo = async () => {
-    setAsks(false);
-    const { done, problem } = await undoAll(thread.id, since);
-    const reason = problem instanceof Error ? problem.message : String(problem);
-    if (problem === undefined) notify(t("operation.undoCount", { count: done }));
-    else notify(t("operation.undoPart", { done, total: since.length, reason }), { kind: "error" });
-    await thread.sync();
-  };
   return (
     <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
       <IconButton label={t("chat.edit")} onClick={onEdit} disabled={isBusy} data-edit="">
@@ -84,7 +76,7 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
           <Undo size={15} />
         </IconButton>
       )}
-      {asks && <ConfirmUndo operations={since} onUndo={() => void undo()} onClose={() => setAsks(false)} />}
+      {asks && <ConfirmUndo operations={since} onClose={() => setAsks(false)} />}
     </div>
   );
 }
@@ -112,8 +104,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
         aria-label={t("chat.edit")}
         value={text}
         rows={Math.min(12, text.split("\n").length + 1)}
-        // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked to edit
-        autoFocus
+        ref={focusAtFirst}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
           if (isComposing(event.nativeEvent)) return;

@@ -35,7 +35,6 @@ export function Bar({
   const took = span.start === null ? "" : preciseDuration(end - span.start);
   const first = span.first_token === null ? undefined : Math.max(left, Math.min(right, at(span.first_token)));
   return (
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the tree has the keys
     <div
       id={`span-row-${index}`}
       className="span-row"
@@ -47,6 +46,7 @@ export function Bar({
       data-selected={isSelected || undefined}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onSelect(span.id)}
+      onKeyDown={({ key }) => key === "Enter" && onSelect(span.id)}
     >
       <span className="span-name" style={{ paddingInlineStart: Math.min(depth, 12) * 14 + 6 }}>
         {children > 0 ? (

@@ -4,7 +4,8 @@ import Terminal from "lucide-react/icons/terminal";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { eventsPath, useRunEvents, type RawEvent } from "../../api/run-events.ts";
+import type { ServerEvent } from "../../api/live/server-events.ts";
+import { eventsPath, useRunEvents } from "../../api/runs/run-events.ts";
 import { visible } from "../../markdown/links.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { LongText } from "../../parts/json-view.tsx";
@@ -23,7 +24,7 @@ export function EventsTab({ threadId, runId }: { threadId: string; runId: string
   const { events, isPending, error } = useRunEvents(threadId, runId);
   const [kind, setKind] = useState("");
   const [words, setWords] = useState("");
-  const [chosen, setChosen] = useState<RawEvent>();
+  const [chosen, setChosen] = useState<ServerEvent>();
   const [follows, setFollows] = useState(false);
   const wanted = useDeferredValue(words.trim().toLowerCase());
   const kinds = useMemo(() => [...new Set(events.map(({ name }) => kindOf(name)))].toSorted(), [events]);
@@ -110,10 +111,10 @@ function EventList({
   follows,
   onChoose,
 }: {
-  events: readonly RawEvent[];
-  chosen: RawEvent | undefined;
+  events: readonly ServerEvent[];
+  chosen: ServerEvent | undefined;
   follows: boolean;
-  onChoose: (event: RawEvent) => void;
+  onChoose: (event: ServerEvent) => void;
 }) {
   const { t } = useTranslation(work);
   const scroller = useRef<HTMLDivElement>(null);

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { runOf, type StartedRun } from "../../api/all-runs.ts";
+import { runOf, type StartedRun } from "../../api/runs/all-runs.ts";
 import { useAssistant } from "../../api/graphs.ts";
-import { useThreadNews } from "../../api/thread-news.ts";
-import { useTrace } from "../../api/trace.ts";
+import { useThreadNews } from "../../api/live/thread-news.ts";
+import { useTrace } from "../../api/runs/trace.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { work } from "../../text/inspector/work.ts";

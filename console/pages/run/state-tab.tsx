@@ -2,23 +2,22 @@ import ChevronLeft from "lucide-react/icons/chevron-left";
 import ChevronRight from "lucide-react/icons/chevron-right";
 import Pencil from "lucide-react/icons/pencil";
 import Play from "lucide-react/icons/play";
-import { useId, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import type { StartedRun } from "../../api/all-runs.ts";
+import type { StartedRun } from "../../api/runs/all-runs.ts";
 import { startGraphRun, useDrawing, useSchemas } from "../../api/graphs.ts";
-import { useHistory, writeState, type Snapshot } from "../../api/states.ts";
+import { useHistory, writeState, type Snapshot } from "../../api/runs/states.ts";
 import { runAddress } from "../../app/addresses.ts";
 import { useCommands, type Command } from "../../app/commands.ts";
-import { SchemaForm } from "../../form/schema-form.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Channels } from "../../parts/channels.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { shortTime } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
+import { FormDialog } from "./form-dialog.tsx";
 import type { Place } from "./place.ts";
 
 /** The states of a run by checkpoint: their values, what each step changed, and running again from any of them. */
@@ -161,55 +160,37 @@ function EditState({
   onWritten: (checkpoint: string) => void;
 }) {
   const { t } = useTranslation(work);
-  const form = useId();
   const schemas = useSchemas(run.assistant_id);
   const nodes = useDrawing(run.assistant_id).data?.nodes ?? [];
-  const [values, setValues] = useState<unknown>();
   const [asNode, setAsNode] = useState("");
-  const write = async (value: unknown) => {
-    try {
-      const written = await writeState(run.thread_id, checkpoint, value ?? {}, asNode === "" ? undefined : asNode);
-      onClose();
-      onWritten(written);
-    } catch (error) {
-      notifyError(error);
-    }
+  const write = async (values: unknown) => {
+    const written = await writeState(run.thread_id, checkpoint, values, asNode === "" ? undefined : asNode);
+    onClose();
+    onWritten(written);
   };
   return (
-    <Dialog title={t("run.editState")} size="wide" onClose={onClose}>
-      <div className="dialog-body">
-        <p className="hint">{t("run.editStateHint")}</p>
-        {schemas.isPending ? (
-          <Loading />
-        ) : (
-          <SchemaForm
-            id={form}
-            label={t("run.values")}
-            schema={schemas.data?.state_schema}
-            value={values}
-            onValue={setValues}
-            onSubmit={(value) => void write(value)}
-          />
-        )}
-        <label className="field">
-          <span>{t("run.asNode")}</span>
-          <select className="filter" value={asNode} onChange={({ target }) => setAsNode(target.value)}>
-            <option value="">–</option>
-            {nodes
-              .filter(({ id, type }) => type === "runnable" && !/[:|]/u.test(id))
-              .map(({ id }) => (
-                <option key={id} value={id}>
-                  {visible(id)}
-                </option>
-              ))}
-          </select>
-        </label>
-        <div className="row-end">
-          <Button type="submit" form={form} kind="primary">
-            {t("run.save")}
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    <FormDialog
+      title={t("run.editState")}
+      hint={t("run.editStateHint")}
+      label={t("run.values")}
+      schema={schemas.data?.state_schema}
+      isPending={schemas.isPending}
+      onRun={write}
+      onClose={onClose}
+    >
+      <label className="field">
+        <span>{t("run.asNode")}</span>
+        <select className="filter" value={asNode} onChange={({ target }) => setAsNode(target.value)}>
+          <option value="">–</option>
+          {nodes
+            .filter(({ id, type }) => type === "runnable" && !/[:|]/u.test(id))
+            .map(({ id }) => (
+              <option key={id} value={id}>
+                {visible(id)}
+              </option>
+            ))}
+        </select>
+      </label>
+    </FormDialog>
   );
 }

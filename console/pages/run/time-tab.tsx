@@ -136,11 +136,13 @@ function Waterfall({
   const from = Math.min(place, 1 - 1 / zoom);
   const at = (time: number) => (placeOf(stretches, time) - from) * zoom * 100;
   const chosen = rows.findIndex(({ span }) => span.id === selected);
+  const shown = useRef<string>(undefined);
   useEffect(() => {
-    if (chosen >= 0) list.scrollToIndex(chosen, { align: "auto" });
     // Only another choice moves the list.
-    // oxlint-disable-next-line react/exhaustive-deps
-  }, [selected]);
+    if (chosen < 0 || selected === shown.current) return;
+    shown.current = selected;
+    list.scrollToIndex(chosen, { align: "auto" });
+  }, [chosen, list, selected]);
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[chosen];
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];

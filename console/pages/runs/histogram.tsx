@@ -1,6 +1,6 @@
 import { useId, useState, type KeyboardEvent, type PointerEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { useRunHistogram } from "../../api/all-runs.ts";
+import { useRunHistogram } from "../../api/runs/all-runs.ts";
 import { shortMoment } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 import { barsOf, bucketLength, histogramOf, type Bar, type Chosen, type RunFilter } from "../../run/run-filter.ts";

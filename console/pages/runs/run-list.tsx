@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "../../app/commands.ts";
-import type { RunSummary } from "../../api/all-runs.ts";
+import type { RunSummary } from "../../api/runs/all-runs.ts";
 import { useThreads } from "../../api/threads.ts";
 import { rowsOf } from "../../run/run-filter.ts";
 import { ageGroup, dayName } from "../../text/time.ts";
@@ -65,6 +65,12 @@ export function RunList({
             {t("runs.waited")}
           </span>
           <span role="columnheader">{t("runs.took")}</span>
+          <span role="columnheader" className="run-cell-tokens">
+            {t("runs.tokens")}
+          </span>
+          <span role="columnheader" className="run-cell-cost">
+            {t("run.cost")}
+          </span>
           <span role="columnheader" className="run-cell-problem">
             {t("runs.problem")}
           </span>

@@ -7,12 +7,12 @@ import Square from "lucide-react/icons/square";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { runAddress, threadAddress } from "../../app/addresses.ts";
-import { runAgain, stopRun, type RunSummary } from "../../api/all-runs.ts";
+import { runAgain, stopRun, useRunUsage, type RunSummary } from "../../api/runs/all-runs.ts";
 import { visible } from "../../markdown/links.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
-import { longTime, preciseDuration, shortTime } from "../../text/time.ts";
+import { count, longTime, preciseDuration, shortTime } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** Whether a run can still be stopped. */
@@ -37,6 +37,7 @@ export function RunRow({
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
   const { queued_at, started_at, ended_at, status, started_by } = run;
+  const usage = useRunUsage(run);
   const address = runAddress(run.thread_id, run.run_id);
   const waited = started_at === null ? undefined : Date.parse(started_at) - Date.parse(queued_at);
   const by = { client: t("runs.byClient"), cron: t("runs.byCron"), agent: t("runs.byAgent") }[started_by.kind];
@@ -75,6 +76,12 @@ export function RunRow({
       </span>
       <span role="cell" className="run-cell-took">
         <Took from={started_at} to={ended_at} />
+      </span>
+      <span role="cell" className="run-cell-tokens">
+        {usage === undefined ? "" : count(usage.total_tokens)}
+      </span>
+      <span role="cell" className="run-cell-cost">
+        {usage?.cost?.toPrecision(3) ?? ""}
       </span>
       <span role="cell" className="run-cell-problem" title={run.error_code ?? run.cancel_reason}>
         {visible(run.error_code ?? run.cancel_reason ?? "")}

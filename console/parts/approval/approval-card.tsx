@@ -80,8 +80,6 @@ export function ApprovalCard({
     act();
   };
   return (
-    // The keys are those of the buttons, which stand beside them.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <section
       className="approval-card"
       aria-label={isAction ? t("approval.title") : t("approval.question")}

@@ -7,6 +7,7 @@ import { isComposing } from "../../app/keys.ts";
 import { CodeBlock } from "../../markdown/code.tsx";
 import { Button } from "../button.tsx";
 import { Loading } from "../states.tsx";
+import { focusAtFirst } from "../focus.ts";
 
 const Arguments = z.record(z.string(), z.unknown());
 
@@ -66,8 +67,7 @@ export function RejectForm({ onSend, onCancel }: { onSend: (message: string) => 
           maxLength={2_000}
           value={text}
           placeholder={t("approval.reasonPlaceholder")}
-          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just said no
-          autoFocus
+          ref={focusAtFirst}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => {
             if (isComposing(event.nativeEvent)) return;
@@ -140,7 +140,7 @@ export function AnswerForm({
   const send = () => {
     const words = text.trim();
     if (words === "") return;
-    const value = isForeign ? jsonOf(words) : undefined;
+    const value = isForeign ? structureOf(words) : undefined;
     onSend(value === undefined ? { type: "answer", text: words } : { type: "answer", value });
   };
   return (
@@ -196,10 +196,11 @@ export function AnswerForm({
   );
 }
 
-function jsonOf(text: string): unknown {
+/** The object or list that a text writes down. Numbers and the like stay the text that was written. */
+function structureOf(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "string" ? undefined : value;
+    return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;
   }

@@ -28,6 +28,7 @@ export const workEn = {
     when: "When",
     waited: "Queue",
     took: "Took",
+    tokens: "Tokens",
     problem: "Error",
     byClient: "Client",
     byCron: "Schedule",

@@ -30,6 +30,7 @@ export const workZh: WorkCatalogue = {
     when: "时间",
     waited: "排队",
     took: "耗时",
+    tokens: "词元",
     problem: "错误",
     byClient: "客户端",
     byCron: "定时任务",

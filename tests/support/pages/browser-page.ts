@@ -27,23 +27,15 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
-/** Bundles the page at its first request and serves it on loopback. */
+/** Bundles the page and serves it on loopback. Throws where it cannot be bundled. */
 export async function startPageServer(): Promise<PageServer> {
-  let script: Promise<string> | undefined;
+  const script = await bundle();
   const html =
     '<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module" src="/page.js"></script>';
   const server = createServer((request, response) => {
     const isScript = request.url === "/page.js";
     response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
-    if (!isScript) {
-      response.end(html);
-      return;
-    }
-    script ??= bundle();
-    script.then(
-      (text) => response.end(text),
-      (error: unknown) => response.writeHead(500).end(String(error)),
-    );
+    response.end(isScript ? script : html);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

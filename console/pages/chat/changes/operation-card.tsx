@@ -5,15 +5,16 @@ import FileSymlink from "lucide-react/icons/file-symlink";
 import Undo from "lucide-react/icons/undo-2";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { undoOperation, useDiff } from "../../api/operations.ts";
-import type { Operation } from "../../api/shapes.ts";
-import { CopyButton } from "../../markdown/code.tsx";
-import { visible } from "../../markdown/links.ts";
-import { Button } from "../../parts/button.tsx";
-import { Diff, LineCounts } from "../../parts/diff.tsx";
-import { Failed, Loading } from "../../parts/states.tsx";
-import { notifyError } from "../../parts/toast.tsx";
-import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { undoTogether, useDiff, type Conflict } from "../../../api/operations.ts";
+import type { Operation } from "../../../api/shapes.ts";
+import { CopyButton } from "../../../markdown/code.tsx";
+import { visible } from "../../../markdown/links.ts";
+import { Button } from "../../../parts/button.tsx";
+import { Diff, LineCounts } from "../../../parts/diff.tsx";
+import { Failed, Loading } from "../../../parts/states.tsx";
+import { notifyError } from "../../../parts/toast.tsx";
+import { ConfirmUndo } from "./confirm-undo.tsx";
+import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
 const icons = { create: FilePlus, modify: FilePenLine, delete: FileX, move: FileSymlink, edit: FilePenLine };
 /** Operations of a message that are shown at once, and lines of a diff. */
@@ -49,14 +50,16 @@ export function OperationCard({ operation }: { operation: Operation }) {
   const [isOpen, setOpen] = useState(false);
   const [limit, setLimit] = useState(firstLines);
   const [isUndoing, setUndoing] = useState(false);
+  const [conflicts, setConflicts] = useState<readonly Conflict[]>();
   const diff = useDiff(thread.id, operation.operation_id, limit, isOpen);
   const Icon = icons[operation.type];
   const isUndone = operation.status === "undone";
   const undo = async () => {
     setUndoing(true);
     try {
-      await undoOperation(thread.id, operation.operation_id);
-      await thread.sync();
+      const { conflicts: found } = await undoTogether(thread.id, [operation.operation_id]);
+      if (found.length > 0) setConflicts(found);
+      else await thread.sync();
     } catch (error) {
       notifyError(error);
     } finally {
@@ -86,6 +89,9 @@ export function OperationCard({ operation }: { operation: Operation }) {
           </Button>
         )}
       </div>
+      {conflicts !== undefined && (
+        <ConfirmUndo operations={[operation]} found={conflicts} onClose={() => setConflicts(undefined)} />
+      )}
       {isOpen && diff.isPending && <Loading lines={2} />}
       {isOpen && diff.error !== null && <Failed error={diff.error} onRetry={() => void diff.refetch()} />}
       {isOpen && diff.data !== undefined && <Diff diff={diff.data} />}

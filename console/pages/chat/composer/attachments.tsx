@@ -2,8 +2,9 @@ import FileText from "lucide-react/icons/file-text";
 import X from "lucide-react/icons/x";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { visible } from "../../markdown/links.ts";
-import { Button } from "../../parts/button.tsx";
+import { visible } from "../../../markdown/links.ts";
+import { Button } from "../../../parts/button.tsx";
+import { focusAtFirst } from "../../../parts/focus.ts";
 
 /** The files that go with a message. */
 export function AttachedPaths({ paths, onRemove }: { paths: readonly string[]; onRemove: (path: string) => void }) {
@@ -40,8 +41,7 @@ export function AttachForm({ onAdd, onClose }: { onAdd: (path: string) => void; 
         <input
           className="input mono"
           value={path}
-          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked for it
-          autoFocus
+          ref={focusAtFirst}
           placeholder="src/main.ts"
           onChange={(event) => setPath(event.target.value)}
           onKeyDown={(event) => {

@@ -3,9 +3,9 @@ import Cpu from "lucide-react/icons/cpu";
 import Bot from "lucide-react/icons/bot";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { preferences, setPreferences } from "../../app/preferences.ts";
-import { useAssistants, useModels, useThreadDetails } from "../../api/threads.ts";
-import { Menu } from "../../parts/menu.tsx";
+import { preferences, setPreferences } from "../../../app/preferences.ts";
+import { useAssistants, useModels, useThreadDetails } from "../../../api/threads.ts";
+import { Menu } from "../../../parts/menu.tsx";
 
 /** Who answers, and by which model. */
 export interface RunChoices {

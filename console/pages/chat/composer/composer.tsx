@@ -3,17 +3,17 @@ import Paperclip from "lucide-react/icons/paperclip";
 import Square from "lucide-react/icons/square";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { keepDraft, readDraft } from "../../app/drafts.ts";
-import { isComposing } from "../../app/keys.ts";
-import { preferences } from "../../app/preferences.ts";
-import { ApiError } from "../../api/client.ts";
-import { startRun, stopThread, type Said } from "../../api/runs.ts";
-import { IconButton } from "../../parts/button.tsx";
-import { notifyError } from "../../parts/toast.tsx";
+import { keepDraft, readDraft } from "../../../app/drafts.ts";
+import { isComposing } from "../../../app/keys.ts";
+import { preferences } from "../../../app/preferences.ts";
+import { ApiError } from "../../../api/client.ts";
+import { startRun, stopThread, type Said } from "../../../api/runs/runs.ts";
+import { IconButton } from "../../../parts/button.tsx";
+import { notifyError } from "../../../parts/toast.tsx";
 import { AttachedPaths, AttachForm } from "./attachments.tsx";
 import { Choices, useChoices } from "./choices.tsx";
 import { Queue } from "./queue.tsx";
-import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
 /** The field to say something in a thread. While a run works, what is said waits for its end. */
 export function Composer({ threadId }: { threadId: string }) {

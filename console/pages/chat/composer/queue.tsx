@@ -2,12 +2,12 @@ import Pencil from "lucide-react/icons/pencil";
 import X from "lucide-react/icons/x";
 import Zap from "lucide-react/icons/zap";
 import { useTranslation } from "react-i18next";
-import { cancelRun, stopThread } from "../../api/runs.ts";
-import { visible } from "../../markdown/links.ts";
-import { IconButton } from "../../parts/button.tsx";
-import { notifyError } from "../../parts/toast.tsx";
-import type { UserItem } from "../../thread/items.ts";
-import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { cancelRun, stopThread } from "../../../api/runs/runs.ts";
+import { visible } from "../../../markdown/links.ts";
+import { IconButton } from "../../../parts/button.tsx";
+import { notifyError } from "../../../parts/toast.tsx";
+import type { UserItem } from "../../../thread/items.ts";
+import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
 /** What was said while a run works. The server keeps it, so it is there after a reload too. */
 export function Queue({ threadId, onEdit }: { threadId: string; onEdit: (text: string) => void }) {

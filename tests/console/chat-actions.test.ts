@@ -1,0 +1,246 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import {
+  begin,
+  chromiumPath,
+  leave,
+  openStage,
+  rests,
+  say,
+  sees,
+  shownTexts,
+  type Stage,
+  type Tab,
+} from "./console-page.ts";
+
+function answer({ messages }: ModelRequest): ModelStep {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const last = String(messages[at]?.content);
+  if (messages.slice(at).some(({ role }) => role === "tool")) return { text: "It is done." };
+  if (last === "make two notes") {
+    const args = (name: string) => ({ path: `${name}.md`, content: "one\n" });
+    return { toolCalls: ["a", "b"].map((name) => ({ name: "create_file", arguments: args(name) })) };
+  }
+  if (last === "change a.md") {
+    return {
+      toolCalls: [
+        { name: "edit_file", arguments: { path: "a.md", edits: [{ old_string: "one", new_string: "two" }] } },
+      ],
+    };
+  }
+  return { text: `You said: ${last}` };
+}
+
+const Made = z.object({ thread_id: z.string() });
+
+let stage: Stage;
+let tab: Tab;
+
+/** Brings in a conversation as it was exported elsewhere. */
+async function bringIn(name: string, messages: readonly object[]): Promise<string> {
+  const exported = { format: "millrace.session", version: 1, session_name: name, graph_id: "agent", messages };
+  const made = await stage.server.send("POST", "/threads/import", exported);
+  return Made.parse(await made.json()).thread_id;
+}
+
+describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () => {
+  beforeAll(async () => {
+    stage = await openStage(answer);
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  it("takes several changes back together or none, and those that were built upon one with it (UI-12)", async () => {
+    const file = (name: string): string => join(stage.server.config.workspace, name);
+    tab = await stage.open();
+    await begin(tab, "make two notes");
+    await sees(tab, "It is done.");
+    await rests(tab);
+    await say(tab, "change a.md");
+    const cards = tab.page.locator(".conversation .operations-card");
+    await expect.poll(() => cards.count()).toBe(3);
+    await rests(tab);
+    const first = cards.filter({ hasText: "a.md" }).first();
+    await first.getByRole("button", { name: "Undo" }).click();
+    const dialog = tab.page.getByRole("dialog");
+    await dialog.getByText("Later operations have changed the same").waitFor();
+    await access(file("a.md"));
+    await dialog.getByRole("button", { name: "Take all 2 back" }).click();
+    await expect.poll(() => access(file("a.md")).then(() => "there", String)).toContain("ENOENT");
+    await access(file("b.md"));
+    await tab.page.getByRole("button", { name: "Undo everything since here" }).first().click();
+    await dialog.getByText("b.md").waitFor();
+    await dialog.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => cards.filter({ hasText: "Taken back" }).count()).toBe(3);
+    await expect(access(file("b.md"))).rejects.toThrow("ENOENT");
+  });
+
+  it("walks the versions of a message", async () => {
+    tab = await stage.open();
+    await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    await tab.page.locator(".composer-field").press("ArrowUp");
+    await tab.page.getByRole("textbox", { name: "Edit and run again" }).fill("good day");
+    await tab.page.keyboard.press("Enter");
+    await sees(tab, "You said: good day");
+    await rests(tab);
+    await tab.page.getByText("2/2").waitFor();
+    await tab.page.getByRole("button", { name: "Earlier version" }).click();
+    await expect.poll(() => shownTexts(tab)).toEqual(["hello", "You said: hello"]);
+    await tab.page.getByText("1/2").waitFor();
+    await tab.page.getByRole("button", { name: "Later version" }).click();
+    await expect.poll(() => shownTexts(tab)).toEqual(["good day", "You said: good day"]);
+  });
+
+  it("pins and archives it in the list, as every client is told", async () => {
+    const thread = await bringIn("The kept one", [{ type: "human", id: "h", content: "hello" }]);
+    tab = await stage.open();
+    const row = tab.page.locator(".thread-row").filter({ hasText: "The kept one" });
+    const act = async (name: string): Promise<void> => {
+      await row.hover();
+      await row.getByRole("button").click();
+      await tab.page.getByRole("menuitem", { name }).click();
+    };
+    await act("Pin");
+    await tab.page.locator(".list-group").getByText("Pinned").waitFor();
+    const info = async () => (await stage.server.send("GET", `/threads/${thread}/info`)).json();
+    expect(await info()).toMatchObject({ pinned: true, archived: false });
+    await act("Archive");
+    await row.waitFor({ state: "detached" });
+    expect(await info()).toMatchObject({ pinned: true, archived: true });
+    await tab.page.getByRole("button", { name: "Show archived" }).click();
+    await row.waitFor();
+    await act("Take out of the archive");
+    await expect.poll(info).toMatchObject({ archived: false });
+  });
+
+  it("shows what was used in the list of runs", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    await tab.page.goto(`${stage.server.url}/console/runs?thread=${thread}`);
+    const tokens = tab.page.locator(".run-row[data-run] .run-cell-tokens");
+    await expect.poll(async () => Number((await tokens.textContent())?.replaceAll(/\D/gu, ""))).toBeGreaterThan(0);
+  });
+
+  it("chooses a suggestion, which then is marked, and the others are over (UI-11)", async () => {
+    const suggestions = ["Look at the mill", "Go home"];
+    const thread = await bringIn("Suggesting", [
+      { type: "human", id: "h", content: "what now?" },
+      { type: "ai", id: "a", content: "Choose.", additional_kwargs: { suggestions } },
+    ]);
+    tab = await stage.open({ path: `/t/${thread}` });
+    await tab.page.getByRole("button", { name: "Look at the mill" }).click();
+    await sees(tab, "You said: Look at the mill");
+    await rests(tab);
+    await tab.page.locator(".suggestion[data-chosen]").getByText("Look at the mill").waitFor();
+    expect(await tab.page.getByRole("button", { name: "Go home" }).isDisabled()).toBe(true);
+  });
+
+  it("draws Markdown and code, and lists the pages an answer was made of (UI-02, UI-06)", async () => {
+    const text = '## Head\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**“重要”**的事\n\n```json\n{"a": 1}\n```';
+    const pages = [
+      { title: "A mill", url: "https://example.com/mill" },
+      { title: "Not a page", url: "javascript:alert(1)" },
+    ];
+    const thread = await bringIn("Drawn", [
+      { type: "human", id: "h", content: "**as written**" },
+      { type: "ai", id: "a", content: text, additional_kwargs: { web_search_results: pages } },
+    ]);
+    tab = await stage.open({ path: `/t/${thread}` });
+    await sees(tab, "Head");
+    const drawn = tab.page.locator(".assistant-message > .md");
+    for (const [part, count] of [
+      ["td", 2],
+      ["input[type=checkbox]", 1],
+      ["strong", 1],
+    ] as const) {
+      expect(await drawn.locator(part).count(), part).toBe(count);
+    }
+    expect(await drawn.getByRole("heading", { name: "Head" }).count()).toBe(1);
+    await expect.poll(() => drawn.locator("pre span[class*=tok-]").count()).toBeGreaterThan(1);
+    expect(await shownTexts(tab)).toContain("**as written**");
+    const sources = tab.page.locator(".web-search-card");
+    expect(await sources.getByRole("listitem").count()).toBe(2);
+    expect(
+      await sources.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href"))),
+    ).toEqual(["https://example.com/mill"]);
+  });
+
+  it("draws of a long chat what is in sight, and loads the older messages without a jump (UI-14)", async () => {
+    const messages = Array.from({ length: 240 }, (_, index) => ({
+      type: index % 2 === 0 ? "human" : "ai",
+      id: `m${index}`,
+      content: `Message ${index}\n\n- one\n- two`,
+    }));
+    const thread = await bringIn("Long", messages);
+    tab = await stage.open({ path: `/t/${thread}` });
+    await sees(tab, "Message 239");
+    expect(await tab.page.locator(".conversation-item").count()).toBeLessThan(60);
+    const scroller = tab.page.locator(".conversation");
+    const first = () => tab.page.locator(".conversation-item").first().textContent();
+    await expect
+      .poll(
+        async () => {
+          await scroller.evaluate((element) => (element.scrollTop = 0));
+          return await first();
+        },
+        { timeout: 60_000 },
+      )
+      .toContain("Message 0");
+    expect(await tab.page.locator(".conversation-item").count()).toBeLessThan(60);
+  });
+
+  it("reads the list once for many events of the same kind (UI-17)", async () => {
+    const thread = await bringIn("Renamed", [{ type: "human", id: "h", content: "hello" }]);
+    tab = await stage.open();
+    const row = tab.page.locator(".thread-row");
+    await row.getByText("Renamed").waitFor();
+    let asked = 0;
+    tab.page.on("request", (request) => {
+      if (request.url().endsWith("/threads/info/search")) asked += 1;
+    });
+    const names = Array.from({ length: 30 }, (_, index) => `Name ${index}`);
+    const rename = (name: string) => stage.server.send("PATCH", `/threads/${thread}/info`, { name });
+    await Promise.all(names.map(rename));
+    await rename("The last name");
+    await row.getByText("The last name").waitFor();
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThan(names.length);
+  });
+
+  it("says how full the window is, and makes room (UI-07)", async () => {
+    const thread = await bringIn("Full", [
+      { type: "human", id: "h", content: "hello" },
+      { type: "ai", id: "a", content: "good day" },
+    ]);
+    tab = await stage.open();
+    // As if the window were nearly full, which would take a very long conversation.
+    await tab.page.route("**/status", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...z.looseObject({}).parse(await response.json()), usage_ratio: 0.85 } });
+    });
+    await tab.page.goto(`${stage.server.url}/console/t/${thread}`);
+    await tab.page.locator('.usage[data-level="full"]').getByText("85%").waitFor();
+    const asked = tab.page.waitForRequest((request) => request.url().endsWith(`/threads/${thread}/compress`));
+    await tab.page.getByRole("button", { name: "Compress the older messages" }).click();
+    expect((await asked).method()).toBe("POST");
+    await tab.page.unrouteAll({ behavior: "ignoreErrors" });
+  });
+
+  it("is in another language as soon as that is chosen (UI-15)", async () => {
+    tab = await stage.open();
+    await tab.page.getByRole("heading", { name: "What shall we do?" }).waitFor();
+    await tab.page.keyboard.press("Control+k");
+    await tab.page.keyboard.type("中文");
+    await tab.page.getByRole("option", { name: /中文/u }).waitFor();
+    await tab.page.keyboard.press("Enter");
+    await tab.page.getByRole("heading", { name: "今天想做什么？" }).waitFor();
+    expect(await tab.page.evaluate("document.documentElement.lang")).toBe("zh-CN");
+  });
+});
