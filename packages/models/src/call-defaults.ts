@@ -1,15 +1,15 @@
 import type { ModelProfile } from "./registry/model-profile.ts";
 import type { ModelOptions } from "./provider.ts";
 
-/** Whether a model thinks before it answers: always, never, or as the run says; left out, as is usual for it. */
+/** Whether the model thinks first: always, never, or by the run's option, default its usual way. */
 export function thinksFirst({ thinking }: Pick<ModelProfile, "thinking">, options: ModelOptions): boolean {
   if (thinking === "optional") return options.thinking !== false;
   return thinking === "always" || (thinking === "on_request" && options.thinking === true);
 }
 
 /**
- * The temperature and the longest answer of a call: what the run says goes before the model's row, and that before the
- * vendor, who is asked nothing where a field is missing. While a model thinks its own temperature is fixed.
+ * Temperature and maximum tokens of a call: the run's options, then the model's row, then the vendor's default (field
+ * omitted). While a model thinks its temperature is fixed.
  */
 export function callDefaults(
   profile: ModelProfile,

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Config } from "@millrace/engine/config/config";
 
-/** In the configuration: the server chooses by what is there. */
+/** Configured value for automatic choice. */
 const auto = "auto";
 
-/** The model of each vendor that is taken when its key is set, in this order. */
+/** The model per vendor, used if its key is set, in this order. */
 const vendorModels: readonly [key: string, model: string][] = [
   ["OPENAI_API_KEY", "openai:gpt-5-mini"],
   ["ZHIPU_API_KEY", "zhipu:glm-4.7"],
@@ -13,28 +13,28 @@ const vendorModels: readonly [key: string, model: string][] = [
   ["SILICONFLOW_API_KEY", "siliconflow:deepseek-ai/DeepSeek-V3"],
 ];
 
-/** Milliseconds that Ollama, which is on this machine or near it, has to answer. */
-const ollamaPatience = 1000;
+/** Milliseconds for Ollama to answer. */
+const ollamaTimeout = 1000;
 
 const Tags = z.object({ models: z.array(z.object({ name: z.string(), modified_at: z.string().default("") })) });
 const Shown = z.object({ capabilities: z.array(z.string()).default([]) });
 
-/** A model, and why it was taken. */
+/** A model and the reason for it. */
 export interface Choice {
   model: string;
   why: string;
 }
 
 /**
- * The model of the server: the one that is configured; with `auto` that of the vendor whose key is set, else one of a
- * running Ollama that can call tools, else the rule-based stand-in.
+ * The server's model: the configured one; with `auto` that of the vendor whose key is set, else one of a running Ollama
+ * that can call tools, else the offline model.
  */
 export async function chooseModel({ model, given }: Config): Promise<Choice> {
   if (model !== auto) return { model, why: "MILLRACE_MODEL says so" };
   return choiceByKey(given) ?? (await choiceOfOllama(given)) ?? standIn;
 }
 
-/** The configuration with that model where nobody can wait for Ollama: by the keys alone. */
+/** Like `chooseModel`, but synchronous: by keys alone, without Ollama. */
 export function withModelByKey(config: Config): Config {
   return config.model === auto ? { ...config, model: (choiceByKey(config.given) ?? standIn).model } : config;
 }
@@ -46,7 +46,7 @@ const standIn: Choice = {
 
 function choiceByKey(given: Config["given"]): Choice | undefined {
   const found = vendorModels.find(([key]) => given[key] !== undefined);
-  // A server that only speaks as OpenAI does has other models.
+  // An OpenAI-compatible server has other models.
   const [key, model] = found ?? [];
   if (key === undefined || model === undefined) return undefined;
   if (key === "OPENAI_API_KEY" && given["OPENAI_BASE_URL"] !== undefined) {
@@ -58,7 +58,7 @@ function choiceByKey(given: Config["given"]): Choice | undefined {
 /** The newest model of a running Ollama that can call tools. */
 async function choiceOfOllama(given: Config["given"]): Promise<Choice | undefined> {
   const base = (given["OLLAMA_BASE_URL"] ?? "http://127.0.0.1:11434").replace(/\/+$/u, "");
-  const signal = AbortSignal.timeout(ollamaPatience);
+  const signal = AbortSignal.timeout(ollamaTimeout);
   try {
     const { models } = Tags.parse(await (await fetch(`${base}/api/tags`, { signal })).json());
     for (const { name } of models.toSorted((one, other) => (one.modified_at < other.modified_at ? 1 : -1))) {
@@ -70,7 +70,7 @@ async function choiceOfOllama(given: Config["given"]): Promise<Choice | undefine
     }
     return undefined;
   } catch {
-    // Nobody answers there, or something else does: there is no Ollama.
+    // No Ollama is reachable.
     return undefined;
   }
 }

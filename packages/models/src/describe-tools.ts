@@ -1,7 +1,7 @@
-/** How calls are written: `<invoke name="…">` in `<tool_use>` (grammar A), or in tags named after the tools (B). */
+/** Grammar of calls: `<invoke name="…">` in `<tool_use>` (A), or tags named after the tools (B). */
 export type CallGrammar = "invoke" | "tags";
 
-/** A tool as a text can describe it. `extraRules` stand at its end. */
+/** A tool to describe in text. `extraRules` come last. */
 export interface ToolText {
   name: string;
   /** What it is for, when to use it, and its limits. */
@@ -10,10 +10,10 @@ export interface ToolText {
   extraRules?: readonly string[];
 }
 
-/** Makes the part of a system text that replaces the tools parameter; an app may hand in its own. */
+/** Creates the system text that replaces the tools parameter; apps may provide their own. */
 export type DescribeTools = (tools: readonly ToolText[], grammar: CallGrammar) => string;
 
-/** What holds for both forms of calls. */
+/** Rules for both grammars. */
 const rules = [
   "Rules for calls:",
   "1. One call at a time; then wait for its result.",
@@ -31,7 +31,7 @@ function formText(...call: string[]): string {
   );
 }
 
-/** The text of each form: the form, the place of the tools (`{tools}`), the rules. */
+/** The text per grammar: format, placeholder of the tools (`{tools}`), rules. */
 export const formTexts: Readonly<Record<CallGrammar, string>> = {
   invoke: formText(
     "<tool_use>",
@@ -43,7 +43,7 @@ export const formTexts: Readonly<Record<CallGrammar, string>> = {
   tags: formText("<tool_name>", "<parameter_name>value</parameter_name>", "</tool_name>"),
 };
 
-/** The description of one tool: purpose, parameters, a sample call, further rules. */
+/** Describes one tool: purpose, parameters, sample call, extra rules. */
 export function toolText(tool: ToolText, grammar: CallGrammar = "invoke"): string {
   const { name, description, parameters, extraRules = [] } = tool;
   const listed = parameters.map(
@@ -74,7 +74,7 @@ function sampleCall({ name, parameters }: ToolText, grammar: CallGrammar): strin
       ];
 }
 
-/** The tools one after the other, as the form's text takes them. */
+/** Descriptions of all tools, for `{tools}`. */
 export function toolTexts(tools: readonly ToolText[], grammar: CallGrammar): string {
   return tools.map((tool) => toolText(tool, grammar)).join("\n\n");
 }

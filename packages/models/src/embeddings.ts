@@ -5,21 +5,21 @@ import { noKey, targetOf } from "./load-model.ts";
 import { toModelError } from "./model-error.ts";
 import type { ModelRegistry, ReachedModel } from "./registry/registry.ts";
 
-/** Makes a vector of each text. Throws AppErrors, and the signal's reason. */
+/** Embeds each text. Throws AppErrors, and the signal's reason. */
 export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;
 
-/** Models of OpenAI that are told how long their vectors are to be. */
+/** OpenAI models that accept `dimensions`. */
 const hasDimensions = /^text-embedding-3/u;
 
 /** The model that has the role `embedding`. */
 export interface EmbeddingRole {
   /** `undefined`: no model has the role now. */
   model(): string | undefined;
-  /** Throws as `embedBy` does, and `config` where no model has the role. */
+  /** Throws `embedBy`'s errors, and `config` if no model has the role. */
   embed: Embed;
 }
 
-/** Asks whichever model has the role at each call. */
+/** Uses the model that has the role at each call. */
 export function embeddingRole(models: ModelRegistry): EmbeddingRole {
   const named = { setting: "MILLRACE_EMBEDDING_MODEL" };
   const model = (): string | undefined => models.roles().embedding;
@@ -36,9 +36,9 @@ export function embeddingRole(models: ModelRegistry): EmbeddingRole {
 }
 
 /**
- * Embeds by a model, `provider:name`, at the address and with the key that its provider has at each call: Ollama by its
- * own way, all others by OpenAI's. `setting` is where the model is named; `dims`, how long vectors are to be, where that
- * can be said. Throws `invalid_parameter` for a name that names no provider, and `config` for one that has no such models.
+ * Embeds with a model, `provider:name`, using its provider's current address and key: Ollama's API for Ollama, OpenAI's
+ * for others. `setting` names the model's setting; `dims` is the requested vector length, if supported. Throws
+ * `invalid_parameter` for an unknown provider, `config` for one without embeddings.
  */
 export function embedBy(
   model: string,
@@ -58,7 +58,7 @@ export function embedBy(
       const client = await clientOf(reached, dims, signal);
       return await client.embedDocuments([...texts]);
     } catch (error) {
-      // LangChain takes the answer apart without looking.
+      // LangChain does not validate the response.
       if (error instanceof TypeError && error.message.startsWith("Cannot read properties"))
         throw noVectors(model, error);
       throw toModelError(error, targetOf(model, name, provider));
@@ -66,7 +66,7 @@ export function embedBy(
   };
 }
 
-/** Each text has one vector, all of one length. */
+/** Checks that there is one vector per text, all of the same length. */
 function checked(model: string, texts: readonly string[], vectors: readonly number[][]): number[][] {
   const [first = []] = vectors;
   const isWhole = ({ length }: number[]): boolean => length > 0 && length === first.length;
@@ -90,7 +90,7 @@ async function clientOf(
   const within = fetchWithin(timeouts.connectMs);
   const send: typeof fetch = (input, init) => {
     const signals = init?.signal instanceof AbortSignal ? [init.signal, signal] : [signal];
-    // Nobody has checked where the request would be sent on to, with our key.
+    // Redirects are refused: an unchecked address would get our key.
     return within(input, { ...init, signal: AbortSignal.any(signals), redirect: "error" });
   };
   if (provider.name === "ollama") {
@@ -103,7 +103,7 @@ async function clientOf(
     model: name,
     apiKey: apiKey ?? "none",
     maxRetries: 0,
-    // Servers of one's own know no other.
+    // Self-hosted servers support no other format.
     encodingFormat: "float",
     stripNewLines: false,
     ...(dims !== undefined && provider.name === "openai" && hasDimensions.test(name) ? { dimensions: dims } : {}),

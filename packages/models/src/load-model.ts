@@ -14,25 +14,25 @@ import { writingHabits } from "./text-calls/writing-habits.ts";
 
 const targets = new WeakMap<BaseChatModel, ModelTarget>();
 
-/** Clients that one loader keeps. Names come from requests, so the number is bounded; the one longest unused is forgotten. */
+/** Cache size for clients; names come from requests, so it must be bounded. */
 const cacheLimit = 100;
 
-/** Gives the model of a name, `provider:name` or just `offline`; a model is given back as it is. */
+/** Returns the model of a name, `provider:name` or `offline`; a model instance is returned as is. */
 export type ModelLoader = (model: string | BaseChatModel, options: ModelOptions) => BaseChatModel;
 
-/** What clients are made from beside the configuration; without it, from what is built in. */
+/** Optional sources for clients; defaults are built in. */
 export interface ModelSources {
-  /** What users have said of models; a change of that counts from the next call on. */
+  /** The model registry; changes apply from the next call on. */
   models?: ModelRegistry;
-  /** Describes tools to models without calls of their own; absent: the built-in words. */
+  /** Describes tools to models without native tool calls; default built in. */
   describeTools?: DescribeTools | undefined;
-  /** What stands around every request; a loader without has its own. */
+  /** Services around every request; default the loader's own. */
   services?: ModelServices;
 }
 
 /**
- * A loader that makes its clients from one configuration. Same name and options: same instance. It throws
- * `invalid_parameter` for an unknown provider, `auth` where a key is missing.
+ * Creates a loader with a client cache per name and options. The loader throws `invalid_parameter` for an unknown
+ * provider, `auth` if a key is missing.
  */
 export function createModelLoader(config: Config, sources: ModelSources = {}): ModelLoader {
   const { models: registry = new ModelRegistry(config), services = new ModelServices() } = sources;
@@ -59,7 +59,7 @@ export function createModelLoader(config: Config, sources: ModelSources = {}): M
   };
 }
 
-/** Makes a client without the cache, which calls tools one way or the other. Errors as in `createModelLoader`. */
+/** Creates an uncached client with native or text tool calls. Errors as in `createModelLoader`. */
 export function createModel(
   model: string,
   options: ModelOptions,
@@ -78,7 +78,7 @@ export function createModel(
   return made;
 }
 
-/** Gives words, thoughts and calls apart, whichever way the model has to say them. */
+/** Separates text, reasoning and calls, however the model writes them. */
 function unmixed(
   client: BaseChatModel,
   { provider, name, connection }: ReachedModel,
@@ -98,7 +98,7 @@ function guarded(
   client: BaseChatModel,
   { services, target, reached }: { services: ModelServices; target: ModelTarget; reached: ReachedModel },
 ): BaseChatModel {
-  // Nothing is asked over a network, so nothing can be down.
+  // Without a network there is nothing to guard.
   if (target.address === undefined) return client;
   const { provider, connection } = reached;
   const { max_concurrent: maxConcurrent, requests_per_second: perSecond } = provider.limits;
@@ -107,12 +107,12 @@ function guarded(
   return new GuardedModel(client, { services, target, isLocal, maxConcurrent, perSecond, totalMs });
 }
 
-/** What is known of a model that a loader made; `undefined` for models from elsewhere. */
+/** The target of a model made by a loader; `undefined` for others. */
 export function modelTarget(model: BaseChatModel): ModelTarget | undefined {
   return targets.get(model);
 }
 
-/** Whom an error message is about, and what its reader can do. */
+/** The model named in error messages, with hints. */
 export function targetOf(model: string, name: string, provider: KnownProvider): ModelTarget {
   const { maker, address, keyName, key } = provider;
   const secret = key?.value;
@@ -127,7 +127,7 @@ export function targetOf(model: string, name: string, provider: KnownProvider): 
   };
 }
 
-/** Why a model cannot be asked whose provider needs a key and has none. */
+/** The error for a missing key. */
 export function noKey(name: string, { maker, keyName }: KnownProvider): AppError {
   return new AppError("auth", `The model ${name} of ${maker.title} needs a key, and ${keyName} is empty.`, {
     suggestion: `Set ${keyName} in the environment, in .env or in credentials.json of the data folder, or choose another model with MILLRACE_MODEL.`,

@@ -18,9 +18,9 @@ const connectionCodes = [
   "ENETUNREACH",
 ];
 const timeoutCodes = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
-/** Words of a limit that can be no other than that of the context. */
+/** Words that can only mean the context limit. */
 const contextWords = /context.{0,20}(length|window|size|limit|exceed)|maximum context|上下文/iu;
-/** How vendors say that a conversation is too long, by OpenAI, Anthropic, Qwen, SiliconFlow, Zhipu and others. */
+/** Vendors' texts for an overlong conversation (OpenAI, Anthropic, Qwen, SiliconFlow, Zhipu and others). */
 const overflowWords = new RegExp(
   [
     "context.{0,20}(length|window|size|exceed)",
@@ -37,7 +37,7 @@ const overflowWords = new RegExp(
   ].join("|"),
   "iu",
 );
-/** What else has a limit that can be exceeded: none of it is mended by a shorter conversation. */
+/** Other limits, which a shorter conversation does not help. */
 const otherLimitWords = new RegExp(
   [
     "max_(completion_|output_|new_)?tokens\\b.{0,40}exceed",
@@ -48,13 +48,13 @@ const otherLimitWords = new RegExp(
   "iu",
 );
 const quotaWords = /insufficient[_ -]?quota|exceeded your current quota|billing|credit balance|余额|欠费|配额/iu;
-/** Some vendors say with 400 that they do not know a model. */
+/** Some vendors report unknown models with 400. */
 const unknownModelWords = /model\b.{0,80}\b(?:does )?not (?:exist|found)|(?:unknown|no such) model|模型不存在/iu;
 const brokenWords =
   /connection error|\bterminated|fetch failed|socket hang up|other side closed|did not receive done/iu;
 const unreadableWords = /malformed|unexpected (token|end)|not valid json|in json at|unterminated string/iu;
 
-/** What a provider's error says about itself, whichever package threw it. */
+/** Fields of a provider's error, from any package. */
 interface Signs {
   names: string[];
   codes: string[];
@@ -63,9 +63,8 @@ interface Signs {
 }
 
 /**
- * Turns whatever a model client threw into one of our errors, with what the reader can do. `recoverable` says that the
- * same call may work later. The original stays as `cause`, unless it repeats the key: whoever logs an error logs its
- * cause.
+ * Converts any error of a model client to an AppError with advice. `recoverable`: the same call may work later. `cause`
+ * is the original unless it contains the key, because loggers log causes.
  */
 export function toModelError(error: unknown, target?: ModelTarget): AppError {
   if (isAppError(error)) return error.code === "timeout" ? advised(error, target) : error;
@@ -134,13 +133,13 @@ function makerOf(cause: unknown, text: string, target: ModelTarget | undefined) 
   };
 }
 
-/** Which model it is about, and at which address. */
+/** The model and address for error messages. */
 function namesOf(target: ModelTarget | undefined): [who: string, where: string] {
   const who = target?.name === undefined ? "The model" : `The model ${target.name}`;
   return [who, target?.address === undefined ? "" : ` at ${target.address}`];
 }
 
-/** An answer that was too late is given up by ourselves, without a word about whose it is. */
+/** Our own time-outs do not name the model yet. */
 function advised(error: AppError, target: ModelTarget | undefined): AppError {
   const advice = adviceOf(error) === undefined ? target?.advise?.(error.code, error.message) : undefined;
   if (advice === undefined) return error;
@@ -180,12 +179,12 @@ function kindOf(signs: Signs): Kind {
   return "unknown";
 }
 
-/** Keys, credit and the number of requests have statuses of their own. */
+/** Authentication, credit and rate limits have other status codes. */
 function mayBeOverflow(status: number | undefined): boolean {
   return status === undefined || (status >= 400 && status < 500 && ![401, 402, 403, 429].includes(status));
 }
 
-/** Whether it is the conversation that is too long: it costs the window what is taken for that and is something else. */
+/** Whether the conversation is too long; a false positive would shrink the window. */
 function saysOverflow(text: string): boolean {
   return overflowWords.test(text) && (contextWords.test(text) || !otherLimitWords.test(text));
 }
@@ -201,7 +200,7 @@ function kindOfStatus(status: number, codes: string[], text: string): Kind {
   return "refused";
 }
 
-/** Follows the chain of causes: the clients wrap the socket's error, which alone names the address. */
+/** Follows the cause chain: clients wrap the socket error, which alone has the address. */
 function readSigns(error: unknown): Signs {
   const signs: Signs = { names: [], codes: [], status: undefined, text: "" };
   const texts: string[] = [];
@@ -223,13 +222,13 @@ function readSigns(error: unknown): Signs {
   return signs;
 }
 
-/** Gateways that fail once an answer has begun say the status in the stream, as the error's code. */
+/** Gateways that fail mid-stream put the status into the error's code. */
 function statusInCode(error: object): number | undefined {
   const code: unknown = Reflect.get(error, "code");
   return typeof code === "number" && code >= 400 && code < 600 ? code : undefined;
 }
 
-/** A provider's words, short, without LangChain's advertisement and without anything that looks like a key. */
+/** A provider's error text, shortened, without LangChain's link and anything that looks like a key. */
 function cleanText(text: string): string {
   const plain = text
     .replace(/(?<!\s)\s*Troubleshooting URL: \S+/gu, "")

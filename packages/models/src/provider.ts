@@ -3,44 +3,44 @@ import type { Config } from "@millrace/engine/config/config";
 import type { Advice, ErrorCode } from "@millrace/engine/errors/errors";
 import type { ModelProfile } from "./registry/model-profile.ts";
 
-/** How long one request to a model may take, in milliseconds. */
+/** Time limits of one model request, in milliseconds. */
 export interface Timeouts {
-  /** Until the connection stands. */
+  /** Until the connection is established. */
   connectMs: number;
-  /** Until the first words, reasoning or calls of an answer that is streamed. */
+  /** Until the first content of a streamed answer. */
   firstTokenMs: number;
-  /** Between two pieces of content; what is no content, such as a keep-alive, does not count. */
+  /** Between two chunks with content; keep-alives do not count. */
   idleMs: number;
-  /** Until the end. */
+  /** For the whole request. */
   totalMs: number;
 }
 
-/** What a run may choose about a model beside its name. */
+/** Options of a model besides its name. */
 export interface ModelOptions {
   temperature?: number;
-  /** Whether a model that can do both thinks first; left out, as its profile says. */
+  /** Turns an optional thinking mode on or off; default by its profile. */
   thinking?: boolean;
-  /** Tokens of one answer, at most what its profile allows. */
+  /** Maximum tokens per answer, capped by the profile. */
   maxTokens?: number;
-  /** How it calls tools; left out, as its profile says. */
+  /** Tool protocol; default by its profile. */
   toolProtocol?: ModelProfile["tool_calls"];
-  /** Whether its vendor searches the web by itself; only where the provider `searchesItself`. */
+  /** Uses the vendor's web search; only if the provider has `searchesItself`. */
   webSearch?: true;
-  /** What goes over the network instead of the real `fetch`: to see what a client would send. */
+  /** Replaces `fetch`, to capture requests. */
   fetch?: typeof fetch;
 }
 
-/** How one model is reached, and what is known of it. Holds a secret: never log, trace or send this object. */
+/** Connection to one model. Holds a secret: never log, trace or send this object. */
 export interface Connection {
-  /** `undefined` where nothing is reached. */
+  /** `undefined` without a network. */
   address: string | undefined;
   apiKey: string | undefined;
   timeouts: Timeouts;
-  /** Its context is already lowered to what the operator allows. */
+  /** Context already limited by the operator. */
   profile: ModelProfile;
 }
 
-/** What a server tells of a model that it has. */
+/** Facts a server reports about a model. */
 export interface ModelFacts {
   /** As the server writes it, such as 7.6B. */
   parameterSize?: string;
@@ -48,44 +48,41 @@ export interface ModelFacts {
   contextLength?: number;
 }
 
-/** One maker of models. Adding one is a file with this shape and a line in `index.ts`. */
+/** A model provider. To add one, write a file of this shape and a line in `index.ts`. */
 export interface Provider {
-  /** How people call it. */
+  /** Display name. */
   title: string;
-  /** Where it is reached unless somebody says otherwise; `undefined` when nothing is reached. */
+  /** Default address; `undefined` without a network. */
   baseUrl: string | undefined;
-  /** The name of its key; without one it needs none. At an address of the user's own no key is asked for. */
+  /** Name of its API key; absent: none needed. At a custom address the key is optional. */
   keyName?: string | undefined;
-  /** It runs on a machine of the user's own: it may be slow, and is looked after sooner. */
+  /** Self-hosted: slower, and retried sooner after failures. */
   isLocal?: true;
-  /** Its service keeps thoughts apart from the words of all its models. */
+  /** Its service separates reasoning from text for all models. */
   keepsThoughtsApart?: true;
-  /** It can search the web by itself. */
+  /** Has its own web search. */
   searchesItself?: true;
-  /** What the environment says of it. */
+  /** Settings from the environment. */
   environment?(config: Config): { apiKey?: string | undefined; baseUrl?: string | undefined };
-  /** Makes the client; no network. A key that is needed is there. */
+  /** Creates the client, without network access. A needed key is present. */
   create(name: string, options: ModelOptions, connection: Connection): BaseChatModel;
-  /** Whether a model can be given the beginning of its answer, to go on with it; absent: it cannot. */
+  /** Whether a model can continue a given beginning of its answer; default no. */
   takesBeginning?(profile: ModelProfile, options: ModelOptions): boolean;
-  /**
-   * Looks whether the service is there and has the model, where asking the model would first load it. Throws what
-   * `toModelError` reads.
-   */
+  /** Checks service and model without loading the model. Throws errors for `toModelError`. */
   lookUp?(
     name: string,
     connection: Connection,
     options: { signal: AbortSignal; fetch?: typeof fetch },
   ): Promise<ModelFacts>;
-  /** Added to a network or time-out failure: what the reader can check. */
+  /** Advice added to network and time-out errors. */
   unreachableHint: string;
-  /** Added when the provider does not know the model. */
+  /** Advice added to unknown-model errors. */
   unknownModelHint(name: string): string;
-  /** What can be done about a failure of one of its models, by the kind and the server's words; goes before the hints. */
+  /** Specific advice by error code and text; overrides the hints. */
   advise?(code: ErrorCode, said: string, name: string): Advice | undefined;
 }
 
-/** Which model a client is, for events and error messages. */
+/** Identifies a client's model in events and errors. */
 export interface ModelTarget {
   /** `provider:name`. */
   name: string;
@@ -94,8 +91,8 @@ export interface ModelTarget {
   unknownModelHint: string;
   keyHint?: string | undefined;
   advise?: (code: ErrorCode, said: string) => Advice | undefined;
-  /** Whether a request may end with an `answerBeginning`; absent: it may not. */
+  /** Whether a request may end with an `answerBeginning`; default no. */
   takesBeginning?: boolean;
-  /** Takes the key out of a provider's words, which may repeat it. */
+  /** Removes the key from a provider's error text. */
   withoutKey?: (text: string) => string;
 }

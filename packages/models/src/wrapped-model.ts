@@ -5,8 +5,8 @@ import {
 } from "@langchain/core/language_models/chat_models";
 
 /**
- * A model around another one. To whoever looks at it, in traces too, it is the other one; what it does differently
- * stands in its `_generate` and `_streamResponseChunks`, which pass on to `wrapped`.
+ * A model that wraps another and looks like it, in traces too. Differences are in `_generate` and
+ * `_streamResponseChunks`, which delegate to `wrapped`.
  */
 export abstract class WrappedModel<
   Options extends BaseChatModelCallOptions = BaseChatModelCallOptions,
@@ -20,13 +20,13 @@ export abstract class WrappedModel<
       ...(model.metadata === undefined ? {} : { metadata: model.metadata }),
     });
     this.wrapped = model;
-    // A model of one's own may not stream; then its whole answer is asked for.
+    // If the wrapped model does not stream, the answer is requested whole.
     this.disableStreaming =
       model.disableStreaming || model._streamResponseChunks === BaseChatModel.prototype._streamResponseChunks;
   }
 
   override _llmType(): string {
-    // The base class asks before it has been told which model this is.
+    // The base class calls this before `wrapped` is set.
     return "wrapped" in this ? this.wrapped._llmType() : "wrapped";
   }
 
@@ -43,7 +43,7 @@ export abstract class WrappedModel<
   }
 
   override bindTools(tools: BindToolsInput[], more: Partial<Options> = {}): ReturnType<typeof this.withConfig> {
-    // Tools are call options; the model they reach reads them in OpenAI's format, in which they are given.
+    // Tools are call options in OpenAI's format, which the wrapped model reads.
     return this.withConfig({ ...more, tools });
   }
 }

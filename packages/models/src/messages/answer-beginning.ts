@@ -3,15 +3,16 @@ import { AIMessage, isAIMessage, type BaseMessage } from "@langchain/core/messag
 const mark = "begins_answer";
 
 /**
- * What a model has said of an answer so far, as the last message of a request: the model goes on with its very next character. Only for models that take it (`ModelTarget.takesBeginning`).
+ * A partial answer as the last message of a request; the model continues at the next character. Only for models with
+ * `ModelTarget.takesBeginning`.
  */
 export function answerBeginning(text: string, reasoning: string): AIMessage {
   const additional_kwargs = { [mark]: true, ...(reasoning === "" ? {} : { reasoning_content: reasoning }) };
-  // A cut may fall into a character; strict providers refuse half of one.
+  // A cut may split a character, and strict providers refuse half of one.
   return new AIMessage({ content: text.toWellFormed(), additional_kwargs });
 }
 
-/** Whether a message is the beginning of the answer that is asked for. */
+/** Whether a message is the beginning of the requested answer. */
 export function isAnswerBeginning(message: BaseMessage | undefined): boolean {
   return message !== undefined && isAIMessage(message) && message.additional_kwargs[mark] === true;
 }

@@ -1,2 +1,2 @@
-/** Arguments that cannot be read stand as text under this name in a message, whose calls must hold objects. */
+/** Key for unparsable arguments, kept as text, since calls in messages must have objects. */
 export const brokenArguments = "__broken_arguments";

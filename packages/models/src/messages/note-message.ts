@@ -3,14 +3,14 @@ import { HumanMessage, isHumanMessage, type BaseMessage } from "@langchain/core/
 const mark = "is_note";
 
 /**
- * What the program itself says to a model within a request: no word of the user's, so no turn begins with it, and what
- * belongs to the turn, as the model's own thoughts, still goes back. Half a character is replaced.
+ * A note from the program within a request. It is not a user message, so it starts no turn, and the turn's reasoning is
+ * still sent back. Lone surrogates are replaced.
  */
 export function noteMessage(text: string): HumanMessage {
   return new HumanMessage({ content: text.toWellFormed(), additional_kwargs: { [mark]: true } });
 }
 
-/** Where the turn of a request began: the place of the user's last words; -1 where there are none. */
+/** Index of the user's last message, where the turn began; -1 if there is none. */
 export function placeOfRequest(messages: readonly BaseMessage[]): number {
   return messages.findLastIndex((message) => isHumanMessage(message) && message.additional_kwargs[mark] !== true);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** One page that a search has found, in the form that all engines are brought into. `date` may be empty. */
+/** A search result in a common format for all engines. `date` may be empty. */
 export const SearchResult = z.object({
   title: z.string(),
   snippet: z.string(),
@@ -9,7 +9,7 @@ export const SearchResult = z.object({
 });
 export type SearchResult = z.infer<typeof SearchResult>;
 
-/** What an engine says of a page, under whatever names; what is missing is empty. */
+/** A page as reported by an engine; missing fields become empty. */
 export interface FoundPage {
   title?: unknown;
   snippet?: unknown;
@@ -17,12 +17,12 @@ export interface FoundPage {
   date?: unknown;
 }
 
-/** Characters of a title, a snippet and a date that are kept. An address that is longer than it may be is no use cut. */
+/** Maximum characters of title, snippet, date and URL; longer URLs are dropped. */
 const [titleLength, snippetLength, dateLength, longestUrl] = [200, 600, 40, 2000];
 
 /**
- * Pages as results: each address once and only of the web, texts on one line, without marks and control characters, so
- * that a page can neither end its own line nor hide what it says.
+ * Converts pages to results: unique http(s) URLs, single-line texts without marks and control characters, so that a
+ * page can neither end its line nor hide text.
  */
 export function toSearchResults(pages: readonly FoundPage[], most: number): SearchResult[] {
   const results = new Map<string, SearchResult>();
@@ -42,7 +42,7 @@ export function toSearchResults(pages: readonly FoundPage[], most: number): Sear
   return [...results.values()];
 }
 
-/** The results as a model reads them: one line each, numbered. */
+/** Results for the model, one numbered line each. */
 export function searchResultsText(results: readonly SearchResult[]): string {
   return results
     .map(({ title, snippet, url, date }, index) => {

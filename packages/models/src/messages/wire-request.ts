@@ -5,7 +5,7 @@ import type { Config } from "@millrace/engine/config/config";
 import { createModel, modelTarget, type ModelSources } from "../load-model.ts";
 import type { ModelProfile } from "../registry/model-profile.ts";
 
-/** What was asked of a model. */
+/** A model request. */
 export interface AskedRequest {
   /** `provider:name`. */
   model: string;
@@ -18,7 +18,7 @@ export interface AskedRequest {
   tools: readonly object[];
 }
 
-/** A request as a model's server reads it. */
+/** A request as sent to the server. */
 export const WireRequest = z.looseObject({
   model: z.string(),
   messages: z.array(z.record(z.string(), z.unknown())),
@@ -32,12 +32,12 @@ const Sent = z.looseObject({ input: z.unknown().optional() }).transform(({ input
   ...request,
 }));
 
-/** Thrown into a client in the place of its network. */
+/** Thrown instead of a network call. */
 class NothingIsSent extends Error {}
 
 /**
- * What the provider's own client sends for a request: the client is given the request and no network, and what it would
- * have sent is read. `undefined` for a model that sends nothing, and for one that this server can no longer ask.
+ * The exact request the provider's client would send, captured without a network. `undefined` for models without
+ * requests, and for unavailable ones.
  */
 export async function wireRequest(
   asked: AskedRequest,
@@ -62,18 +62,18 @@ export async function wireRequest(
     if (modelTarget(model)?.address === undefined) return undefined;
     const forced = asked.forced_tool === null ? {} : { tool_choice: asked.forced_tool };
     const bound = asked.tools.length === 0 ? {} : { tools: [...asked.tools], ...forced };
-    // The way of the loop's own calls.
+    // As in the loop's calls.
     await model._generate(asked.messages, bound);
   } catch {
-    // It always fails, since nothing is sent; what counts is whether there was something to send.
+    // Always fails, since nothing is sent; only the captured body matters.
   }
   if (body === undefined) return undefined;
-  // Whether an answer is streamed is for those who wait for it; the model reads the same.
+  // Streaming options do not matter to the model.
   const { stream: _stream, stream_options: _options, ...request } = Sent.pipe(WireRequest).parse(JSON.parse(body));
   return request;
 }
 
-/** A request in OpenAI's words, for a model that sends nothing over a wire. */
+/** A request in OpenAI's format, for a model without a wire format. */
 export function plainRequest({ model, messages, tools }: AskedRequest): WireRequest {
   const [, name = model] = /^[^:]*:(.*)$/u.exec(model) ?? [];
   return WireRequest.parse({

@@ -2,7 +2,7 @@ import type { Language } from "@millrace/engine/language";
 import type { Advice, ErrorCode } from "@millrace/engine/errors/errors";
 import type { OllamaStatus } from "./health.ts";
 
-/** What Ollama and its models fail with for want of memory. */
+/** Out-of-memory errors of Ollama. */
 const memoryWords = /system memory|out of memory|\boom\b|unexpectedly stopped|resource limitations|cuda error|vram/iu;
 
 const start: Advice = {
@@ -18,7 +18,7 @@ const smaller: Advice = {
   zh: "换用更小或量化程度更高的模型，或减小该模型的上下文长度",
 };
 
-/** What can be done about a failure of a local model, by its kind and the server's words. */
+/** Advice for a failure of a local model, by error code and text. */
 export function failureAdvice(code: ErrorCode, said: string, model: string): Advice | undefined {
   if (code === "server" && memoryWords.test(said)) {
     return {
@@ -80,7 +80,7 @@ const statusTexts: Record<OllamaStatus, Record<Language, { message: string; sugg
   },
 };
 
-/** What a user is told of the service, and what to do. */
+/** The service's status as text with advice. */
 export function statusText(status: OllamaStatus, language: Language): { message: string; suggestion: string | null } {
   return statusTexts[status][language];
 }

@@ -2,48 +2,48 @@ import { isSystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
 
-/** Under this name an answer says that its model has read less than it was sent. */
+/** Metadata key for a prompt that was cut. */
 const cutField = "prompt_cut";
 
-/** Tokens that the server has read, and that were sent at the very least. */
+/** Tokens read by the server, and the minimum sent. */
 const CutPrompt = z.object({ read: z.number(), sent_at_least: z.number() });
 export type CutPrompt = z.infer<typeof CutPrompt>;
 
 const Counts = z.object({ prompt_eval_count: z.number(), prompt_eval_cached_count: z.number().catch(0) });
 
-/** Below this a template or an image may explain the difference. */
+/** Smaller differences may come from a template or an image. */
 const worthTelling = 256;
-/** No window is so small that less fills it: Ollama's own usual one had 2,048 tokens. */
+/** No window is smaller: Ollama's old default was 2,048 tokens. */
 const leastFilled = 1024;
 const leastOf = new WeakMap<BaseMessage, number>();
 
 /**
- * What a model has not read of its prompt, by the word of the answer itself: a server that cuts a prompt to its window does so
- * without a word, but tells how many tokens it has read. `undefined` where it has read all, as far as can be said.
+ * Whether the server cut the prompt: Ollama cuts silently to its window but reports the tokens it read. `undefined` if
+ * everything was read, as far as known.
  */
 export function cutPrompt({ response_metadata }: Pick<BaseMessage, "response_metadata">): CutPrompt | undefined {
   const metadata: Record<string, unknown> = response_metadata;
   return CutPrompt.safeParse(metadata[cutField]).data;
 }
 
-/** Writes on the last piece of an answer what its model has not read of `messages`. */
+/** Marks the last chunk if the model did not read all of `messages`. */
 export function noteCut({ message }: ChatGenerationChunk, messages: readonly BaseMessage[]): void {
   const counts = Counts.safeParse(message.response_metadata).data;
   if (counts === undefined) return;
-  // Some versions count the cached tokens in, others do not: the larger reading is never wrongly a cut.
+  // Some versions include cached tokens; the larger value never wrongly indicates a cut.
   const read = counts.prompt_eval_count + counts.prompt_eval_cached_count;
   const sent_at_least = leastTokensIn(messages);
   if (sent_at_least - read < worthTelling) return;
-  // What cuts fills its window, or leaves the system text and the newest message. Fewer are counted by servers that
-  // leave out what they had cached.
+  // A cutting server fills its window, or keeps the system text and newest message. Servers that omit cached tokens
+  // report fewer.
   const always = messages.filter((message, index) => isSystemMessage(message) || index === messages.length - 1);
   if (read < leastFilled && leastTokensIn(always) > read) return;
   message.response_metadata = { ...message.response_metadata, [cutField]: { read, sent_at_least } satisfies CutPrompt };
 }
 
 /**
- * Tokens that a text has at the very least, with any tokenizer: none joins words, so every run of letters or digits is one; of
- * Chinese, Japanese and Korean three characters are. An estimate of the usual number would call many whole prompts cut.
+ * A lower bound of a text's tokens for any tokenizer: each run of letters or digits is at least one, as are three CJK
+ * characters. A usual estimate would report many complete prompts as cut.
  */
 export function leastTokensOf(text: string): number {
   let words = 0;

@@ -11,13 +11,13 @@ import { checkHealth, isOllamaInstalled, type OllamaHealth, type OllamaStatus } 
 import { readInstalled, type KnownModels } from "./installed-models.ts";
 import { installedModel, installedProfile, type InstalledModel } from "./installed-model.ts";
 
-/** Milliseconds before each look at a service that was lost; after the last one nobody looks again. */
+/** Delays before reconnection attempts in milliseconds. */
 export const reconnectDelays: readonly number[] = [5000, 10_000, 30_000];
 
-/** Milliseconds that one look may take. */
+/** Time limit of one check in milliseconds. */
 const patience = 10_000;
 
-/** How the service was when somebody last looked. */
+/** The service's state at the last check. */
 export interface OllamaState {
   status: OllamaStatus;
   version: string | null;
@@ -26,28 +26,28 @@ export interface OllamaState {
   /** ISO-8601. */
   checked_at: string;
   models: readonly InstalledModel[];
-  /** The next look of those at a service that was lost, counted from 1; `null` where none is to come. */
+  /** Number of the next reconnection attempt, from 1; `null` if none is planned. */
   reconnect: number | null;
 }
 
-/** How the service is reached and waited for, and who is told what it has. */
+/** Options of the service. */
 export interface OllamaServiceOptions {
-  /** Where it is reached now, and whether that is this machine. */
+  /** Its current address, and whether that is this machine. */
   place: () => { address: string; isHere: boolean };
-  /** Told which models are there, for whoever lists and asks them. */
+  /** Called with the available models. */
   register: (rows: ProfileRows) => void;
   logger: Pick<Logger, "info" | "warn">;
   isInstalled?: () => Promise<boolean>;
   fetch?: typeof fetch;
-  /** Waits before the next look at a service that was lost; rejects when the signal aborts. */
+  /** Waits before a reconnection attempt; rejects when the signal aborts. */
   wait?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 const noModels: KnownModels = new Map();
 
 /**
- * A service of Ollama: how it is, and which models it has. It is looked at when somebody asks, and when a request to one of
- * its models says that something has changed; nobody polls it. One that was lost is looked for after 5, 10 and 30 s.
+ * An Ollama service: its status and models. Checked on demand and when a model request indicates a change; never
+ * polled. After a loss it is checked after 5, 10 and 30 s.
  */
 export class OllamaService {
   readonly #options: OllamaServiceOptions;
@@ -62,27 +62,27 @@ export class OllamaService {
     this.#options = options;
   }
 
-  /** How it was when somebody last looked; `undefined` before the first time. */
+  /** The last known state; `undefined` before the first check. */
   state(): OllamaState | undefined {
     return this.#state && { ...this.#state, reconnect: this.#reconnect };
   }
 
-  /** Looks now; who asks while somebody looks gets the same. Never rejects for what is wrong with the service. */
+  /** Checks now; concurrent callers share the check. Never rejects for problems of the service. */
   async check(): Promise<OllamaState> {
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
     const state = await this.#looking;
     return { ...state, reconnect: this.#reconnect };
   }
 
-  /** A request to a model has ended: with this error, or well. Looks where that is not as the state says. */
+  /** Called when a model request ends; checks the service if the result contradicts the state. */
   heard(error?: unknown): void {
     const isRunning = this.#state?.status === "RUNNING";
     const isLost = isAppError(error) && error.code === "network";
-    // Whoever looks for a lost service does so already.
+    // A lost service is already being checked.
     if (error === undefined ? !isRunning : isLost && isRunning) this.lookSoon();
   }
 
-  /** Looks without anybody waiting for it. */
+  /** Starts a check in the background. */
   lookSoon(): void {
     this.check().catch((problem: unknown) => {
       if (!this.#closing.signal.aborted) this.#options.logger.warn({ err: problem }, "ollama_not_looked_at");
@@ -90,8 +90,8 @@ export class OllamaService {
   }
 
   /**
-   * What the service knows of one model now, or by the last look where it cannot be reached. Throws AppErrors:
-   * `not_found` with how to pull it, or how to reach the service.
+   * Details of a model, from the last check if unreachable. Throws AppErrors: `not_found` with the pull command, or how
+   * to reach the service.
    */
   async show(name: string, signal: AbortSignal): Promise<InstalledModel & { capabilities: string[] | null }> {
     const known = this.#state?.models.find((model) => isNamed(model, name));
@@ -123,12 +123,12 @@ export class OllamaService {
     return await this.#ask("", listRunning, signal);
   }
 
-  /** Whether a model is installed, by the last look; a name without a tag means its `latest`. */
+  /** Whether a model was installed at the last check; a name without a tag means `latest`. */
   isAvailable(name: string): boolean {
     return this.#state?.status === "RUNNING" && this.#state.models.some((model) => isNamed(model, name));
   }
 
-  /** How it is now, then every change, until the signal aborts or the service is closed. */
+  /** The current state, then every change, until the signal aborts or the service is closed. */
   async *follow(signal: AbortSignal): AsyncGenerator<OllamaEvent[]> {
     const first = async (): Promise<OllamaEvent[]> => {
       const state = this.#state ?? (await this.check());
@@ -137,7 +137,7 @@ export class OllamaService {
     yield* this.#feed.follow(first, AbortSignal.any([signal, this.#closing.signal]));
   }
 
-  /** Ends every look and every reader. */
+  /** Ends all checks and followers. */
   close(): void {
     this.#closing.abort();
   }
@@ -187,7 +187,7 @@ export class OllamaService {
     return state;
   }
 
-  /** Looks for a service that was lost. Rejects never. */
+  /** Checks a lost service again. Never rejects. */
   async #lookAgain(): Promise<void> {
     if (this.#reconnect !== null) return;
     const { wait = pauseFor } = this.#options;
@@ -221,7 +221,7 @@ export class OllamaService {
   }
 
   #tell(event: OllamaEvent): void {
-    // Whoever has no Ollama is not told so at every start.
+    // Without Ollama there is no log line at every start.
     const isWorthTelling = event.type !== "ollama_status" || event.former !== null || event.status === "RUNNING";
     if (isWorthTelling) this.#options.logger.info(event, event.type);
     this.#feed.tell(event);
@@ -243,6 +243,6 @@ function target(name: string) {
 }
 
 async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
-  // Nobody waits for it: it keeps no process alive.
+  // The timer must not keep the process alive.
   await pause(milliseconds, undefined, { signal, ref: false });
 }

@@ -16,15 +16,14 @@ interface OneCall {
   signal: AbortSignal;
   isStreamed: boolean;
   toolChoice: unknown;
-  /** Told when the server has begun to answer. */
+  /** Called when the server starts to respond. */
   agreed?: () => void;
 }
 
 /**
- * ChatOllama whose requests hold what Ollama wants to know, and whose answers never end in silence, half-way or with
- * words missing unnoticed. The package gives the signal to nobody, and its own abort ends every request of a client; so
- * each call gets a client of its own, with the signal in its `fetch`. The package also streams where nobody reads
- * along; here the server is asked for one piece.
+ * ChatOllama with complete requests, and responses that never end silently or lose text. The package ignores the signal
+ * and its abort ends all requests of a client, so each call gets its own client with the signal in its `fetch`. The
+ * package always streams; unstreamed calls request one piece here.
  */
 export class WatchedOllama extends ChatOllama {
   readonly #fields: ChatOllamaInput;
@@ -60,7 +59,7 @@ export class WatchedOllama extends ChatOllama {
     return watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
 
-  /** Of what it is given to send it takes no messages: `ollamaRequest` writes them. */
+  /** Messages come from `ollamaRequest`, not from the package. */
   #client(messages: BaseMessage[], { signal, isStreamed, toolChoice, agreed }: OneCall): ChatOllama {
     const ask: typeof fetch = async (url, init) => {
       const signals = init?.signal ? [signal, init.signal] : [signal];
@@ -97,7 +96,7 @@ function asLine(text: string): Response {
   return new Response(`${JSON.stringify(JSON.parse(text))}\n`);
 }
 
-/** The pieces of an answer, with what the package does not say in them. */
+/** Chunks with the fields the package omits. */
 async function* told(
   chunks: AsyncGenerator<ChatGenerationChunk>,
   messages: readonly BaseMessage[],
@@ -116,7 +115,7 @@ async function* told(
   }
 }
 
-/** The package gives all calls the same place, and those of one line would be joined to one. */
+/** The package gives all calls the same index, so those of one line would be merged. */
 function numbered(chunk: ChatGenerationChunk, message: AIMessageChunk, from: number): ChatGenerationChunk {
   const { content, additional_kwargs, response_metadata, tool_call_chunks = [] } = message;
   const apart = new AIMessageChunk({
@@ -128,7 +127,7 @@ function numbered(chunk: ChatGenerationChunk, message: AIMessageChunk, from: num
   return new ChatGenerationChunk({ text: chunk.text, message: apart });
 }
 
-/** Tokens that the server had read before; the package does not know the field. */
+/** Cached tokens; the package does not know the field. */
 function noteCached({ message }: ChatGenerationChunk): void {
   const { prompt_eval_cached_count: cache_read }: Record<string, unknown> = message.response_metadata;
   const usage: unknown = isAIMessageChunk(message) ? message.usage_metadata : undefined;

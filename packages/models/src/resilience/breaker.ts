@@ -1,45 +1,45 @@
 import { isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
 
-/** When a service is left alone, and for how long. */
+/** When a circuit breaker opens, and for how long. */
 export interface BreakerSettings {
-  /** Failures in a row. */
+  /** Consecutive failures. */
   failures: number;
-  /** Milliseconds until one request may look whether it is back. */
+  /** Milliseconds until one probe request is allowed. */
   openMs: number;
 }
 
-/** 5 failures and 60 s; where the model runs here 3 and 30 s. */
+/** 5 failures and 60 s; for local models 3 and 30 s. */
 export const breakerSettings = {
   remote: { failures: 5, openMs: 60_000 },
   local: { failures: 3, openMs: 30_000 },
 } as const satisfies Record<string, BreakerSettings>;
 
-/** `half_open`: one request is on its way to look; all others are still refused. */
+/** `half_open`: one probe request is running; others are refused. */
 export type BreakerState = "closed" | "open" | "half_open";
 
-/** The leave to make one request. Only the first word about it counts. */
+/** Permission for one request. Only the first outcome counts. */
 export interface Pass {
-  /** The service has begun to answer. */
+  /** The service started to respond. */
   succeeded(): void;
-  /** It has not; what says nothing about the service, such as a wrong key, is not counted. */
+  /** The request failed; errors that say nothing about the service, such as a wrong key, do not count. */
   failed(error: unknown): void;
-  /** The request was given up before anybody knew. Where it was to look whether the service is back, it is not. */
+  /** The request was cancelled before its outcome was known. A cancelled probe counts as failed. */
   givenUp(): void;
 }
 
-/** Keeps requests from a service that is down. */
+/** A circuit breaker. */
 export interface Breaker {
-  /** `undefined` while the service is left alone. */
+  /** `undefined` while the breaker is open. */
   enter(): Pass | undefined;
   state(): BreakerState;
-  /** Milliseconds until a request may look again; 0 where requests are let through. */
+  /** Milliseconds until the next probe; 0 if closed. */
   waitMs(): number;
 }
 
-/** What says that a service is down, and not that it does not like the request. */
+/** Errors that mean the service is down. */
 const down: ReadonlySet<ErrorCode> = new Set(["network", "timeout", "server"]);
 
-/** A breaker of its own, closed. */
+/** Creates a closed breaker. */
 export function createBreaker({ failures, openMs }: BreakerSettings): Breaker {
   let failedInARow = 0;
   let openedAt: number | undefined;
@@ -51,7 +51,7 @@ export function createBreaker({ failures, openMs }: BreakerSettings): Breaker {
   const waitMs = (): number => (openedAt === undefined || isProbing ? 0 : Math.max(0, openedAt + openMs - Date.now()));
   return {
     enter() {
-      // Nobody waits for the one that looks: others have another model, or a user who waits.
+      // Other requests do not wait for a running probe: they have a fallback, or a waiting user.
       if (isProbing || waitMs() > 0) return undefined;
       const isProbe = openedAt !== undefined;
       isProbing = isProbe;
@@ -70,7 +70,7 @@ export function createBreaker({ failures, openMs }: BreakerSettings): Breaker {
       };
       return {
         succeeded: once(answered),
-        // A refusal is an answer, but says nothing of those that failed before it.
+        // A refusal is a response, but does not reset the failure count.
         failed: (error) => once(isAppError(error) && down.has(error.code) ? isDown : isProbe ? answered : nothing)(),
         givenUp: once(isProbe ? isDown : nothing),
       };
@@ -81,5 +81,5 @@ export function createBreaker({ failures, openMs }: BreakerSettings): Breaker {
 }
 
 function nothing(): void {
-  // What says nothing about the service changes nothing.
+  // Errors unrelated to the service change nothing.
 }

@@ -7,7 +7,7 @@ import { wholeInTime } from "./whole-in-time.ts";
 import { hasContent } from "./watch-stream.ts";
 import { WrappedModel } from "../wrapped-model.ts";
 
-/** What stands around every request to a model. */
+/** Guards around every model request. */
 export interface Guard extends ServiceSettings {
   services: ModelServices;
   /** Milliseconds until the end of an answer that is not streamed. */
@@ -15,8 +15,8 @@ export interface Guard extends ServiceSettings {
 }
 
 /**
- * A model each of whose requests goes through its service: refused while the service is left alone, bounded with the
- * others of its provider, counted, and ended in time. What fails comes out as one of our errors.
+ * A model whose requests go through its service: refused while the breaker is open, limited per provider, counted, and
+ * timed out. Failures become AppErrors.
  */
 export class GuardedModel extends WrappedModel {
   readonly #guard: Guard;

@@ -7,42 +7,42 @@ import type { ModelTarget } from "../provider.ts";
 import { createCounter, type Counter, type Statistics } from "./statistics.ts";
 import { brokeMidStream } from "./watch-stream.ts";
 
-/** What is to be known of a model to make requests of it. */
+/** Settings for requests to a model. */
 export interface ServiceSettings {
-  /** Names the model and says what a reader can do. */
+  /** Names the model in errors, with advice. */
   target: ModelTarget;
-  /** It runs on a machine of the user's own. */
+  /** Self-hosted. */
   isLocal: boolean;
-  /** Requests to its provider that may be under way at once; absent: any number. */
+  /** Concurrent requests to its provider; absent: unlimited. */
   maxConcurrent?: number | undefined;
-  /** Requests to its provider that may begin in a second; absent: as many as come. */
+  /** Requests per second to its provider; absent: unlimited. */
   perSecond?: number | undefined;
 }
 
-/** One request, from the moment it may be made. All but the first word about how it ends is ignored. */
+/** One admitted request. Only the first outcome counts. */
 export interface ServiceCall {
-  /** The first words are there: from now on it is no longer counted against the service. */
+  /** First content received; later failures do not count against the service. */
   answered(): void;
   finished(): void;
-  /** Gives the failure as one of our errors. */
+  /** Converts the failure to an AppError. */
   failed(error: unknown, signal: AbortSignal | undefined): unknown;
-  /** Whoever asked does not wait any more. Always called, last. */
+  /** The caller has stopped waiting. Always called, last. */
   left(): void;
 }
 
-/** How a model's service is at the moment. */
+/** Current status of a model's service. */
 export interface ServiceStatus {
   /** `provider:model`. */
   model: string;
   state: BreakerState;
-  /** Milliseconds until a request may look whether it is back; 0 where requests are let through. */
+  /** Milliseconds until the next probe; 0 if requests pass. */
   retry_in_ms: number;
-  /** Requests under way. */
+  /** Running requests. */
   in_flight: number;
   statistics: Statistics;
 }
 
-/** Told which model was asked, and with which error that ended; without one it ended well. */
+/** Called at the end of each request with the model and its error, if any. */
 type OnEnd = (model: string, error?: AppError) => void;
 
 interface Service {
@@ -51,13 +51,13 @@ interface Service {
   inFlight: number;
 }
 
-/** Names come from requests, so their number is bounded; the one that was asked least lately is forgotten. */
+/** Cache size; names come from requests, so it must be bounded. */
 const mostServices = 500;
 const never = new AbortController().signal;
 
 /**
- * Every model that this process asks: one breaker and one account for each, one bulkhead and one rate for each
- * provider, shared by all runs.
+ * All models used by this process: a breaker and statistics per model, a concurrency and rate limit per provider,
+ * shared by all runs.
  */
 export class ModelServices {
   readonly #services = new LRUCache<string, Service>({ max: mostServices });
@@ -66,16 +66,13 @@ export class ModelServices {
   readonly #makeRate: (perSecond: number) => Rate;
   readonly #onEnd: OnEnd;
 
-  /**
-   * `onEnd` is told how each request to a model has ended; `makeRate` makes what bounds the requests of a provider,
-   * which a test does in its own way.
-   */
+  /** `onEnd` is called at the end of each request; `makeRate` creates rate limiters, replaceable for tests. */
   constructor({ onEnd, makeRate = createRate }: { onEnd?: OnEnd; makeRate?: (perSecond: number) => Rate } = {}) {
     this.#makeRate = makeRate;
     this.#onEnd = onEnd ?? (() => undefined);
   }
 
-  /** Waits until the provider may be asked. Throws `service_paused` at once while the model is left alone. */
+  /** Waits for the provider's limits. Throws `service_paused` at once while the breaker is open. */
   async begin(settings: ServiceSettings, signal: AbortSignal | undefined): Promise<ServiceCall> {
     const { target } = settings;
     const service = this.#service(target.name, settings.isLocal);
@@ -90,7 +87,7 @@ export class ModelServices {
     return under(service, { pass, target, leave, onEnd: this.#onEnd });
   }
 
-  /** How every model is that has been asked, or those of one provider. */
+  /** Status of all models used so far, or those of one provider. */
   list(provider?: string): ServiceStatus[] {
     return [...this.#services]
       .toReversed()
@@ -138,7 +135,7 @@ export class ModelServices {
 
 const waits = new WeakMap<object, number>();
 
-/** Milliseconds that are to pass before a service that is left alone may be asked again; `undefined` of other errors. */
+/** Milliseconds until a paused service may be retried; `undefined` for other errors. */
 export function pausedForMs(error: AppError): number | undefined {
   return waits.get(error);
 }

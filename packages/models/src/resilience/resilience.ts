@@ -8,32 +8,32 @@ import type { ModelTarget } from "../provider.ts";
 import { failedToStream } from "./stream-failure.ts";
 import { brokeMidStream } from "./watch-stream.ts";
 
-/** At most this many further tries. */
+/** Default number of retries. */
 const maxRetries = 3;
-/** Further tries to stream where only that fails: the answer may be had in one piece. */
+/** Retries if only streaming fails: the answer can also be requested whole. */
 const streamRetries = 1;
-/** While another request looks whether a service is back. */
+/** Wait while another request probes the service. */
 const pollMs = 250;
-/** A wait is shorter by up to this share, so that runs which failed together do not come back together. */
+/** Jitter: waits are shortened by up to this share, so that runs do not retry simultaneously. */
 const spread = 0.2;
 
-/** How a model call is repeated. */
+/** Options of retries. */
 export interface RetryOptions {
   signal: AbortSignal;
-  /** Told before each further try (counted from 1), with what failed and how long the wait is. */
+  /** Called before each retry, counted from 1, with the error and the delay. */
   onRetry?: (attempt: number, error: AppError, delayMs: number) => void;
-  /** Names the model in error messages; see `modelTarget`. */
+  /** The model for error messages; see `modelTarget`. */
   target?: ModelTarget | undefined;
-  /** Milliseconds of the first and the longest wait; default is the strategy's. */
+  /** First and maximum delay in milliseconds; default by strategy. */
   delays?: { initialMs: number; maxMs: number } | undefined;
-  /** Further tries at most; default 3, -1 for as many as the signal allows. */
+  /** Maximum retries; default 3, -1: as long as the signal allows. */
   maxRetries?: number;
 }
 
 /**
- * The one place where model calls are repeated: network, time-outs, 5xx and 429, never authentication, bad requests or
- * an answer that broke after it had begun. Rejects with an AppError; when the signal aborts, also while waiting, at
- * once with `cancelled`, `timeout` or the signal's own AppError.
+ * The only place that retries model calls: network errors, time-outs, 5xx and 429; never authentication, bad requests
+ * or an answer that broke mid-stream. Rejects with an AppError; on abort at once with `cancelled`, `timeout` or the
+ * signal's own AppError.
  */
 export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>, options: RetryOptions): Promise<T> {
   const { signal, delays } = options;
@@ -47,7 +47,7 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
     const askedMs = askedWaitMs(error);
     const pausedMs = maxAttempts === Infinity ? pausedForMs(error) : undefined;
     if (pausedMs !== undefined) {
-      // Whoever wants to go on for as long as it takes waits for the moment in which somebody may look again.
+      // With unlimited retries, wait until the next probe is allowed.
       next = { error, delayMs: Math.max(pausedMs, pollMs) };
       return true;
     }
@@ -80,12 +80,12 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** Whether a reader had already seen the beginning of the answer that failed. */
+/** Whether part of the failed answer was already streamed. */
 export function hasBegun(error: AppError): boolean {
   return brokeMidStream(error) || brokeMidStream(error.cause);
 }
 
-/** The wait a 429 asks for (`Retry-After`: seconds or a date), in milliseconds; `undefined` when it asks for none. */
+/** The wait requested by a 429 (`Retry-After`: seconds or a date) in milliseconds; `undefined` if none. */
 export function askedWaitMs(error: unknown): number | undefined {
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   const headers: unknown =
@@ -98,7 +98,7 @@ export function askedWaitMs(error: unknown): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** Why a signal stopped us, as one of our errors. */
+/** The signal's reason as an AppError. */
 export function abortError(signal: AbortSignal): AppError {
   const reason: unknown = signal.reason;
   if (isAppError(reason)) return reason;

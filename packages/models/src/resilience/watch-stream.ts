@@ -3,27 +3,27 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { noteStreamFailure } from "./stream-failure.ts";
 import type { Timeouts } from "../provider.ts";
 
-/** Longer than what any model writes in one answer: text, reasoning and arguments together. */
+/** Above any real answer: text, reasoning and arguments together. */
 export const mostCharacters = 2_000_000;
 
 const begun = new WeakSet<object>();
 
-/** Whether this error broke an answer a reader had already seen the beginning of: such a call is not repeated. */
+/** Whether the error came after part of the answer was streamed; such calls are not repeated. */
 export function brokeMidStream(error: unknown): boolean {
   return typeof error === "object" && error !== null && begun.has(error);
 }
 
-/** What is watched while a model streams. */
+/** Options of `watchStream`. */
 export interface WatchOptions {
   signal: AbortSignal | undefined;
-  /** Absent: as long as it takes. */
+  /** Absent: no limits. */
   timeouts?: Pick<Timeouts, "firstTokenMs" | "idleMs" | "totalMs"> | undefined;
 }
 
 /**
- * Passes a provider's chunks on and gives up on silence (`timeout`), on what never ends (`timeout`, `too_large`) and on an
- * answer that just stops without the provider's closing mark (`network`): half-received tool arguments must never look
- * whole. `open` gets a signal that ends the request in all these cases, and tells when the server has agreed to stream.
+ * Passes on a provider's chunks; fails on silence (`timeout`), endless answers (`timeout`, `too_large`) and streams
+ * without a closing mark (`network`), so that partial tool arguments never look complete. `open` gets a signal that
+ * then ends the request, and a callback for when the server has agreed to stream.
  */
 export async function* watchStream(
   open: (signal: AbortSignal, agreed: () => void) => AsyncGenerator<ChatGenerationChunk>,
@@ -59,17 +59,17 @@ export async function* watchStream(
   } finally {
     clock?.end();
     wait.end();
-    // A reader that leaves early, or silence: the request ends too. One that is over lets go of the signal only so:
-    // without this each request would leave 2 KB behind.
+    // Ends the request after an early exit or silence. Aborting also releases finished requests' signals, which would
+    // otherwise keep 2 KB each.
     stop.abort(over);
     await closeQuietly(chunks, signal.aborted && !isFinished);
   }
 }
 
-/** Why a request whose answer nobody reads any more is ended; made once, since a new error is a good part of its cost. */
+/** Abort reason for finished requests; one instance, since creating errors is expensive. */
 const over = new DOMException("The answer is over.", "AbortError");
 
-/** Waits for one promise after the other, each until the signal aborts; then rejects with its reason. */
+/** Awaits promises until the signal aborts, then rejects with its reason. */
 function untilAborted(signal: AbortSignal) {
   let giveUp: (reason: unknown) => void = () => undefined;
   const onAbort = (): void => giveUp(signal.reason);
@@ -85,7 +85,7 @@ function untilAborted(signal: AbortSignal) {
   };
 }
 
-/** Tells when an answer is too late: its first content, its next, or its end. */
+/** Detects late answers: first content, next content, end. */
 function startClock(
   { firstTokenMs, idleMs, totalMs }: NonNullable<WatchOptions["timeouts"]>,
   tell: (error: AppError) => void,
@@ -97,7 +97,7 @@ function startClock(
   let silence = late("said nothing for", firstTokenMs, "first_token_seconds");
   let hasAnswered = false;
   return {
-    /** Content is there; the time until the reader wants more is the reader's. */
+    /** Content arrived; the reader's own time does not count. */
     hold(answers: boolean) {
       clearTimeout(silence);
       hasAnswered ||= answers;
@@ -111,7 +111,7 @@ function startClock(
   };
 }
 
-/** `isThinking`: so far only thoughts came; they are kept, and it may need more time for them. */
+/** `isThinking`: only reasoning arrived so far; the model may need more time. */
 function timeout(what: string, setting: string, isThinking: boolean): AppError {
   const more = `allow it more time (${setting} of the model)`;
   return new AppError("timeout", `The model ${what}${isThinking ? ", while it was still thinking" : ""}.`, {
@@ -122,7 +122,7 @@ function timeout(what: string, setting: string, isThinking: boolean): AppError {
   });
 }
 
-/** An answer that is longer than any model writes. */
+/** The error for an overlong answer. */
 export function tooLong(): AppError {
   return new AppError("too_large", `The model's answer is longer than ${mostCharacters} characters, and was cut off.`, {
     suggestion: "Ask for less at once, or choose another model.",
@@ -136,18 +136,18 @@ function brokenOff(): AppError {
   });
 }
 
-/** A generator that waits for the network cannot be closed before that wait ends; its request is aborted already. */
+/** A generator waiting for the network cannot be closed before; its request is already aborted. */
 async function closeQuietly(chunks: AsyncGenerator<unknown>, isWaiting: boolean): Promise<void> {
   const closed = chunks.return(undefined).catch(() => undefined);
   if (!isWaiting) await closed;
 }
 
-/** Whether a reader hears something: words, reasoning, or a call. */
+/** Whether the chunk has text, reasoning or a call. */
 export function hasContent(chunk: ChatGenerationChunk): boolean {
   return contentLength(chunk) > 0;
 }
 
-/** Whether the answer itself is heard, and not only the thoughts before it. */
+/** Whether the chunk has more than reasoning. */
 function isAnswer({ text, message }: ChatGenerationChunk): boolean {
   return (
     text.trim() !== "" ||
@@ -155,7 +155,7 @@ function isAnswer({ text, message }: ChatGenerationChunk): boolean {
   );
 }
 
-/** Characters of words, reasoning and calls; a call counts from its first mark. */
+/** Characters of text, reasoning and calls; a call counts from its first chunk. */
 function contentLength({ text, message }: ChatGenerationChunk): number {
   let length = text.length;
   if ("tool_call_chunks" in message && Array.isArray(message.tool_call_chunks)) {
@@ -168,7 +168,7 @@ function contentLength({ text, message }: ChatGenerationChunk): number {
   return length;
 }
 
-/** Whether the provider says with this chunk that the answer is over: OpenAI closes with a `finish_reason`, Ollama with `done`. */
+/** Whether this chunk closes the answer: `finish_reason` for OpenAI, `done` for Ollama. */
 export function hasClosingMark(chunk: ChatGenerationChunk): boolean {
   return closes(chunk.message.response_metadata) || closes(chunk.generationInfo);
 }
