@@ -4,11 +4,12 @@ import { demo, runNode as node } from "../support/processes/run-demo.ts";
 // Each starts servers of its own; a busy machine takes its time for that.
 describe("npm run demo", { timeout: 180_000 }, () => {
   it.each([
-    ["main", ["4. The history of the session"]],
+    ["main", ["4. The history of the session", "Everything the demo promises happened."]],
     ["documents", ["offer.docx has its 10988 bytes again.", "Undo gives back the text of before"]],
-  ])("-- %s shows all of its steps", async (name, told) => {
-    const { code, output } = await node([demo, name]);
-    expect(output).toContain("Everything the demo promises happened.");
+    ["main zh", ["服务器询问：要删除文件夹 drafts", "演示的各个步骤均已完成。"]],
+    ["planner zh", ["任务「买纸」已删除。", "演示的各个步骤均已完成。"]],
+  ])("-- %s shows all of its steps", async (words, told) => {
+    const { code, output } = await node([demo, ...words.split(" ")]);
     for (const words of told) expect(output).toContain(words);
     expect(code).toBe(0);
   });
@@ -26,13 +27,19 @@ describe("npm run demo", { timeout: 180_000 }, () => {
     expect(code).toBe(1);
   });
 
-  it("ends with 1 where the stand-in does not understand a request", async () => {
+  it.each([
+    ["that is followed", 'turn(server, thread_id, "Compose an opera about pumps.", {})'],
+    [
+      "that is waited for",
+      'wait(server, thread_id, { input: { messages: [{ role: "user", content: "写一部歌剧" }] } })',
+    ],
+  ])("ends with 1 where the stand-in does not understand a turn %s", async (_how, asked) => {
     const program = [
       'import { showDemo } from "./tests/e2e/demo/demo-session.ts";',
-      'import { turn } from "./tests/e2e/demo/demo-turns.ts";',
+      'import { turn, wait } from "./tests/e2e/demo/demo-turns.ts";',
       "const perform = async (server) => {",
       "  const { thread_id } = await server.client.threads.create();",
-      '  await turn(server, thread_id, "Compose an opera about pumps.", {});',
+      `  await ${asked};`,
       "};",
       "await showDemo({ prepare: () => undefined, perform });",
     ].join("\n");

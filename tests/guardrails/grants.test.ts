@@ -42,7 +42,7 @@ describe("a grant", () => {
 describe("a question", () => {
   it("is put in English and in Chinese", () => {
     const operation = { type: "DeleteFolder", path: "old", entries: 3 } as const;
-    expect(questionFor(operation, "en")).toContain("Delete the folder old with 3 item(s)");
+    expect(questionFor(operation, "en")).toContain("Delete the folder old with 3 items in it?");
     expect(questionFor(operation, "zh")).toContain("old 及其中的 3 项");
   });
 

@@ -4,12 +4,29 @@ import { join } from "node:path";
 import { startModelServer, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { z } from "zod";
 import type { ServerProcess } from "../../support/processes/server-process.ts";
-import { follow, messagesOf, note, say } from "./demo-view.ts";
+import type { Language } from "@millrace/engine/language";
+import { wait } from "./demo-turns.ts";
+import { follow, messagesOf, note, say, short } from "./demo-view.ts";
+
+/** What the user says in the three turns. */
+const requests: Record<Language, { summary: string; deletion: string; journal: string }> = {
+  en: {
+    summary: "read notes.md and write a summary to summary.md",
+    deletion: "delete the folder drafts",
+    journal: "Write the journal: journal/first.md and journal/second.md.",
+  },
+  zh: {
+    summary: "读取 notes.md，并把摘要写入 summary.md",
+    deletion: "删除文件夹 drafts",
+    journal: "请写日志：journal/first.md 和 journal/second.md。",
+  },
+};
 
 /** A turn that reads a file and writes another, streamed while it happens. Gives the thread for the next steps. */
-export async function streamedTurn(server: ServerProcess, workspace: string): Promise<string> {
-  const request = "read notes.md and write a summary to summary.md";
-  say(1, "A streamed turn that reads and writes real files", request);
+export async function streamedTurn(server: ServerProcess, workspace: string, language: Language): Promise<string> {
+  const request = requests[language].summary;
+  const inChinese = language === "zh";
+  say(1, inChinese ? "流式回复：读取并写入真实文件" : "A streamed turn that reads and writes real files", request);
   const { client } = server;
   const thread = await client.threads.create({ metadata: { name: "Demo" } });
   const seen = await follow(
@@ -24,17 +41,23 @@ export async function streamedTurn(server: ServerProcess, workspace: string): Pr
   const path = join(workspace, "summary.md");
   ok(existsSync(path), "summary.md was not written");
   ok(readFileSync(path, "utf8").trim().length > 0, "summary.md is empty");
-  note(`summary.md now says: ${JSON.stringify(readFileSync(path, "utf8").slice(0, 120))}`);
+  note(`${inChinese ? "summary.md 的内容：" : "summary.md now says:"}\n${readFileSync(path, "utf8").trimEnd()}`);
   return thread.thread_id;
 }
 
 /** The deletion of a folder with files in it waits for a yes, and happens after it. */
-export async function approveDeletion(server: ServerProcess, workspace: string, thread: string): Promise<void> {
-  const request = "delete the folder drafts";
-  say(2, "A deletion that waits for approval", request);
+export async function approveDeletion(
+  server: ServerProcess,
+  workspace: string,
+  thread: string,
+  language: Language,
+): Promise<void> {
+  const request = requests[language].deletion;
+  const inChinese = language === "zh";
+  say(2, inChinese ? "删除操作等待批准" : "A deletion that waits for approval", request);
   const { client } = server;
   const folder = join(workspace, "drafts");
-  await client.runs.wait(thread, "agent", { input: { messages: [{ role: "user", content: request }] } });
+  await wait(server, thread, { input: { messages: [{ role: "user", content: request }] } });
   const waiting = await client.threads.get(thread);
   equal(waiting.status, "interrupted", "the session should wait for an answer");
   ok(existsSync(join(folder, "one.md")), "the folder was deleted before anybody said yes");
@@ -42,36 +65,50 @@ export async function approveDeletion(server: ServerProcess, workspace: string, 
   const question = JSON.stringify(pending?.value);
   ok(question.includes("delete_file"), `the question should name the call: ${question}`);
   const { question: asked } = z.object({ question: z.string() }).parse(pending?.value);
-  note(`The server asks: ${asked}`);
-  note("Answer: approve.");
-  await client.runs.wait(thread, "agent", { command: { resume: { decisions: [{ type: "approve" }] } } });
+  note(inChinese ? `服务器询问：${asked}` : `The server asks: ${asked}`);
+  note(inChinese ? "回答：批准。" : "Answer: approve.");
+  await wait(server, thread, { command: { resume: { decisions: [{ type: "approve" }] } } });
   ok(!existsSync(folder), "the folder is still there after the approval");
   equal((await client.threads.get(thread)).status, "idle");
-  note("The folder is gone, and the session is idle.");
+  note(inChinese ? "文件夹已删除，会话处于空闲状态。" : "The folder is gone, and the session is idle.");
 }
 
 /** A run is killed between its two tool calls; after a restart the same run ends, and the first effect is not repeated. */
-export async function killAndResume(server: ServerProcess, workspace: string, thread: string): Promise<void> {
-  say(3, "kill -9 in the middle of a run", "write journal/first.md and journal/second.md (a scripted model)");
-  const script = new KillScript();
+export async function killAndResume(
+  server: ServerProcess,
+  workspace: string,
+  thread: string,
+  language: Language,
+): Promise<void> {
+  const request = requests[language].journal;
+  const inChinese = language === "zh";
+  const title = inChinese
+    ? "运行中途 kill -9（此步使用脚本模型）"
+    : "kill -9 in the middle of a run (with a scripted model)";
+  say(3, title, request);
+  const script = new KillScript(inChinese ? "日志已写好。" : "The journal is written.");
   const model = await startModelServer({ handler: (request) => script.answer(request) });
   try {
     await server.stop();
     server.configure({ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "demo" });
     await server.start();
     const run = await server.client.runs.create(thread, "agent", {
-      input: { messages: [{ role: "user", content: "Write the journal." }] },
+      input: { messages: [{ role: "user", content: request }] },
       context: { model: "openai:demo", mode: "free_work" },
     });
     await script.secondQuestion;
     const first = join(workspace, "journal", "first.md");
     const before = statSync(first, { bigint: true });
     ok(!existsSync(join(workspace, "journal", "second.md")), "the run was over before it could be killed");
-    note(`Run ${run.run_id}: the first file is written, the model thinks about the second. kill -9 ${server.pid}`);
+    note(
+      inChinese
+        ? `第一个文件已写入，模型正在准备第二个。kill -9 ${server.pid}`
+        : `The first file is written, the model prepares the second. kill -9 ${server.pid}`,
+    );
     await server.kill();
     script.proceed();
     await server.start();
-    note(`Started again as process ${server.pid}.`);
+    note(inChinese ? `服务器已重新启动，进程 ${server.pid}。` : `Started again as process ${server.pid}.`);
     await server.client.runs.join(thread, run.run_id);
     const ended = await server.client.runs.get(thread, run.run_id);
     equal(ended.status, "success", "the same run should end well");
@@ -83,7 +120,11 @@ export async function killAndResume(server: ServerProcess, workspace: string, th
       (message) => message.type === "tool" && message.text.includes("journal/first.md"),
     );
     equal(calls.length, 1, "the first call should have exactly one result");
-    note("The same run ended; the first file was written once, the second after the restart.");
+    note(
+      inChinese
+        ? "同一次运行已完成：第一个文件只写了一次，第二个在重启后写入。"
+        : "The same run ended; the first file was written once, the second after the restart.",
+    );
   } finally {
     script.proceed();
     await model.close();
@@ -91,23 +132,30 @@ export async function killAndResume(server: ServerProcess, workspace: string, th
 }
 
 /** What the session has been through. */
-export async function showHistory(server: ServerProcess, thread: string): Promise<void> {
-  say(4, "The history of the session", `GET /threads/${thread}/history`);
+export async function showHistory(server: ServerProcess, thread: string, language: Language): Promise<void> {
+  const inChinese = language === "zh";
+  say(4, inChinese ? "会话的历史" : "The history of the session", "GET /threads/:thread_id/history");
   const states = await server.client.threads.getHistory(thread, { limit: 100 });
   const [newest] = states;
   ok(newest !== undefined && states.length > 10, `only ${states.length} checkpoints`);
   const messages = messagesOf(newest);
-  const requests = messages.filter((message) => message.type === "human").map((message) => message.text);
-  deepEqual(requests, [
-    "read notes.md and write a summary to summary.md",
-    "delete the folder drafts",
-    "Write the journal.",
-  ]);
+  const { summary, deletion, journal } = requests[language];
+  const asked = messages.filter((message) => message.type === "human").map((message) => message.text);
+  deepEqual(asked, [summary, deletion, journal]);
+  const names: Record<string, string> = inChinese
+    ? { human: "用户", ai: "助手", tool: "工具" }
+    : { human: "user     ", ai: "assistant", tool: "tool     " };
   for (const { type, text, calls } of messages) {
-    const words = text === "" ? `calls ${calls.join(", ")}` : text.replaceAll(/\s+/gu, " ").slice(0, 90);
-    note(`${type.padEnd(6)} ${words}`);
+    // Lines of a file come with their numbers.
+    const words = text.replaceAll(/^\d+\t/gmu, "");
+    const called = `${inChinese ? "调用 " : "calls "}${calls.join(", ")}`;
+    note(`${names[type] ?? type}  ${text === "" ? called : short(words, 90)}`);
   }
-  note(`${states.length} checkpoints; each can be read, forked and gone on from.`);
+  note(
+    inChinese
+      ? `${states.length} 个检查点；每个都可以查看、分叉，并由此继续。工具的结果是模型读到的英文原文。`
+      : `${states.length} checkpoints; each can be read, forked and gone on from.`,
+  );
 }
 
 /** The model of step 3: two files, one call at a time; it holds its second answer until the server has been killed. */
@@ -116,10 +164,12 @@ class KillScript {
   /** Settles when the run, with its first effect done, asks for the second. */
   readonly secondQuestion: Promise<void>;
   readonly #killed: Promise<void>;
+  readonly #end: string;
   #asked = (): void => {};
   #release = (): void => {};
 
-  constructor() {
+  constructor(end: string) {
+    this.#end = end;
     this.secondQuestion = new Promise((resolve) => (this.#asked = resolve));
     this.#killed = new Promise((resolve) => (this.#release = resolve));
   }
@@ -136,7 +186,7 @@ class KillScript {
       this.firstQuestions += 1;
       return { toolCalls: [{ name: "create_file", arguments: { path: "journal/first.md", content: "first" } }] };
     }
-    if (done > 1) return { text: "The journal is written." };
+    if (done > 1) return { text: this.#end };
     this.#asked();
     const call = { name: "create_file", arguments: { path: "journal/second.md", content: "second" } };
     return { toolCalls: [call], hold: { after: 0, until: this.#killed } };

@@ -2,7 +2,7 @@ import { equal } from "node:assert/strict";
 import { z } from "zod";
 import type { ServerProcess } from "../../support/processes/server-process.ts";
 import { startModelServer, type ModelStep } from "@millrace/testing/model-server";
-import { follow, note } from "./demo-view.ts";
+import { follow, messagesOf, note, requireUnderstood } from "./demo-view.ts";
 
 const Card = z.looseObject({ operation_id: z.string(), status: z.string(), content: z.string().optional() });
 /** A recorded change of the workspace, as clients see it. */
@@ -38,6 +38,19 @@ async function run(
     server.client.runs.stream(thread, "agent", { ...payload, context, streamMode: ["messages-tuple", "custom"] }),
   );
   return results.join("\n");
+}
+
+/** A turn that is not followed: waits for its end or a question. Throws where the stand-in for a model did not understand it. */
+export async function wait(
+  server: ServerProcess,
+  thread: string,
+  payload: { input: Record<string, unknown> } | { command: { resume: unknown } },
+  context: Record<string, unknown> = {},
+): Promise<void> {
+  await server.client.runs.wait(thread, "agent", { ...payload, context });
+  const messages = messagesOf(await server.client.threads.getState(thread));
+  const turn = messages.slice(messages.findLastIndex(({ type }) => type === "human"));
+  requireUnderstood(turn.map(({ text }) => text).join("\n"));
 }
 
 /** What a session waits for, as JSON; it fails when it waits for nothing. */

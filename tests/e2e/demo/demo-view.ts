@@ -2,7 +2,7 @@ import type { ThreadState } from "@langchain/langgraph-sdk";
 import { notUnderstood } from "@millrace/offline/talk";
 import { z } from "zod";
 
-const Chunk = z.looseObject({ type: z.string(), content: z.unknown() });
+const Chunk = z.looseObject({ id: z.string().nullish(), type: z.string(), content: z.unknown() });
 const Custom = z.looseObject({ type: z.string() });
 const ToolCalled = z.object({
   type: z.literal("agentic_loop.tool_called"),
@@ -25,14 +25,34 @@ const Values = z.looseObject({
   ),
 });
 
+/** Characters that are shown of a call's arguments, and of what a call came to. */
+const shownLength = 160;
+
 /** A heading for a step. */
 export function say(step: number, title: string, request: string): void {
-  console.log(`\n${step}. ${title}\n   > ${request}`);
+  console.log(`\n${step}. ${title}\n   > ${indented(request)}`);
 }
 
-/** A line of a step. */
+/** A line of a step, or several. */
 export function note(text: string): void {
-  console.log(`   ${text}`);
+  console.log(`   ${indented(text)}`);
+}
+
+/** With the further lines below the first, but for those that hold nothing. */
+function indented(text: string): string {
+  return text.replaceAll(/\n(?=.)/gu, "\n   ");
+}
+
+/** A text in one line, cut where it is long. */
+export function short(text: string, longest = shownLength): string {
+  const line = text.trim().replaceAll(/\s+/gu, " ");
+  return line.length > longest ? `${line.slice(0, longest).trimEnd()}…` : line;
+}
+
+/** Throws where one of these answers is that the stand-in for a model did not understand the request. */
+export function requireUnderstood(answers: string): void {
+  if (Object.values(notUnderstood).some((words) => answers.includes(words)))
+    throw new Error(`The model did not understand the request: ${answers}`);
 }
 
 /**
@@ -46,10 +66,14 @@ export async function follow(
   const results: string[] = [];
   let pieces = 0;
   let said = "";
-  let open = false;
+  // Which message the last line belongs to, while it is open.
+  let open: string | undefined;
+  const close = (): void => {
+    if (open !== undefined) process.stdout.write("\n");
+    open = undefined;
+  };
   const line = (text: string): void => {
-    if (open) process.stdout.write("\n");
-    open = false;
+    close();
     note(text);
   };
   for await (const { event, data } of stream) {
@@ -58,24 +82,24 @@ export async function follow(
       const called = ToolCalled.safeParse(Custom.parse(data));
       if (called.success) {
         tools.push(called.data.tool_name);
-        line(`→ ${called.data.tool_name} ${JSON.stringify(called.data.arguments)}`);
+        line(`→ ${called.data.tool_name} ${short(JSON.stringify(called.data.arguments))}`);
       }
       const result = ToolResult.safeParse(data);
-      if (result.success)
-        line(`← ${result.data.success ? "ok" : "failed"}: ${result.data.result_preview.slice(0, 100)}`);
+      if (result.success) line(`← ${result.data.success ? "✓" : "✗"} ${short(result.data.result_preview)}`);
     }
     if (event !== "messages") continue;
-    const { type, content } = Chunk.parse(z.array(z.unknown()).parse(data)[0]);
+    const { id, type, content } = Chunk.parse(z.array(z.unknown()).parse(data)[0]);
     if (type === "tool" && typeof content === "string") results.push(content);
     if (type !== "ai" || typeof content !== "string" || content === "") continue;
     pieces += 1;
     said += content;
-    process.stdout.write(open ? content : `   ${content}`);
-    open = true;
+    const message = id ?? "";
+    if (message !== open) close();
+    process.stdout.write(open === undefined ? `   ${indented(content)}` : content.replaceAll("\n", "\n   "));
+    open = message;
   }
-  if (open) process.stdout.write("\n");
-  if (Object.values(notUnderstood).some((words) => said.includes(words)))
-    throw new Error(`The model did not understand the request: ${said}`);
+  close();
+  requireUnderstood(said);
   return { pieces, tools, results };
 }
 

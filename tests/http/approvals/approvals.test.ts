@@ -108,7 +108,7 @@ describe("the questions of a thread", () => {
       kind: "confirmation",
       tool: "delete_file",
       args: { path: "old" },
-      question: "Delete the folder old with 1 item(s) in it? If it is large, this cannot be undone.",
+      question: "Delete the folder old with 1 item in it? If it is large, this cannot be undone.",
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       expires_at: null,
       value: { kind: "confirmation" },

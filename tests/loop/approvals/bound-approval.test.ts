@@ -64,7 +64,7 @@ describe("an approval", () => {
     expect(await exists(flow, "old/a.txt")).toBe(true);
     expect(again?.id).not.toBe(asked?.id);
     expect(again?.value).toMatchObject({
-      question: expect.stringContaining("2 item(s)"),
+      question: expect.stringContaining("2 items in it"),
       problem: expect.stringContaining("has changed"),
     });
     await flow.answer({ [again?.id ?? ""]: approve });

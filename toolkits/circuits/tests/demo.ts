@@ -93,11 +93,13 @@ async function optimise(server: ServerProcess, workspace: string, thread: string
   const second = await review(server, thread);
   match(second.summary, /Iteration 2 is done\.[\s\S]*unity_gain_frequency: at least 200 MHz, missed/u);
   ok(!second.choices.includes("accept_design"), "a design that misses a goal cannot be accepted");
+  note("The model raises the bias current from 50 to 100 uA.");
   tell(second.summary);
   await choose(server, thread, "continue_optimizing");
   const third = await review(server, thread);
   match(third.summary, /Iteration 3 is done\.[\s\S]*All goals are reached\./u);
   equal(third.choices[0], "accept_design", "to accept it should be proposed first");
+  note("The model makes the input transistors twice as wide.");
   tell(third.summary);
   match(readFileSync(join(workspace, "cmos-amplifier_ac.svg"), "utf8"), /^<svg[\s\S]*<polyline/u, "there is no plot");
   equal(readFileSync(join(workspace, "cmos-amplifier_ac.png")).toString("latin1", 1, 4), "PNG", "there is no picture");
@@ -141,7 +143,7 @@ async function choose(server: ServerProcess, thread: string, id: string): Promis
 }
 
 function tell(summary: string): void {
-  for (const line of summary.split("\n")) note(line);
+  note(summary);
 }
 
 /** What `npm run demo -- <name>` shows. */

@@ -6,7 +6,7 @@ import type { ServerProcess } from "../../../tests/support/processes/server-proc
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
-import { operationsOf, questionOf, turn, undo, withScriptedModel } from "../../../tests/e2e/demo/demo-turns.ts";
+import { operationsOf, questionOf, turn, undo, wait, withScriptedModel } from "../../../tests/e2e/demo/demo-turns.ts";
 import { note, say } from "../../../tests/e2e/demo/demo-view.ts";
 
 const Edited = z.looseObject({ type: z.literal("document_edited"), operation_id: z.string(), content: z.string() });
@@ -55,7 +55,7 @@ async function explainBadInput(server: ServerProcess, thread: string): Promise<v
 async function makeWordDocument(server: ServerProcess, workspace: string, thread: string): Promise<void> {
   const html = "<h1>Reply</h1><p>We take the <b>wheel</b>.</p><ul><li>soon</li><li>for 2 920 €</li></ul>";
   const request = `create reply.docx with the content "${html}"`;
-  say(4, "A Word document from HTML, and what becomes of one that is replaced", request);
+  say(4, "A Word document is made from HTML", request);
   await turn(server, thread, request, offline);
   equal(readFileSync(join(workspace, "reply.docx")).subarray(0, 2).toString(), "PK", "reply.docx is no Word document");
   const back = await turn(server, thread, "read reply.docx", offline);
@@ -71,7 +71,7 @@ async function undoToTheByte(server: ServerProcess, workspace: string, thread: s
   const [newest] = await operationsOf(server, thread);
   await undo(server, thread, newest?.operation_id ?? "");
   ok(readFileSync(join(workspace, "offer.docx")).equals(original), "offer.docx is not what it was");
-  note(`offer.docx has its ${original.length} bytes again.`);
+  note(`After the undo offer.docx has its ${original.length} bytes again.`);
 }
 
 async function editInEditor(server: ServerProcess, workspace: string): Promise<void> {
@@ -94,10 +94,7 @@ async function editInEditor(server: ServerProcess, workspace: string): Promise<v
       mode: "free_work",
       document: { path: "letter.md", content: shown, unsaved_changes: true },
     };
-    await server.client.runs.wait(thread, "agent", {
-      input: { messages: [{ role: "user", content: request }] },
-      context,
-    });
+    await wait(server, thread, { input: { messages: [{ role: "user", content: request }] } }, context);
     const question = await questionOf(server, thread);
     match(question, /Change letter\.md in your editor \(1 line\(s\) added, 1 removed\)\?/u);
     match(question, /-Dear all,\\n\+Dear friends of the mill,/u);

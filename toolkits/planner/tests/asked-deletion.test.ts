@@ -28,7 +28,7 @@ describe("the deletion of a task (CONF-10, PLANNER-07)", () => {
   const deleting: ScriptedToolCall = { name: "delete_task", arguments: { task_id } };
   const prepare = ({ services }: TestWorkflow) => {
     const at = new Date().toISOString();
-    const dates = { owner: null, scheduled_dates: [], created_at: at, updated_at: at };
+    const dates = { owner: null, scheduled_dates: ["2031-05-02"], created_at: at, updated_at: at };
     return services.toolkitServices
       .get(tasksKey)
       .create({ task_id, title: "Water the plants", completed: false, area_id: null, ...dates });
@@ -39,12 +39,14 @@ describe("the deletion of a task (CONF-10, PLANNER-07)", () => {
     expect(await running?.services.toolkitServices.get(tasksKey).get(task_id)).toBeUndefined();
   });
 
-  it("is asked about with id and title if the operator wants it, and a refusal keeps the task", async () => {
+  it("is asked about with title and days if the operator wants it, and a refusal keeps the task", async () => {
     const asked = await askedAbout(deleting, { confirmTasks: true }, prepare);
-    expect(asked).toMatchObject([{ question: expect.stringMatching(/Water the plants.*019c0b6e/u) }]);
+    expect(asked).toMatchObject([
+      { question: expect.stringContaining('delete the task "Water the plants" (2031-05-02)') },
+    ]);
     const { operation } = readQuestion(asked[0]);
     expect(operation && questionFor(operation, "zh")).toBe(
-      `这是高风险操作：删除任务“Water the plants”（${task_id}）。要继续吗？`,
+      "这是高风险操作：删除任务“Water the plants”（2031-05-02）。要继续吗？",
     );
     await running?.answer(false);
     expect(await running?.services.toolkitServices.get(tasksKey).get(task_id)).toBeDefined();

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { z } from "zod";
+import type { Language } from "@millrace/engine/language";
 import { eventsOf } from "@millrace/testing/read-events";
 import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
 import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
@@ -37,14 +38,65 @@ interface Said {
 
 /** Tasks are made, planned, finished and deleted by the two chat endpoints, and looked at by their own paths. */
 const planner: Demo = {
+  inChinese: true,
   prepare: () => undefined,
   settings: { MILLRACE_CONFIRM_TASKS: "on" },
-  async perform(server) {
-    await createSeveral(server);
-    await planAndFinish(server);
-    await refuseBadDates(server);
-    await deleteWithPermission(server);
-    await survive(server);
+  async perform(server, _workspace, language) {
+    await createSeveral(server, language);
+    await planAndFinish(server, language);
+    await refuseBadDates(server, language);
+    await deleteWithPermission(server, language);
+    await survive(server, language);
+  },
+};
+
+/** What is said in either language, by the user and by the server. */
+const texts = {
+  en: {
+    title: {
+      several: "Several tasks in one request, each with a card",
+      day: "A day for a task",
+      whole: "An answer in one piece",
+      date: "A date that does not exist",
+      removal: "A deletion, which waits for a yes",
+      yes: "The yes, in words",
+      kill: "kill -9, and the tasks are still there",
+    },
+    titles: ["Write the report", "Call Ann", "Buy paper"],
+    create: `create the task "Write the report" for ${day}, create the task "Call Ann" and create the task "Buy paper"`,
+    created: (title: string) => `Task created: "${title}".`,
+    plan: `schedule the task "Call Ann" for ${day}`,
+    planned: `Task "Call Ann" is scheduled for ${day}.`,
+    finish: 'mark the task "Buy paper" as done',
+    answer: (reply: string, model: string, tokens: number, ms: number) =>
+      `${reply} (model ${model}, ${tokens} tokens, ${ms} ms)`,
+    refused: (status: number) => `Refused with ${status}: a date that exists is expected.`,
+    remove: 'delete the task "Buy paper"',
+    yes: "yes",
+    removed: 'Task deleted: "Buy paper".',
+  },
+  zh: {
+    title: {
+      several: "一次请求创建多个任务，每个任务一张卡片",
+      day: "为任务安排日期",
+      whole: "一次性返回的回答",
+      date: "不存在的日期",
+      removal: "删除任务前等待确认",
+      yes: "用文字确认",
+      kill: "kill -9 之后，任务仍在",
+    },
+    titles: ["写报告", "给小安打电话", "买纸"],
+    create: `创建任务“写报告”，日期 ${day}，创建任务“给小安打电话”，再创建任务“买纸”`,
+    created: (title: string) => `任务「${title}」已创建。`,
+    plan: `把任务“给小安打电话”安排到 ${day}`,
+    planned: `任务「给小安打电话」已安排到 ${day}。`,
+    finish: "把任务“买纸”标记为完成",
+    answer: (reply: string, model: string, tokens: number, ms: number) =>
+      `${reply}（模型 ${model}，${tokens} 个 token，${ms} 毫秒）`,
+    refused: (status: number) => `已拒绝（${status}）：日期必须存在。`,
+    remove: "删除任务“买纸”",
+    yes: "确认",
+    removed: "任务「买纸」已删除。",
   },
 };
 
@@ -83,73 +135,66 @@ async function chat(server: ServerProcess, text: string, thread?: string): Promi
   return said;
 }
 
-async function createSeveral(server: ServerProcess): Promise<void> {
-  const request = `create the task "Write the report" for ${day}, create the task "Call Ann" and create the task "Buy paper"`;
-  say(1, "Several tasks in one request, each with a card", request);
-  const { cards, words } = await chat(server, request);
-  const titles = ["Write the report", "Call Ann", "Buy paper"];
-  deepEqual(
-    cards,
-    titles.map((title) => `Task created: "${title}".`),
-  );
+async function createSeveral(server: ServerProcess, language: Language): Promise<void> {
+  const { title, create, created, titles } = texts[language];
+  say(1, title.several, create);
+  const { cards, words } = await chat(server, create);
+  deepEqual(cards, titles.map(created));
   ok(words.trim() !== "", "a sentence has to come after the cards");
   deepEqual(
-    (await tasksOf(server, `daily::${day}`)).map(({ title }) => title),
-    ["Write the report"],
+    (await tasksOf(server, `daily::${day}`)).map((task) => task.title),
+    titles.slice(0, 1),
   );
   deepEqual(
-    (await tasksOf(server, "staging")).map(({ title }) => title),
-    ["Call Ann", "Buy paper"],
+    (await tasksOf(server, "staging")).map((task) => task.title),
+    titles.slice(1),
   );
 }
 
-async function planAndFinish(server: ServerProcess): Promise<void> {
-  const plan = `schedule the task "Call Ann" for ${day}`;
-  say(2, "A day for a task", plan);
-  deepEqual((await chat(server, plan)).cards.at(-1), `Task "Call Ann" is scheduled for ${day}.`);
-  const finish = 'mark the task "Buy paper" as done';
-  say(3, "An answer in one piece", finish);
+async function planAndFinish(server: ServerProcess, language: Language): Promise<void> {
+  const { title, plan, planned, finish, answer, titles } = texts[language];
+  say(2, title.day, plan);
+  deepEqual((await chat(server, plan)).cards.at(-1), planned);
+  say(3, title.whole, finish);
   const response = await send(server, "/api/ai/chat", { messages: [{ role: "user", text: finish }], max_tokens: 2000 });
   const { reply, usage, model, response_time_ms } = Reply.parse(await response.json());
-  note(`${reply} (${model}, ${usage.total_tokens} tokens, ${response_time_ms} ms)`);
+  note(answer(reply, model, usage.total_tokens, response_time_ms));
   deepEqual(
-    (await tasksOf(server, "staging")).map(({ title, completed }) => [title, completed]),
-    [["Buy paper", true]],
+    (await tasksOf(server, "staging")).map((task) => [task.title, task.completed]),
+    [[titles[2], true]],
   );
 }
 
-async function refuseBadDates(server: ServerProcess): Promise<void> {
+async function refuseBadDates(server: ServerProcess, language: Language): Promise<void> {
+  const { title, refused } = texts[language];
   const body = { title: "Never", scheduled_date: "2031-02-29" };
-  say(4, "A date that does not exist", JSON.stringify(body));
+  say(4, title.date, `POST /api/tasks ${JSON.stringify(body)}`);
   const response = await send(server, "/api/tasks", body);
   equal(response.status, 400);
   const text = await response.text();
   match(text, /date that exists/u);
-  note(`refused with ${response.status}: a date that exists is expected`);
-  ok(!(await tasksOf(server, "staging")).some(({ title }) => title === "Never"));
+  note(refused(response.status));
+  ok(!(await tasksOf(server, "staging")).some((task) => task.title === "Never"));
 }
 
-async function deleteWithPermission(server: ServerProcess): Promise<void> {
-  const request = 'delete the task "Buy paper"';
-  say(5, "A deletion, which waits for a yes", request);
-  const { thread, question } = await chat(server, request);
+async function deleteWithPermission(server: ServerProcess, language: Language): Promise<void> {
+  const { title, remove, yes, removed } = texts[language];
+  say(5, title.removal, remove);
+  const { thread, question } = await chat(server, remove);
   const [task] = await tasksOf(server, "staging");
-  ok(
-    task !== undefined && question.includes(task.id) && question.includes("Buy paper"),
-    `no such question: ${question}`,
-  );
-  say(6, "The yes, in words", "yes");
-  deepEqual((await chat(server, "yes", thread)).cards, ['Task deleted: "Buy paper".']);
+  ok(task !== undefined && question.includes(task.title), `no such question: ${question}`);
+  say(6, title.yes, yes);
+  deepEqual((await chat(server, yes, thread)).cards, [removed]);
   deepEqual(await tasksOf(server, "staging"), []);
 }
 
-async function survive(server: ServerProcess): Promise<void> {
-  say(7, "kill -9, and the tasks are still there", `GET /api/views/daily::${day}/tasks`);
+async function survive(server: ServerProcess, language: Language): Promise<void> {
+  say(7, texts[language].title.kill, `GET /api/views/daily::${day}/tasks`);
   await server.kill();
   await server.start();
   const tasks = await tasksOf(server, `daily::${day}`);
   equal(tasks.length, 2);
-  for (const { title, completed } of tasks) note(`[${completed ? "x" : " "}] ${title}`);
+  for (const task of tasks) note(`[${task.completed ? "x" : " "}] ${task.title}`);
 }
 
 /** What `npm run demo -- <name>` shows. */

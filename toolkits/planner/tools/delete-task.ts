@@ -15,11 +15,15 @@ export const deleteTask = defineTool({
   async operation({ task_id }, context) {
     if (!context.askAbout.deletedTasks) return { type: "SimpleModify" };
     const task = await tasksOf(context).get(task_id, context.signal);
-    // The person who approves sees which task it is.
+    // The person who approves sees which task it is: an id says nothing to them, unless there is nothing else.
+    if (task === undefined) {
+      return { type: "HighRiskOperation", what: `delete the task ${task_id}`, what_zh: `删除任务 ${task_id}` };
+    }
+    const days = task.scheduled_dates.join(", ");
     return {
       type: "HighRiskOperation",
-      what: `delete the task "${task?.title ?? "unknown"}" (${task_id})`,
-      what_zh: `删除任务“${task?.title ?? "未知"}”（${task_id}）`,
+      what: `delete the task "${task.title}"${days === "" ? "" : ` (${days})`}`,
+      what_zh: `删除任务“${task.title}”${days === "" ? "" : `（${days}）`}`,
     };
   },
   run: async (input, context) => {

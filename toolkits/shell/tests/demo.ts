@@ -114,7 +114,7 @@ async function changeCriticalFile(server: ServerProcess, workspace: string, thre
 }
 
 async function takeBack(server: ServerProcess, workspace: string, thread: string): Promise<void> {
-  say(5, "Both edits are taken back, byte for byte", `POST /threads/${thread}/operations/…/undo`);
+  say(5, "Both edits are taken back, byte for byte", "POST /threads/:thread_id/operations/:operation_id/undo");
   const edits = (await operationsOf(server, thread)).filter(({ status }) => status === "success");
   for (const { operation_id } of edits) await undo(server, thread, operation_id);
   for (const path of ["src/toll.js", "package.json"]) {

@@ -212,7 +212,7 @@ export function questionFor(operation: AskedOperation, language: Language): stri
     case "DeleteFolder": {
       const path = shown(operation.path);
       return inEnglish
-        ? `Delete the folder ${path} with ${operation.entries} item(s) in it? If it is large, this cannot be undone.`
+        ? `Delete the folder ${path} with ${operation.entries} ${operation.entries === 1 ? "item" : "items"} in it? If it is large, this cannot be undone.`
         : `要删除文件夹 ${path} 及其中的 ${operation.entries} 项吗？如果内容较大，此操作将无法撤销。`;
     }
     case "ModifyCriticalFile": {
