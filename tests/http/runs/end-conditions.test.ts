@@ -48,6 +48,8 @@ interface End {
   name: string;
   model: (request: ModelRequest) => ModelStep;
   limits?: Record<string, unknown>;
+  /** How often the model is asked, the last words included, where that is what ends the turn. */
+  asked?: number;
   /** Stops the run as soon as the model has been asked so often. */
   stopAt?: number;
   reason: z.infer<typeof EndReason>;
@@ -62,6 +64,7 @@ const ends: End[] = [
     name: "the iteration limit",
     model: busy("I have read some."),
     limits: { max_iterations: 3 },
+    asked: 3,
     reason: "iteration_limit",
     says: /^I have read some\.$/u,
   },
@@ -148,6 +151,7 @@ describe("a turn that ends by", () => {
     expect(last?.type).toBe("ai");
     expect(last?.content).toMatch(end.says);
     expect(last?.additional_kwargs["end_reason"]).toBe(end.reason);
+    if (end.asked !== undefined) expect(model.requestCount).toBe(end.asked);
     expect(told.filter(({ event }) => event === "error")).toEqual([]);
     const [run] = await client.runs.list(id);
     expect(run?.status).toBe(end.run ?? "success");
