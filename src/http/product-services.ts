@@ -16,7 +16,7 @@ import {
   type SharedServices,
 } from "@millrace/engine/http/environment";
 
-/** What the routes of our agent use beside those of the engine, the same for all callers. */
+/** Services of the agent's routes, shared by all callers. */
 export interface AgentParts extends ToolkitParts {
   /** The prompts that all callers share. */
   prompts: EditablePrompts;
@@ -24,28 +24,28 @@ export interface AgentParts extends ToolkitParts {
   tokens: TokenCounter;
   /** The rules of the user. */
   rules: RuleSource;
-  /** The agents that work can be handed to. */
+  /** The available agents. */
   agents: AgentSource;
-  /** What is known of models; all callers share it. */
+  /** The model registry. */
   models: ModelRegistry;
-  /** How the models do that this process has asked. */
+  /** Status of the models used by this process. */
   modelServices: ModelServices;
-  /** The local service of models. */
+  /** The local Ollama service. */
   ollama: OllamaService;
-  /** What can be changed of the configuration while the server runs. */
+  /** Settings that can change at runtime. */
   settings: LiveSettings;
 }
 
-/** What our agent's routes are built with. */
+/** Parts for building the agent's routes. */
 export interface SharedProductServices extends SharedServices, AgentParts {}
 
-/** What the caller's scope has of our agent's. */
+/** The agent's services limited to the caller. */
 export interface OwnProductServices {
   operations: Operations;
   manual: ManualTools;
 }
 
-/** What a handler of our agent's routes works with. */
+/** Services of a route handler. */
 export interface ProductServices extends HttpServices, AgentParts, OwnProductServices {}
 
 /** The services of a request to a route of our agent, in its caller's scope. */

@@ -7,7 +7,7 @@ const Key = z.string().regex(/^[\x21-\x7e]{1,1000}$/u, { error: "expected up to 
 /** A key to be stored: it goes in and never comes out. */
 export const KeySave = z.strictObject({ key: Key.describe("Never shown again") }).meta({ ref: "ProviderKey" });
 
-/** What is told of a key: everything but the key. */
+/** A key's metadata, without the key. */
 export const StoredKeyShape = z.object({
   name: z.string(),
   is_set: z.boolean(),
@@ -15,7 +15,7 @@ export const StoredKeyShape = z.object({
   shown: z.string().nullable().describe("Its last four characters, of a long one; for administrators"),
 });
 
-/** A key as it is told; an administrator sees enough to tell two apart. */
+/** A key's metadata; administrators see its last characters. */
 export function storedKeyShape(
   name: string,
   key: { value: string; source: "file" | "environment" } | undefined,

@@ -4,53 +4,53 @@ import { antiTampering } from "./templates/anti-tampering.ts";
 import { builtInPrompts, type Prompts } from "./prompts.ts";
 import type { Value } from "./template.ts";
 
-/** What the context layer may tell: facts only. Empty parts are left out. */
+/** Facts for the context layer. Empty parts are left out. */
 export interface ContextFacts {
   summary: ConversationSummary | null;
   facts: Record<string, string | null>;
-  /** What was gathered for this turn: what stands before the facts and the summary, and what after them. */
+  /** Context gathered for this turn: before and after the facts and the summary. */
   before?: readonly ContextLayer[];
   after?: readonly ContextLayer[];
 }
 
-/** One section of what was gathered for the model: its name, and its text with its heading. */
+/** A section of gathered context: its name, and its text with a heading. */
 export interface ContextLayer {
   name: string;
   text: string;
-  /** It goes where the window has no room for it. What stands before the facts always does. */
+  /** Dropped if the window has no room. Sections before the facts always are optional. */
   isOptional?: true;
 }
 
-/** What a system text is made of. */
+/** The parts of a system text. */
 export interface SystemParts {
-  /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose. */
+  /** L0: the identity's profile and values, or the client's own text. `null`: none, as a workflow may choose. */
   identity?: { profile: string; values: Readonly<Record<string, Value>> } | { own: string } | null;
-  /** Texts that were written for the session at its first turn; the same through it. */
+  /** Texts written for the session in its first turn. */
   kept?: readonly ContextLayer[];
-  /** What the conversation itself was given as system texts, filled; the same through a session. */
+  /** The conversation's own system texts, filled. */
   session?: string;
-  /** L1: what this call is about, filled. */
+  /** L1: the filled task text. */
   task?: string;
   /** L2. */
   context: ContextFacts;
 }
 
-/** What a part of a system text is to whoever looks at it. */
+/** The section of a system-text part in the context snapshot. */
 export type SystemSection = "system_prompt" | "implicit_context";
 
-/** One piece of a system text; its pieces in their order are the whole text. */
+/** A piece of a system text; the pieces in order form the whole. */
 export interface SystemPart {
   name: string;
   section: SystemSection;
   text: string;
-  /** Data that was collected for the turn: it goes where the window has no room for it. */
+  /** Collected data, dropped if the window has no room. */
   isOptional?: true;
 }
 
 /**
- * The pieces of a system message: L0 identity and its protection, L1 the task when there is one, L2 facts, each with
- * its name, which the log and `GET /threads/:id/context` show and the model is not sent. What stays the same through a
- * session comes first, so that a provider can cache it.
+ * The pieces of a system message: L0 identity with protection, L1 task if there is one, L2 facts. Their names are for
+ * the log and `GET /threads/:id/context` only. Parts that stay the same through a session come first, for the prefix
+ * cache.
  */
 export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompts): SystemPart[] {
   const { session, task, context } = parts;
@@ -76,7 +76,7 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
     .map(([name, value]) => `${name}: ${value}`);
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
   if (lines.length > 0) add("context", "system_prompt", lines.join("\n"));
-  // What the user shows and refers to belongs to the request.
+  // The user's document and references belong to the request.
   addLayers(context.after);
   prompts.onSystemText?.(pieces);
   return pieces;
@@ -86,17 +86,17 @@ function identityText(identity: NonNullable<SystemParts["identity"]>, prompts: P
   return "own" in identity ? identity.own : prompts.identity(identity.profile, identity.values);
 }
 
-/** The text that the pieces make. */
+/** Joins the pieces. */
 export function textOfParts(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join("");
 }
 
-/** The pieces that a model cannot do without. */
+/** The pieces that are not optional. */
 export function coreParts(parts: readonly SystemPart[]): SystemPart[] {
   return parts.filter(({ isOptional }) => isOptional !== true);
 }
 
-/** The text of a system message for a sub-agent: its own prompt stands for the identity, protected like it. */
+/** The system text of a sub-agent: its own prompt instead of the identity, with the same protection. */
 export function agentSystemText(prompt: string, prompts: Prompts = builtInPrompts): string {
   return `${prompt}\n\n${prompts.text(antiTampering, {})}`;
 }

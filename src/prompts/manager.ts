@@ -7,16 +7,16 @@ import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-
 import type { PromptParts, Template, Values } from "./template.ts";
 import { compose } from "./prompts.ts";
 
-/** Where a text comes from: built in, from a user, or built in because the user's cannot be used. */
+/** The source of a text: built in, custom, or built in because the custom one is unusable. */
 export type PromptSource = "builtin" | "custom" | "fallback";
 
-/** What is known of a template without its text. */
+/** A template without its text. */
 export interface PromptMetadata {
   name: string;
   title: { readonly en: string; readonly zh: string };
   description: string;
   source: PromptSource;
-  /** Whether it can be overridden. */
+  /** Whether users can override it. */
   editable: boolean;
   /** The name of its output format. */
   format: string | null;
@@ -24,17 +24,17 @@ export interface PromptMetadata {
   nodes: string[];
   variables: string[];
   required_variables: string[];
-  /** What is wrong with the override, or looks wrong. */
+  /** Problems of the override. */
   problems: PromptProblem[];
 }
 
-/** A template with the text that is used and the built-in one, both unfilled. */
+/** A template with its current and built-in texts, both unfilled. */
 export interface PromptRecord extends PromptMetadata {
   content: string;
   default_content: string;
 }
 
-/** Whether a text can be used, and what it looks like with the given values. */
+/** Whether a text is valid, and its filled form. */
 export interface PromptVerdict {
   valid: boolean;
   problems: PromptProblem[];
@@ -47,8 +47,8 @@ interface Override {
 }
 
 /**
- * The templates and what users have put in their place: a file `<name>.txt` in the folder overrides the text of a
- * template, and nothing else of it. Reading never fails: what cannot be used gives way to the built-in text.
+ * The templates with users' overrides: a file `<name>.txt` in the folder replaces a template's text only. Reading never
+ * fails: unusable overrides fall back to the built-in text.
  */
 export class PromptManager {
   readonly #parts: PromptParts;
@@ -116,7 +116,7 @@ export class PromptManager {
     };
   }
 
-  /** What would become of a text, or of the current one, with these values. Throws `not_found`. */
+  /** Validates and fills a text, default the current one. Throws `not_found`. */
   validate(name: string, given: { content?: string; variables?: Readonly<Record<string, unknown>> }): PromptVerdict {
     const template = this.#template(name);
     const content = given.content ?? this.#current(template).content;
@@ -130,7 +130,7 @@ export class PromptManager {
     return { valid: !hasError(problems), problems, text };
   }
 
-  /** Puts a text in the place of the built-in one, at once. Throws `not_found`, `permission`, `invalid_parameter`, `storage_*`. */
+  /** Overrides a text, effective at once. Throws `not_found`, `permission`, `invalid_parameter`, `storage_*`. */
   save(name: string, content: string): PromptRecord {
     const template = this.#template(name);
     const problems = checkContent(content, rulesOf(template)).filter(({ severity }) => severity === "error");
@@ -139,14 +139,14 @@ export class PromptManager {
     return this.get(name);
   }
 
-  /** Goes back to the built-in text. Throws `not_found`, `permission`, `storage_*`. */
+  /** Restores the built-in text. Throws `not_found`, `permission`, `storage_*`. */
   reset(name: string): PromptRecord {
     this.#template(name);
     this.#fileOf(name).remove();
     return this.get(name);
   }
 
-  /** Forgets what was read, so that every file is read again and warned of again. */
+  /** Clears the cache: all files are read, and warned about, again. */
   reload(): void {
     for (const file of this.#files.values()) file.forget();
   }
@@ -165,7 +165,7 @@ export class PromptManager {
     return !fixed && !this.#isIdentity(name);
   }
 
-  /** Identities have their own store, with variables of the user's own: `identity-manager.ts`. */
+  /** Identities have their own store with custom variables: `identity-manager.ts`. */
   #isIdentity(name: string): boolean {
     return [...Object.values(this.#parts.identities), identityMinimal].some((identity) => identity.name === name);
   }
@@ -195,7 +195,7 @@ export class PromptManager {
   }
 }
 
-/** A refusal that says everything that is wrong. */
+/** An error that lists all problems. */
 export function refused(what: string, problems: readonly PromptProblem[]): AppError {
   return new AppError("invalid_parameter", `${what} cannot be used: ${messagesOf(problems)}`);
 }

@@ -5,15 +5,15 @@ import { PromptManager } from "./manager.ts";
 import type { PromptParts } from "./template.ts";
 import type { Prompts } from "./prompts.ts";
 
-/** The prompts of a server with what users may change of them. */
+/** A server's prompts with their editors. */
 export interface EditablePrompts extends Prompts {
   templates: PromptManager;
   identities: IdentityManager;
 }
 
 /**
- * Opens the prompts of a data folder; the folder `prompts` in it need not be there. Warnings name the file. How large
- * each system text is goes into the log, its words never do; `countTokens` is the one counter.
+ * Opens the prompts of a data folder, whose folder `prompts` may be missing. Warnings name the file. The sizes of
+ * system texts are logged, never their content; `countTokens` counts.
  */
 export function openPrompts(
   dataDir: string,

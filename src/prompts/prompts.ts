@@ -1,20 +1,20 @@
 import { builtInIdentities, identityMinimal } from "./identity/identity-profiles.ts";
 import { type PromptParts, fill, type Template, type Value, type Values } from "./template.ts";
 
-/** Where prompts come from: the built-in texts, or those that somebody has put in their place. */
+/** The source of prompts: built-in texts or overrides. */
 export interface Prompts {
-  /** The filled text of a template, with its output format behind it. */
+  /** A template's filled text, followed by its output format. */
   text<Required extends string, Optional extends string>(
     template: Template<Required, Optional>,
     values: Values<Required, Optional>,
   ): string;
   /** The filled identity of a profile (L0), without its protection. Never empty. */
   identity(profile: string, values: Readonly<Record<string, Value>>): string;
-  /** Told of every system text that is made, piece by piece; absent where nobody reads a log. */
+  /** Called with the pieces of every system text; absent without a log. */
   onSystemText?: (pieces: readonly { name: string; text: string }[]) => void;
 }
 
-/** Puts a template's text together; `contentOf` says what each template's text is at present. */
+/** Composes a template's text; `contentOf` returns its current content. */
 export function compose(
   template: Template,
   values: Readonly<Record<string, unknown>>,
@@ -24,7 +24,7 @@ export function compose(
   return template.format === null ? text : `${text}\n\n${contentOf(template.format.template)}`;
 }
 
-/** Fills an identity; one that says nothing gives way to the shortest there is. */
+/** Fills an identity; an empty result falls back to the minimal identity. */
 export function identityText(
   content: string,
   variables: readonly string[],
@@ -34,7 +34,7 @@ export function identityText(
   return text === "" ? identityMinimal.content : text;
 }
 
-/** The built-in texts, where nobody can override them. */
+/** Built-in texts without overrides. */
 export function createBuiltInPrompts({
   identities,
   identityVariables,

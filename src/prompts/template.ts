@@ -1,4 +1,4 @@
-/** The texts of a server: those of every run, and those of its toolkits. */
+/** A server's texts: the general ones and those of its toolkits. */
 export interface PromptParts {
   /** By name, in the order in which they are listed. */
   templates: Readonly<Record<string, Template>>;
@@ -9,7 +9,7 @@ export interface PromptParts {
   /** Templates that the node `action` uses for preset actions, by name. */
   actionTemplates: readonly string[];
 }
-/** What may stand for a variable. Objects and lists become JSON; `null` and a missing optional one become nothing. */
+/** The value of a variable. Objects and lists become JSON; `null` and missing optional values become empty. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value };
 
 /** A prompt's text with its variables. `content` is English; the placeholders are `{name}` and `{name.part}`. */
@@ -18,17 +18,17 @@ export interface Template<Required extends string = string, Optional extends str
   readonly name: string;
   readonly title: { readonly en: string; readonly zh: string };
   readonly description: string;
-  /** Must be filled, and must stand in the content. */
+  /** Must have a value, and must occur in the content. */
   readonly required: readonly Required[];
   readonly optional: readonly Optional[];
-  /** Nobody may override it: it protects the others. */
+  /** Cannot be overridden, because it protects the others. */
   readonly fixed: boolean;
-  /** How the answer is written; its text stands behind the content. */
+  /** The output format, appended to the content. */
   readonly format: OutputFormat | null;
   readonly content: string;
 }
 
-/** A block that says how an answer is written. */
+/** An output format. */
 export interface OutputFormat {
   readonly name: string;
   readonly template: Template;
@@ -54,15 +54,15 @@ export function defineTemplate<const Required extends string = never, const Opti
   return { ...rest, required, optional, fixed, format };
 }
 
-/** What may be written between braces, and what a variable may be called. */
+/** Valid placeholder names. */
 export const variableName = /^[A-Za-z_]\w{0,63}$/u;
 const placeholder = /\{([A-Za-z_]\w*(?:\.\w+)*)\}/gu;
-/** A line, without the space around it, that only tells the value of one variable. */
+/** A trimmed line that only shows one variable. */
 const tellingLine = /^(?:[^{}:]*:\s*)?\{([A-Za-z_]\w*(?:\.\w+)*)\}\.?$/u;
 
 /**
- * Fills a text. Only the names in `variables` are placeholders: every other brace, as in JSON or SPICE, stays as it is,
- * and so do braces in the values. A line that only tells a value (`{name}`, `Label: {name}`) goes when it is empty.
+ * Fills a text. Only names in `variables` are placeholders; other braces, as in JSON or SPICE, and braces in values
+ * stay. A line that only shows a value (`{name}`, `Label: {name}`) is dropped if empty.
  */
 export function fill(content: string, variables: readonly string[], values: Readonly<Record<string, unknown>>): string {
   const known = new Set(variables);

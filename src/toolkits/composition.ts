@@ -10,15 +10,15 @@ import type { Toolkit, ToolkitWorkflow } from "./toolkit.ts";
 let drawn: readonly Toolkit[] | undefined;
 
 /**
- * The toolkits that the workflow is drawn with: those of the process's configuration. What they add to state, context
- * and nodes is there for all runs, whichever of them a run names.
+ * The toolkits built into the workflow, by the process's configuration. Their state, context and nodes exist for all
+ * runs.
  */
 export function workflowToolkits(): readonly Toolkit[] {
   drawn ??= enabledToolkits(currentToolkits());
   return drawn;
 }
 
-/** What the toolkits of the workflow add to it, in the order of the list. */
+/** The workflow's additions by toolkits, in list order. */
 export function workflowAdditions(): ToolkitWorkflow[] {
   return workflowToolkits().map(({ workflow }) => workflow);
 }

@@ -1,7 +1,7 @@
 import { conversationTools } from "../tools/index.ts";
 import { defineToolkit } from "./toolkit.ts";
 
-/** What every conversation needs: to ask, to end, and to read again what is not shown any more. */
+/** Tools of every conversation: ask, end, reread hidden history. */
 export const conversation = defineToolkit({
   name: "conversation",
   title: { en: "Conversation", zh: "对话" },

@@ -9,7 +9,7 @@ import { builtInTools, enabledToolkits } from "./enabled-toolkits.ts";
 import { toolkits } from "./index.ts";
 import type { OpenedToolkit, ToolkitServer } from "./toolkit.ts";
 
-/** What the toolkits of a server have opened. */
+/** Opened parts of a server's toolkits. */
 export interface OpenedToolkits {
   services: ToolkitServices;
   documents: readonly DocumentSource[];

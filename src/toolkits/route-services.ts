@@ -5,13 +5,13 @@ import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { toolsOfOwner } from "./tools-of-owner.ts";
 
-/** What routes of toolkits work with beside what the engine gives every route. */
+/** Services of toolkit routes besides the engine's. */
 export interface ToolkitParts {
   /** The toolkits that runs may use. */
   toolkits: readonly Toolkit[];
   /** What toolkits keep open, for all callers. */
   toolkitServices: ToolkitServices;
-  /** What is known of models; all callers share it. */
+  /** The model registry. */
   models: Pick<ModelRegistry, "files" | "roles" | "storedKeys">;
   /** The configuration, with the settings that were changed while the server runs. */
   settings: Pick<LiveSettings, "current">;

@@ -35,13 +35,13 @@ export interface ToolkitNode {
 /** A task that a run names in place of free input (`action_type`). */
 export interface PresetAction {
   template: Template;
-  /** The task text, filled with what the session knows. */
+  /** The task text, filled from the session's state. */
   task: (state: GraphState, prompts: Prompts) => string;
 }
 
 /**
- * A text that the model is given from the first turn of a session to its last, always the same, so that a provider can
- * cache what begins with it. It is written once and kept in a field of the state.
+ * A text for the model that stays the same through a session, for the prefix cache. Written once and stored in a state
+ * field.
  */
 export interface SessionText {
   /** The toolkit's field of the state: `null` until the text is written, empty where there is nothing to say. */
@@ -58,7 +58,7 @@ export interface SessionStart {
   services: ToolkitServices;
   context: RunContext;
   prompts: Prompts;
-  /** Reports what had to be left out of the text. */
+  /** Reports parts left out. */
   warn(reason: string): void;
 }
 
@@ -86,11 +86,11 @@ export interface TurnStart {
   warn: (about: Record<string, unknown>, message: string) => void;
 }
 
-/** What was found for a turn. */
+/** Findings for a turn. */
 export interface TurnFindings {
-  /** What the model reads in each call of the turn; `null`: nothing. */
+  /** The layer for each model call of the turn; `null`: none. */
   layer: ContextLayer | null;
-  /** The pages it comes from, which are kept with the reply. */
+  /** The source pages, stored with the reply. */
   sources: readonly SearchResult[];
 }
 
@@ -124,7 +124,7 @@ export interface ToolkitServer {
   /** Knows the keys that users have stored while the server runs. */
   models: Pick<ModelRegistry, "storedKeys">;
   workspace: string;
-  /** The home of the user who runs the program. */
+  /** The user's home folder. */
   home: string;
   /** Names of all tools that the program brings. */
   toolNames: ReadonlySet<string>;
@@ -178,7 +178,7 @@ export interface Toolkit {
   /** By which configuration and runs name it: lower case, words joined by dashes. */
   name: string;
   title: { en: string; zh: string };
-  /** What it is for, in a sentence, for people who choose. */
+  /** One sentence for users. */
   description: { en: string; zh: string };
   tools: readonly Tool[];
   /**
@@ -187,8 +187,8 @@ export interface Toolkit {
    */
   isWanted?: (about: { request: string; entries: readonly string[]; state: GraphState }) => boolean;
   /**
-   * Whether the server and the run have what the tools need. Where not, a run gets them only by name, and the tools say
-   * what is missing. Left out: always.
+   * Whether server and run have what its tools need; otherwise runs get the tools only by name, and their results say
+   * what is missing. Default: always.
    */
   isAvailable?: (about: { services: ToolkitServices; context: RunContext }) => boolean;
   /** The texts that are of this work alone. */
@@ -209,7 +209,7 @@ export interface Toolkit {
   /** `default`: unless the configuration names others. `named`: only where the operator says so. `always`: in every run. */
   enabled: "default" | "named" | "always";
   workflow: ToolkitWorkflow;
-  /** Puts a store of its own in the place of one of the server's. */
+  /** Replaces one of the server's stores. */
   stores?(config: Config, stores: Pick<Storage, "tasks">): Pick<Storage, "tasks">;
   /** Opens what its tools need for as long as the server runs, and adds it to the services. */
   open?(server: ToolkitServer): OpenedToolkit | undefined;
@@ -219,7 +219,7 @@ export interface Toolkit {
   settingRequests: Readonly<Record<string, string>>;
 }
 
-/** A toolkit; what is left out it does not have. */
+/** Defines a toolkit; missing parts are empty. */
 export function defineToolkit(
   toolkit: Pick<Toolkit, "name" | "title" | "description" | "enabled"> & Partial<Toolkit>,
 ): Toolkit {
@@ -249,7 +249,7 @@ export function toolkitOf(tool: string, all: readonly Toolkit[]): Toolkit | unde
   return owners.get(tool);
 }
 
-/** Who brings which tool, by the list of toolkits: asked for every call, and always the same. */
+/** Toolkits by tool name, cached per list of toolkits. */
 const ownersOf = new WeakMap<readonly Toolkit[], ReadonlyMap<string, Toolkit>>();
 
 function readOwners(all: readonly Toolkit[]): ReadonlyMap<string, Toolkit> {

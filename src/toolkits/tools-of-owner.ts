@@ -3,8 +3,7 @@ import type { OwnerTools } from "@millrace/engine/config/tool-settings";
 import type { Toolkit } from "./toolkit.ts";
 
 /**
- * Names of the tools that an owner may use: those of the toolkits that stand with the owner's name, those that stand
- * there themselves, and those that every conversation needs. `undefined`: all there are.
+ * Tools an owner may use: those listed, those of listed toolkits, and those of every conversation. `undefined`: all.
  */
 export function toolsOfOwner(
   limits: OwnerTools | undefined,

@@ -5,6 +5,6 @@ const projectFiles = /^(?:package\.json|pyproject\.toml|setup\.py|cargo\.toml|go
 
 const words = /\b(?:code|functions?|class(?:es)?|modules?|repository|bugs?)\b|代码|函数/iu;
 
-/** Whether the workspace is a project of source code, or the request speaks of code. */
+/** Whether the workspace is a code project, or the request is about code. */
 export const isWanted: NonNullable<Toolkit["isWanted"]> = ({ request, entries }) =>
   entries.some((name) => projectFiles.test(name)) || words.test(request);

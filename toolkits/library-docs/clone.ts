@@ -37,13 +37,13 @@ export interface CloneOptions {
   limits?: CloneLimits | undefined;
 }
 
-/** What a clone comes to: git's code, or why it was not waited for. */
+/** The result of a clone: git's exit code, or why it was aborted. */
 type Ended = number | "stopped" | Error;
 
 /**
- * Clones the newest state of a repository into a folder that is not there yet, by the program `git`: without questions,
- * hooks, links and settings of this machine, and over the given protocols alone, also where it is sent elsewhere.
- * Throws `network` with what git says, `timeout`, `cancelled`, `too_large`, or `execution_failed` when there is no git.
+ * Shallow-clones a repository into a new folder with `git`: without prompts, hooks, links and machine settings, and
+ * only over the given protocols, also after redirects. Throws `network` with git's message, `timeout`, `cancelled`,
+ * `too_large`, or `execution_failed` without git.
  */
 export async function cloneRepository(
   url: string,

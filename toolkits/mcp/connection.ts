@@ -17,7 +17,7 @@ export type Reply = { kind: "result"; result: unknown } | { kind: "lost" };
 export interface Connection {
   /** Every tool as the server describes it, unread. Throws an `AppError` that says why the list does not come. */
   listTools(signal: AbortSignal): Promise<unknown[]>;
-  /** Throws an `AppError` for what the server says or does wrong, and the signal's reason after an abort. */
+  /** Throws an `AppError` for errors of the server, and the signal's reason after an abort. */
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<Reply>;
   /** Whether the server still answers, within two seconds. */
   answers(): Promise<boolean>;
@@ -30,7 +30,7 @@ const Listing = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.strin
 
 /** Pages of a list at most: a server may page without end. */
 const pageLimit = 50;
-/** Milliseconds for a server to answer whether it is there, and to hear that we leave. */
+/** Milliseconds for a ping and for a shutdown. */
 const shortMilliseconds = 2_000;
 /** Our own time limits are by signal; the SDK's must not come first. Milliseconds. */
 const noLimit = 2 ** 31 - 1;
@@ -129,7 +129,7 @@ async function leave(transport: StreamableHTTPClientTransport): Promise<void> {
   await withTimeout(left, shortMilliseconds, () => undefined);
 }
 
-/** A server that was started anew answers 404, and some 400, to the session of the former one, and runs nothing. */
+/** A restarted server answers 404, some 400, for the old session, and runs nothing. */
 function isSessionLost(error: unknown, transport: ProcessTransport | StreamableHTTPClientTransport): boolean {
   return (
     error instanceof StreamableHTTPError &&
@@ -139,9 +139,9 @@ function isSessionLost(error: unknown, transport: ProcessTransport | StreamableH
   );
 }
 
-/** A server, or what stands before it, may repeat the key that it does not take. */
+/** Servers and proxies may repeat a rejected key. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
-  // What is shorter stands in any text.
+  // Shorter strings occur in any text.
   const long = secrets.filter(({ length }) => length >= 6);
   return long.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }

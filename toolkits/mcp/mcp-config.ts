@@ -3,10 +3,10 @@ import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 
-/** Reads one variable of the environment; secrets never stand in the file. */
+/** Reads an environment variable; secrets are never in the file. */
 export type ReadVariable = (name: string) => string | undefined;
 
-/** What is known of a tool: what a repetition may do, and whether a person is asked before each call. */
+/** Rules for a tool: its effect class, and whether each call needs approval. */
 export interface ToolRule {
   effect: "pure" | "idempotent" | "unsafe";
   approval: "ask" | "allow";
@@ -21,7 +21,7 @@ export type McpTransport =
 export interface McpServerConfig {
   name: string;
   transport: McpTransport;
-  /** What it takes from the environment: what it says of a failure does not repeat that. */
+  /** Secrets from the environment, removed from error texts. */
   secrets: readonly string[];
   /** How long one call may take. */
   timeoutSeconds: number;
@@ -32,7 +32,7 @@ export interface McpServerConfig {
   ruleOf(tool: string): ToolRule;
 }
 
-/** What was read: the servers to use, and why others are not used. */
+/** The usable servers, and why others are not used. */
 export interface McpSettings {
   servers: McpServerConfig[];
   problems: { server: string; message: string }[];
@@ -75,7 +75,7 @@ const HttpServer = z.strictObject({
 });
 const McpFile = z.strictObject({ mcpServers: z.record(z.string(), z.looseObject({})) });
 
-/** What every program needs to run; everything else of our environment is kept from a server. */
+/** Environment variables passed to servers; all others are withheld. */
 const inherited = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 /**

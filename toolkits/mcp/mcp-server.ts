@@ -11,8 +11,8 @@ import type { McpServerConfig } from "./mcp-config.ts";
 const defaultRetrySeconds = 30;
 
 /**
- * One MCP server: connected when it is first needed, connected anew when it was lost, ended with the program. A server
- * that is down costs runs nothing: its tools are hidden, and it is tried again beside them.
+ * One MCP server: connected on first use, reconnected after a loss, ended with the program. While it is down its tools
+ * are hidden and runs are not delayed; it is retried in the background.
  */
 export class McpServer {
   readonly #config: McpServerConfig;
@@ -70,9 +70,9 @@ export class McpServer {
     signal: AbortSignal,
   ): Promise<ToolResult> {
     const { name } = this.#config;
-    // A server that was started anew has forgotten us once; twice is its own affair.
+    // After a server restart one retry with a new session is enough.
     for (let attempt = 1; attempt <= 2; attempt += 1) {
-      // Nothing is begun for who has gone.
+      // Do not start after an abort.
       signal.throwIfAborted();
       const connection = await unlessAborted(this.#usable(), signal);
       try {

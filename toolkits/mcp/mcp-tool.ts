@@ -25,8 +25,8 @@ export type CallServer = (
 ) => Promise<ToolResult>;
 
 /**
- * Makes tools of what a server lists, each named `<server>__<tool>`. One that cannot be used is left out, with the
- * reason in `problems`; one that is not wanted is left out without.
+ * Converts a server's tools, named `<server>__<tool>`. Unusable ones are listed in `problems`; unwanted ones are
+ * skipped silently.
  */
 export function toTools(
   server: McpServerConfig,
@@ -110,7 +110,7 @@ const CallResult = z.looseObject({
   isError: z.boolean().default(false),
 });
 
-/** What a server answered to a call, as the result of a tool: text as it is, everything else by a line that names it. */
+/** Converts a server's response to a tool result: text as is, other content as a line that names it. */
 export function readCallResult(server: string, tool: string, answer: unknown): ToolResult {
   const parsed = CallResult.safeParse(answer);
   if (!parsed.success) {

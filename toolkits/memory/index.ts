@@ -5,7 +5,7 @@ import { knownMemories } from "./prompts/known-memories.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { manageMemory } from "./tools/manage-memory.ts";
 
-/** What is known of a user beyond a session. */
+/** Memories about users across sessions. */
 export const memory = defineToolkit({
   name: "memory",
   title: { en: "Memory", zh: "记忆" },

@@ -8,6 +8,6 @@ const words =
 
 const State = z.object(memoryFields);
 
-/** Whether the request speaks of remembering, or something is known of the user already. */
+/** Whether the request is about remembering, or the user has memories. */
 export const isWanted: NonNullable<Toolkit["isWanted"]> = ({ request, state }) =>
   words.test(request) || (State.parse(state).session_memories ?? "") !== "";

@@ -50,8 +50,8 @@ function programFolder(): string {
 }
 
 /**
- * The console as it fits its sources: built once by a child process, kept in `dist/console/<stamp>`. Where the sources or
- * the packages that build them are not installed, what `npm run build` has built is served.
+ * The console built from its sources by a child process and kept in `dist/console/<stamp>`. Without sources or build
+ * packages, the output of `npm run build` is served.
  */
 export function openConsoleBuild(logger: Logger, root: string = programFolder()): ConsoleBuild {
   const build = join(root, "console", "build.ts");
@@ -94,7 +94,7 @@ export function openConsoleBuild(logger: Logger, root: string = programFolder())
   };
 }
 
-/** Whether sources and bundler are there; an image without development packages has none. */
+/** Whether sources and bundler are installed; production images have neither. */
 function canBuild(build: string): boolean {
   if (!existsSync(build)) return false;
   try {
@@ -120,7 +120,7 @@ async function stampOf(root: string): Promise<string> {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Where the program's own folder cannot be written, the build is made anew for each process. */
+/** If the program's folder is read-only, each process builds into a temporary folder. */
 async function outputFolder(root: string): Promise<string> {
   const usual = join(root, "dist", "console");
   try {

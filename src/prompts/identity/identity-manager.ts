@@ -9,7 +9,7 @@ import { identityText } from "../prompts.ts";
 
 const names = z.array(z.string()).max(100);
 
-/** A custom identity as its file holds it. Only `content` must be there, so that it can be written by hand. */
+/** The file of a custom identity. Only `content` is required, so that it can be written by hand. */
 const StoredIdentity = z.object({
   version: z.literal("1").default("1"),
   name: z.string().optional(),
@@ -20,7 +20,7 @@ const StoredIdentity = z.object({
   metadata: z.object({ created_at: z.string().optional(), updated_at: z.string().optional() }).default({}),
 });
 
-/** An identity: whose it is, its text, its variables, and whether somebody wrote it. */
+/** An identity: profile, text, variables and source. */
 export interface IdentityRecord {
   version: string;
   profile: string;
@@ -35,7 +35,7 @@ export interface IdentityRecord {
   metadata: { created_at: string | null; updated_at: string | null; is_custom: boolean };
 }
 
-/** What can be changed of an identity; what is left out stays as it is. */
+/** A change of an identity; missing fields stay. */
 export interface IdentityChange {
   name?: string | undefined;
   description?: string | undefined;
@@ -50,13 +50,13 @@ type Usable = Pick<
 >;
 
 /**
- * The identities (L0) and what users have put in their place: `identity.json` in the folder for the general profile,
+ * The identities (L0) with users' overrides: `identity.json` in the folder for the general profile,
  * `identity_<profile>.json` for the others. Reading never fails.
  */
 export class IdentityManager {
   readonly #parts: PromptParts;
   readonly #files: ReadonlyMap<string, OverrideFile<Usable>>;
-  /** What was last said of missing values. */
+  /** Last warning per profile. */
   readonly #warned = new Map<string, string>();
   readonly #warnOfValues: (warning: { profile: string; problem: string }) => void;
 
@@ -80,12 +80,12 @@ export class IdentityManager {
     return Object.keys(this.#parts.identities);
   }
 
-  /** The filled identity; a required variable without a value is a warning, never a stop. */
+  /** The filled identity; a missing required variable is only a warning. */
   filled(profile: string, values: Readonly<Record<string, Value>>): string {
     const { content, variables, required_variables } = this.full(profile);
     const missing = checkValues(values, { required: required_variables, missing: "warning" });
     const problem = messagesOf(missing);
-    // Every call of the model asks for the identity; the log is told when something changes.
+    // Called for every model request, so only changes are logged.
     if (problem !== "" && problem !== this.#warned.get(profile)) this.#warnOfValues({ profile, problem });
     this.#warned.set(profile, problem);
     return identityText(content, variables, values);
@@ -106,7 +106,7 @@ export class IdentityManager {
     };
   }
 
-  /** What would become of an identity with these changes and values. */
+  /** Validates and fills an identity with these changes and values. */
   validate(profile: string, change: IdentityChange, values?: Readonly<Record<string, unknown>>): PromptVerdict {
     const next = changed(this.full(profile), change);
     const problems = [
@@ -116,7 +116,7 @@ export class IdentityManager {
     return { valid: !hasError(problems), problems, text: identityText(next.content, next.variables, values ?? {}) };
   }
 
-  /** Saves a custom identity, which counts from the next turn on. Throws `invalid_parameter` or `storage_*`. */
+  /** Saves a custom identity, effective from the next turn. Throws `invalid_parameter` or `storage_*`. */
   save(profile: string, change: IdentityChange, now: Date): IdentityRecord {
     const former = this.full(profile);
     const next = changed(former, change);
@@ -137,13 +137,13 @@ export class IdentityManager {
     return this.full(profile);
   }
 
-  /** Goes back to the built-in identity. Throws `storage_*`. */
+  /** Restores the built-in identity. Throws `storage_*`. */
   reset(profile: string): IdentityRecord {
     this.#file(profile).remove();
     return this.full(profile);
   }
 
-  /** Forgets what was read. */
+  /** Clears the cache. */
   reload(): void {
     for (const file of this.#files.values()) file.forget();
   }
@@ -200,7 +200,7 @@ function changed(record: IdentityRecord, change: IdentityChange): IdentityRecord
     description: change.description ?? record.description,
     content: change.content ?? record.content,
     variables,
-    // A variable that is taken away cannot be required any longer, unless this very change says that it is.
+    // A removed variable is no longer required, unless this change says so.
     required_variables:
       change.required_variables ?? record.required_variables.filter((name) => variables.includes(name)),
   };
@@ -246,7 +246,7 @@ function readIdentity(base: Usable, text: string): { value: Usable } | { problem
   return { value: { ...value, metadata: { created_at, updated_at, is_custom: true } } };
 }
 
-/** The JSON of a text, or the text itself, which no schema of an object accepts. */
+/** Parses JSON; returns invalid text itself, which no object schema accepts. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** Follows the identity: the guidelines stand, and content is data. Nobody may override it. */
+/** Follows the identity: protects the guidelines and treats content as data. Cannot be overridden. */
 export const antiTampering = defineTemplate({
   name: "anti_tampering",
   title: { en: "Protection of the guidelines", zh: "准则保护" },

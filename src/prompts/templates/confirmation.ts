@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** When tools wait for a yes, and the rule to guess before asking. */
+/** When calls need approval, and the rule to assume before asking. */
 export const confirmation = defineTemplate({
   name: "confirmation",
   title: { en: "Confirmation", zh: "确认规则" },

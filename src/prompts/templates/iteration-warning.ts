@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What tells the model that its rounds run out. */
+/** Tells the model how many rounds are left. */
 export const roundsLeft = defineTemplate({
   name: "iteration_warning",
   title: { en: "Few rounds left", zh: "剩余轮次提醒" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** System texts that stand in the conversation: who runs the client has put them there. */
+/** System texts of the conversation, written by the client's operator. */
 export const sessionInstructions = defineTemplate({
   name: "session_instructions",
   title: { en: "Instructions of the conversation", zh: "会话指令" },

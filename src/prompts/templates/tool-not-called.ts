@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What follows a reply in words where the user has chosen a tool. */
+/** Follows a text reply when the user chose a tool. */
 export const toolNotCalled = defineTemplate({
   name: "tool_not_called",
   title: { en: "Chosen tool not called", zh: "未调用指定工具" },

@@ -5,7 +5,7 @@ import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import type { ManualAnswer, ManualCall } from "./manual-call.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
-/** What the rules say: run it, a result that refuses it, or the question that the hash in `call` does not answer. */
+/** The ruling: run, refuse with a result, or a question not answered by the hash in `call`. */
 export async function questionAbout(
   tool: Tool,
   input: Record<string, unknown>,

@@ -24,7 +24,7 @@ import {
 
 /** The tools as a person sees and runs them. */
 export interface ManualTools {
-  /** The tools of the house and those that the sources have now, as far as the owner may use them; `null`: all. */
+  /** Built-in tools and those of sources, limited to the owner's; `null`: no limit. */
   list(signal: AbortSignal, owner: string | null): Promise<Tool[]>;
   /** Counts since the start of the server, of all sessions; `undefined` where there are none. */
   statistics(tool: string): ToolStatistics | undefined;
@@ -35,11 +35,11 @@ export interface ManualTools {
    */
   run(sessionId: string, call: ManualCall, signal: AbortSignal): Promise<ManualAnswer>;
   /**
-   * What such a run would do, and whether a person has to say yes first. Changes nothing, and answers while a run works too.
-   * Throws `not_found`, `tool_not_found`, and the error of wrong arguments.
+   * Previews such a run and whether it needs approval. Changes nothing, and works while a run is active. Throws
+   * `not_found`, `tool_not_found`, and argument errors.
    */
   preview(sessionId: string, call: PreviewedCall, signal: AbortSignal): Promise<CallPreview>;
-  /** What a call that waits for a yes would do now; `null` where its tool is gone or takes other arguments by now. */
+  /** Previews a call that waits for approval; `null` if its tool is gone or takes other arguments now. */
   effectOf(sessionId: string, call: WaitingCall, signal: AbortSignal): Promise<CallEffect | null>;
 }
 

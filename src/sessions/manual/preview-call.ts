@@ -15,7 +15,7 @@ export interface WaitingCall extends PreviewedCall {
   operation?: Operation | undefined;
 }
 
-/** What a call would do, what the rules say of it, and the hash of exactly that. */
+/** A call's effect, ruling and approval hash. */
 export interface CallPreview {
   effect: CallEffect;
   hash: string;

@@ -8,7 +8,7 @@ import { toStored } from "@millrace/engine/sessions/messages/stored-message";
 /** What an export says it is, and the version of its form. A change that an older server cannot read is a new version. */
 export const exportFormat = { name: "millrace.session", version: 1 } as const;
 
-/** What of a session's state goes into its export; another graph has none of it. */
+/** State fields of an export; other graphs have none. */
 const Exported = z.object({
   work_mode: WorkMode.nullable().default(null).catch(null),
   conversation_summary: ConversationSummary.nullable().default(null).catch(null),

@@ -22,7 +22,7 @@ import {
 
 /** Turns whose beginning gets a state of its own, so that one can go back to it: the newest ones. */
 const turnsKept = 200;
-/** Of those before, so many are written at once: all in one would hold up the others. */
+/** Turns written per step; all at once would block other requests. */
 const turnsAtOnce = 50;
 
 /** The marker of an export. */
@@ -126,7 +126,7 @@ function metadataOf({ session_name, name_source, ...file }: SessionFile["fields"
   };
 }
 
-/** What the state holds beside the messages: only what the file says, and a summary only of messages that are there. */
+/** Other state fields from the file; a summary only if it refers to existing messages. */
 function channelsOf({ work_mode, summary }: SessionFile["fields"], messages: readonly BaseMessage[]): JsonObject {
   const isOfThese = messages.some(({ id }) => id === summary?.through_message_id);
   return {

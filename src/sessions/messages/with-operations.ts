@@ -7,7 +7,7 @@ import type { Operations } from "../../tools/undo/operations.ts";
 
 import { setOperations } from "@millrace/engine/sessions/messages/message-fields";
 
-/** Newest operations of a session that are looked at: as many as the store keeps bytes for. */
+/** Newest operations examined: as many as have stored content. */
 const lookedAt = 200;
 
 /** The messages, those of the assistant with a line for each change that their calls made, in this language. */

@@ -36,8 +36,8 @@ export type CompressionPreview = z.infer<typeof CompressionPreview>;
 const Told = z.object({ conversation_summary: ConversationSummary.nullable() });
 
 /**
- * What a compression would come to; nothing is changed. Throws `not_found` for an unknown message, `invalid_state`
- * where the session's graph cannot compress, or there is nothing to compress.
+ * Previews a compression. Throws `not_found` for an unknown message, `invalid_state` if the graph cannot compress or
+ * there is nothing to compress.
  */
 export async function previewCompression(
   { storage, runs }: Pick<OwnerScope, "storage" | "runs">,
@@ -97,7 +97,7 @@ function listed(message: CompactionPlan["kept"][number]): z.infer<typeof Listed>
   return { id: message.id ?? null, role: roleOf(message), preview, tokens: countMessage(message) };
 }
 
-/** The whole ids of the named messages: a client may name the beginning of one. */
+/** Full ids of messages named by id or prefix. */
 export function keptIds(messages: CompactionPlan["kept"], named: readonly string[]): string[] {
   return named.flatMap((id) => messages[indexOfMessage(messages, id)]?.id ?? []);
 }

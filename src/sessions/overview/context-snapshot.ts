@@ -13,7 +13,7 @@ import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 import { copiedContext } from "@millrace/engine/sessions/overview/last-run";
 import { usualModel } from "./usual-model.ts";
 
-/** What the model was last sent in a session, and what it is made of. */
+/** The last model request of a session, by section. */
 export const SessionContext = z.object({
   thread_id: z.string(),
   last_call: z
@@ -69,7 +69,7 @@ export interface ContextSources {
   prompts: Prompts;
 }
 
-/** The last request of a session, or of one node of it (`call`), taken apart. */
+/** Reads the last request of a session, or of one node (`call`), by section. */
 export async function readContext(
   { storage, ...server }: { storage: Pick<OwnerScope["storage"], "requests"> } & ContextSources,
   session: Session,
@@ -92,7 +92,7 @@ export async function readContext(
   return { thread_id, last_call: told, copied_from: null, ...takeApart(last, limit) };
 }
 
-/** A kept request as the model's server has read it. */
+/** A stored request as sent to the model's server. */
 export async function asSent(
   { head, messages: rest, ...asked }: ModelRequest,
   { config, models, prompts }: ContextSources,

@@ -13,7 +13,7 @@ const batchSize = 20;
 /** Sessions that one request looks through at most; then it says where the next one goes on. */
 const lookedAt = 500;
 
-/** Which sessions a list wants. `text` is looked for in names, descriptions and what was said, in any case. */
+/** Filter of a session list. `text` matches names, descriptions and messages, ignoring case. */
 export interface FindSessions extends Omit<SessionQuery, "owner" | "limit" | "offset"> {
   text?: string | undefined;
   limit: number;
@@ -38,7 +38,7 @@ type Hit = z.infer<typeof Hit>;
 /** A session of a list, and where the text was found in it; empty where it is in its name or description alone. */
 export type FoundSession = SessionInfo & { hits: Hit[] };
 
-/** Hits that are shown of one session, and characters around each. */
+/** Hits shown per session, and characters around each. */
 const mostHits = 3;
 const around = 40;
 
@@ -49,8 +49,8 @@ export interface FoundSessions {
 }
 
 /**
- * A page of sessions, the last changed ones first. A text is looked for by reading sessions in small batches, so that
- * others are served meanwhile, and a bounded number a request. Ends early when the signal aborts.
+ * A page of sessions, most recently changed first. Text search reads sessions in small batches, so that other requests
+ * are served, up to a limit per request. Ends early when the signal aborts.
  */
 export async function findSessions(
   storage: SessionStorage,
@@ -85,7 +85,7 @@ export async function findSessions(
   return { sessions, next: at };
 }
 
-/** The session with what was found in it; `undefined` for one that is not wanted. */
+/** The session with its hits; `undefined` if it does not match. */
 function foundIn(
   info: SessionInfo,
   values: unknown,
@@ -138,7 +138,7 @@ function cutOut(words: string, from: number, to: number): Pick<Hit, "before" | "
   };
 }
 
-/** A text as it is compared: without differences of case and of how a character is written. */
+/** Normalizes text for comparison: case and Unicode form. */
 function folded(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

@@ -16,7 +16,7 @@ import { LlmMetadata, readExtras, roleOf } from "@millrace/engine/sessions/messa
 import { readValues } from "@millrace/engine/sessions/sessions";
 import { activeSuggestions } from "@millrace/engine/sessions/overview/suggestions";
 
-/** What a list of sessions shows of one. `message_count` counts what the user and the assistant said. */
+/** A session in a list. `message_count` counts user and assistant messages. */
 export const SessionInfo = z.object({
   thread_id: z.string(),
   name: z.string(),
@@ -37,7 +37,7 @@ export const SessionInfo = z.object({
 });
 export type SessionInfo = z.infer<typeof SessionInfo>;
 
-/** The same with what a window that shows the session needs. */
+/** The same with details for a chat window. */
 export const SessionDetails = SessionInfo.extend({
   context_usage: z.object({
     tokens: z.number().describe("Estimated tokens of the messages that the model sees"),
@@ -60,7 +60,7 @@ const Told = z.object({
   work_mode: WorkMode.nullable().default(null).catch(null),
   conversation_summary: ConversationSummary.nullable().default(null).catch(null),
 });
-/** What a session says of itself; a wrong value counts as none. */
+/** Session metadata; invalid values count as absent. */
 const Known = z.object({
   graph_id: z.string().nullable().default(null).catch(null),
   assistant_id: z.string().nullable().default(null).catch(null),
@@ -93,7 +93,7 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
   };
 }
 
-/** Everything about a session but its messages. The window is that of the model its last run asked. */
+/** A session's details without messages. The window is that of its last run's model. */
 export async function readDetails(
   { storage, runs }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list"> },
   session: Session,
@@ -117,7 +117,7 @@ export async function readDetails(
   };
 }
 
-/** What the model calls of a session used, by what was written back to its messages. */
+/** Usage of a session's model calls, from its messages. */
 export function totalUsage(messages: readonly BaseMessage[]): SessionDetails["total_usage"] {
   const total: SessionDetails["total_usage"] = { input_tokens: 0, output_tokens: 0, cost: null };
   for (const message of messages) {

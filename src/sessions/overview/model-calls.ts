@@ -4,7 +4,7 @@ import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 import { WireRequest } from "@millrace/models/messages/wire-request";
 import { asSent, type ContextSources } from "./context-snapshot.ts";
 
-/** A request of a run, without what was sent. */
+/** A model request of a run, without its content. */
 export const ModelCallSummary = z.object({
   number: z.number().int().describe("Counts from 1 in the run"),
   run_id: z.string(),
@@ -35,7 +35,7 @@ export const ModelCallDetails = ModelCallSummary.extend({
 });
 export type ModelCallDetails = z.infer<typeof ModelCallDetails>;
 
-/** One request of a run; `undefined` where it is not kept. */
+/** A model request of a run; `undefined` if not stored. */
 export async function readModelCall(
   { storage, ...server }: { storage: Pick<OwnerScope["storage"], "requests"> } & ContextSources,
   sessionId: string,

@@ -4,7 +4,7 @@ import type { SessionStorage } from "@millrace/engine/sessions/scope/session-sto
 import { readChain } from "@millrace/engine/sessions/state/prune";
 import type { Operations } from "../../tools/undo/operations.ts";
 
-/** From where on something is meant: a message or a state of a session. */
+/** A starting point: a message or a checkpoint. */
 interface Since {
   message?: string | undefined;
   checkpoint?: string | undefined;
@@ -31,7 +31,7 @@ export async function timeSince(
     if (!messagesIn(state.channel_values).some(({ id }) => id === message)) break;
     first = state.ts;
   }
-  // The calls of a reply are done before the reply stands in a state.
+  // A reply's calls run before the reply is in a checkpoint.
   const { operations: own, total } = await operations.list(sessionId, { message_id: message, limit: 1, offset: 0 });
   const oldest =
     total <= 1

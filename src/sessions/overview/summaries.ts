@@ -5,12 +5,12 @@ import { fitSummary, plainSummary, SummaryAnswer } from "../../context/compressi
 import { ConversationSummary } from "../../state.ts";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
 
-/** After so many messages there is another summary. */
+/** Messages per summary. */
 const messagesPerSummary = 10;
 /** Summaries that are made before others may go on. */
 const summariesAtOnce = 20;
 
-/** What a conversation had come to at one of its messages. */
+/** A summary up to one of a conversation's messages. */
 export const ChatSummary = z.object({
   chatId: z.string(),
   summary: SummaryAnswer,

@@ -21,7 +21,7 @@ const titleLength = 60;
 export interface TitleWriter {
   /** Looks at a session whose run is over, with its last values where they are known, and returns at once. */
   consider: (run: Run, values?: Record<string, unknown>) => void;
-  /** Ends what is under way; resolves when nothing is written any more. */
+  /** Ends running work; resolves when nothing is being written. */
   stop(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { Config } from "@millrace/engine/config/config";
 import type { ModelRegistry } from "@millrace/models/registry/registry";
 import type { ReadProfile } from "@millrace/models/registry/model-profile";
 
-/** The model that a session's next run would ask, what is known of models, and the operator's limit of a window in tokens. */
+/** The model of a session's next run, model profiles, and the operator's context limit in tokens. */
 export interface UsualModel {
   model: string;
   profile: ReadProfile;

@@ -2,7 +2,7 @@ import type { Operations } from "../../tools/undo/operations.ts";
 import { type Access, requireAccess } from "@millrace/engine/sessions/scope/guard";
 import type { ManualTools } from "../manual/manual-run.ts";
 
-/** The tools as one caller sees and runs them; `user` is the one of `auth.path` for whom they work. */
+/** Tools limited to one caller; `user` is the `auth.path` user they work for. */
 export function ownManual(manual: ManualTools, owner: string, access: Access, user: string | undefined): ManualTools {
   return {
     ...manual,

@@ -4,7 +4,7 @@ import { readWorkspaceText } from "../../../src/context/workspace/workspace-text
 import { priorities, type Collector } from "../../../src/context/collector.ts";
 import { circuitEndings, type CircuitPlace } from "./circuit-place.ts";
 
-/** The circuit that the session works on, whole and with line numbers, and what it is made of. */
+/** The session's circuit with line numbers, and its components. */
 export const circuitFile: Collector<CircuitPlace> = {
   name: "circuit_file",
   title: "Current circuit",

@@ -13,7 +13,7 @@ export interface CircuitPlace {
   circuit_file: string | null;
   sim_result: string | null;
   design_goals: string | null;
-  /** What the session knows of the last failure. */
+  /** The session's last error. */
   error: string | null;
   /** Figures of the last simulation, by their names. */
   metrics: Readonly<Record<string, number>> | null;

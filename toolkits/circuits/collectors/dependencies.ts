@@ -24,8 +24,8 @@ interface Dependency {
 }
 
 /**
- * The files that the circuit includes: those it names itself by their size, of those two or three away the sub-circuits,
- * of others the names. The newest of the same distance comes first. Files outside of the workspace are not read.
+ * Files included by the circuit: direct ones by size, those two or three levels away with their sub-circuits, others by
+ * name. At equal distance newest first. Files outside the workspace are not read.
  */
 export const dependencies: Collector<CircuitPlace> = {
   name: "dependencies",
@@ -38,7 +38,7 @@ export const dependencies: Collector<CircuitPlace> = {
     const found = new Map<string, Dependency>();
     const waiting = [{ path: first, depth: 0 }];
     const known = new Set([first]);
-    // What is named first is read first: so each file is met on the shortest way.
+    // Breadth first, so each file has its shortest distance.
     for (const { path, depth } of waiting) {
       const file = await readOrWarn(workspace, path, { isChanged: changed.includes(path), signal, warn });
       const named = depth === deepest ? [] : file.includes;

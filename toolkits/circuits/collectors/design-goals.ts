@@ -4,7 +4,7 @@ import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
 import { namedAfter } from "./named-after.ts";
 
-/** What the design has to reach, and how far the last simulation is from it. */
+/** The design goals, and the last simulation's distance from them. */
 export const designGoals: Collector<CircuitPlace> = {
   name: "design_goals",
   title: "Design goals",

@@ -25,8 +25,8 @@ const checked = createFaultCache<Fault[]>();
 const failures = createFailureHistory();
 
 /**
- * What is wrong with the circuit before anything is run and what is seldom meant, what the session knows of the last
- * failure, and what has failed before that since a simulation of the circuit succeeded.
+ * Errors and suspicious parts found statically, the session's last error, and earlier failures since the last
+ * successful simulation.
  */
 export const diagnostics: Collector<CircuitPlace> = {
   name: "diagnostics",
@@ -94,7 +94,7 @@ async function missingFiles(
   const includes = readNetlist(text).includes.slice(0, 50);
   const faults = await Promise.all(
     includes.map(async ({ path: named, line }): Promise<Fault | null> => {
-      // What lies outside of the workspace is not looked at.
+      // Files outside the workspace are not checked.
       if (/^(?:[/~]|[a-z]:)/iu.test(named)) return null;
       const place = normalize(join(dirname(path), named));
       if (place.startsWith("..")) return null;

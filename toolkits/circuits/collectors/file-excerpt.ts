@@ -2,7 +2,7 @@ import { cutToTokens } from "../../../src/context/assembler.ts";
 import { netlistFacts, readNetlist } from "../netlist/netlist.ts";
 import { countText } from "../../../src/context/tokens/tokens.ts";
 
-/** Tokens up to which a file is shown whole, and from which on its structure stands for it. */
+/** Token limits: up to the first a file is shown whole, from the second by structure. */
 const [wholeTokens, structureTokens] = [2000, 8000];
 /** Tokens of the beginning and the end that are shown beside the structure, and lines of the structure. */
 const [besideTokens, mostLines] = [1000, 60];
@@ -12,15 +12,15 @@ const beginsPart =
   /^(?:#{1,6} |\s*(?:export |public |private |async |static )*(?:class|interface|function|def|fn|struct|enum|type|module)\s+\w|\s*\.(?:subckt|model)\s)/iu;
 const spiceEndings = /\.(?:cir|sp|spice|sub|inc|lib|net)$/iu;
 
-/** A file as a model is shown it: `facts` says what it is made of, where that is known or stands for a part of it. */
+/** An excerpt of a file; `facts` describe its structure, if known. */
 export interface FileExcerpt {
   facts: string[];
   text: string;
 }
 
 /**
- * A file by its size: below 2,000 tokens whole; below 8,000 its beginning and its end; above, its structure as lines
- * with their numbers, and less of both. What a circuit that is not shown whole is made of is said.
+ * A file by size: below 2,000 tokens whole; below 8,000 beginning and end; above that its structure with line numbers
+ * and shorter ends. Partly shown circuits list their components.
  */
 export function fileExcerpt(path: string, text: string): FileExcerpt {
   const tokens = countText(text);

@@ -53,7 +53,7 @@ export function extractKeywords(request: string): Keywords {
   return found;
 }
 
-/** The names in the order in which they are searched for; those that stand everywhere are left out. */
+/** Search terms in order; ubiquitous names are left out. */
 export function searchTerms({ devices, subcircuits, files, metrics, nodes, others }: Keywords): string[] {
   return [...devices, ...subcircuits, ...files, ...metrics, ...nodes, ...others].filter((term) => term.length > 1);
 }

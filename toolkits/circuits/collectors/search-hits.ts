@@ -11,8 +11,8 @@ const [mostTerms, mostHits, mostTokens] = [20, 10, 2000];
 const searchTime = 500;
 
 /**
- * Lines of other files that name what the request names: devices first, other words last; of the same name those of
- * files that have just changed.
+ * Lines of other files that mention names from the request: devices first, other words last; recently changed files
+ * first.
  */
 export const searchHits: Collector<CircuitPlace> = searchHitsWithin(searchTime);
 
@@ -50,7 +50,7 @@ async function collectHits(context: CircuitPlace, signal: AbortSignal, time: num
   return lines.length === 0 ? null : cutToTokens(lines.join("\n"), mostTokens);
 }
 
-/** What is found in time; nothing where that is not enough. A stop is thrown. */
+/** Results within the time limit, else none. A stop is thrown. */
 async function searchFor(
   time: number,
   signal: AbortSignal,

@@ -13,13 +13,13 @@ export interface DesignCheckpointRequest {
   status_summary: string;
   suggestions: DesignSuggestion[];
   metrics: Record<string, number> | null;
-  /** Set when the last answer could not be used: what was wrong with it. */
+  /** Why the last answer could not be used. */
   problem?: string;
 }
 
 /**
- * Waits for what is to come after an iteration, and has no effects (law 1). A choice or free words become the user's
- * next message; to accept, or to stop, ends the turn.
+ * Asks how to go on after an iteration, without effects (law 1). A choice or free text becomes the user's next message;
+ * accepting or stopping ends the turn.
  */
 export const designCheckpoint: WorkflowNode = (state) => {
   const review = openReview(state.messages);

@@ -14,7 +14,7 @@ export const designChoices = [
 ] as const;
 export type DesignChoice = (typeof designChoices)[number];
 
-/** One choice as the user sees it; `value` is what is then said. */
+/** A choice for the user; `value` becomes their message. */
 export interface DesignSuggestion {
   id: DesignChoice;
   label: string;
@@ -37,7 +37,7 @@ export function openReview(messages: readonly BaseMessage[]): z.infer<typeof Rev
   return last !== undefined && isAIMessage(last) ? Review.safeParse(last.additional_kwargs).data : undefined;
 }
 
-/** The review that the last words of the user answer. */
+/** The review answered by the user's last message. */
 export function answeredReview(messages: readonly BaseMessage[]): z.infer<typeof Review> | undefined {
   const at = messages.findLastIndex((message) => isHumanMessage(message));
   return at < 0 ? undefined : openReview(messages.slice(0, at));
@@ -45,7 +45,7 @@ export function answeredReview(messages: readonly BaseMessage[]): z.infer<typeof
 
 const Answered = z.object({ answers: z.literal("design_checkpoint"), choice: z.enum(designChoices).nullable() });
 
-/** What the last words of the user chose at a checkpoint; `null` for words of their own, `undefined` where none was put. */
+/** The user's choice at a checkpoint; `null` for free text, `undefined` without a checkpoint. */
 export function chosenAtCheckpoint(messages: readonly BaseMessage[]): DesignChoice | null | undefined {
   const last = messages.findLast((message) => isHumanMessage(message));
   return last === undefined ? undefined : Answered.safeParse(last.additional_kwargs).data?.choice;

@@ -1,6 +1,6 @@
 import type { DesignChoice, DesignSuggestion } from "./design-review.ts";
 
-/** How the goals stand: their lines, and whether all of them are reached. */
+/** The goals' status: a line each, and whether all are reached. */
 export interface GoalSummary {
   lines: string[];
   areReached: boolean;
@@ -40,7 +40,7 @@ export function designSuggestions(
   return ids.map((id) => ({ id, label: labels[id][which], value: values[id][which] }));
 }
 
-/** The choice that words stand for: its id, its label or what it says, in either language. `null` for other words. */
+/** The choice a text names: by id, label or value, in either language; `null` for other text. */
 export function choiceIn(words: string, suggestions: readonly DesignSuggestion[]): DesignSuggestion | null {
   const plain = (text: string): string =>
     text
@@ -72,7 +72,7 @@ export function statusSummary(
   return [head, ...lines, ...goals.lines.map((line) => `- ${line}`), ...all].join("\n");
 }
 
-/** What is said when a design has ended. */
+/** The message at the end of a design. */
 export function endingWords(choice: "accept_design" | "stop", isChinese: boolean): string {
   if (choice === "stop")
     return isChinese
@@ -81,7 +81,7 @@ export function endingWords(choice: "accept_design" | "stop", isChinese: boolean
   return isChinese ? "设计已接受，文件保持现状。" : "The design is accepted. The files stay as they are.";
 }
 
-/** What is said of an iteration that was taken back: the files that are as they were, and those that are not. */
+/** The message after an undone iteration: restored files, and those that failed. */
 export function undoWords(done: readonly string[], failed: readonly string[], isChinese: boolean): string {
   const say = (en: string, zh: string): string => (isChinese ? zh : en);
   const none = say("There was nothing to undo.", "没有可以撤回的修改。");

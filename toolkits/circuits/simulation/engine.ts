@@ -10,7 +10,7 @@ import { deckText, type Deck } from "./deck/deck.ts";
 import { readRawFile, type Plot } from "./raw-file.ts";
 import { failureIn, hasLeftOut, measuredIn, warningsIn } from "./simulator-output.ts";
 
-/** What one analysis came to: its values, the figures that the circuit itself asks for, and what the simulator warns of. */
+/** The result of one analysis: values, the circuit's own measurements, and warnings. */
 export interface AnalysisResult {
   plot: Plot;
   measured: Record<string, number>;
@@ -193,7 +193,7 @@ export function readAnswer(
   return { plot, measured: measuredIn(output), warnings: warningsIn(output, deck) };
 }
 
-/** What is thrown of a simulation that was ended for its time. */
+/** The error for a simulation that exceeded its time. */
 export function tooLong(seconds: number): AppError {
   return new AppError("timeout", `The simulation took longer than ${seconds} seconds and was ended.`, {
     suggestion: "Take a larger step or a shorter time, or look for a circuit that oscillates faster than it should.",

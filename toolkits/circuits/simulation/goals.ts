@@ -42,7 +42,7 @@ export interface Goal {
   priority: number | string | null;
 }
 
-/** How a goal stands. `gap` is the value less the target. */
+/** The status of a goal. `gap` is value minus target. */
 export type GoalState = { kind: "reached" | "missed"; value: number; gap: number } | { kind: "unknown" };
 
 /** Reads a file of goals. Throws `invalid_format` for anything else. */
@@ -59,8 +59,8 @@ export function readGoals(text: string, path: string): Goal[] {
 }
 
 /**
- * How a goal stands by the last figures: with a tolerance as near as that is near enough; without one as much as the
- * target is enough, or as little, where less of the figure is better.
+ * Assesses a goal by the last figures: within its tolerance; without one at least the target, or at most if smaller is
+ * better.
  */
 export function assessGoal(goal: Goal, metrics: Readonly<Record<string, number>>): GoalState {
   const value = figureFor(goal.metric, metrics);

@@ -14,10 +14,10 @@ import { onAbort } from "@millrace/engine/concurrency/abort";
 /** Folders that are watched, and files that are remembered: each folder takes one of the machine's watches. */
 const usualLimits = { folders: 5000, files: 200_000 };
 
-/** Milliseconds between two looks for a workspace that is not there: nothing tells that it is back. */
+/** Poll interval for a missing workspace: no event reports its return. */
 const awayMilliseconds = 1000;
 
-/** What a watch may be given: who is told besides those who follow, its limits, and the clock of its patience. */
+/** Options of a watch: a listener, limits, and a clock. */
 export interface FileWatchOptions {
   logger: Pick<Logger, "info" | "warn">;
   onChange?: (change: FileChange) => void;
@@ -26,8 +26,8 @@ export interface FileWatchOptions {
 }
 
 /**
- * The files of a workspace, watched. Folders are looked at one after the other, so that the process stays free however
- * many there are, and each folder is watched, not each file. Links are not followed. Start it, and close it.
+ * Watches a workspace's files. Folders are scanned one after another so that the process stays responsive; folders are
+ * watched, not single files. Links are not followed. Start it, and close it.
  */
 export class FileWatch {
   readonly #root: string;
@@ -61,7 +61,7 @@ export class FileWatch {
     });
   }
 
-  /** Begins. Nobody waits for it; what is changed before it has looked at everything may not be told. */
+  /** Starts in the background; changes before the first scan is complete may be missed. */
   start(): void {
     this.#work = this.#work.then(() => this.#begin());
   }
@@ -100,7 +100,7 @@ export class FileWatch {
     }
   }
 
-  /** A folder is watched before it is read: what is made in it meanwhile is seen by one or by the other. */
+  /** Watches a folder before reading it, so that files created meanwhile are not missed. */
   async *#entriesOf(folder: string): AsyncGenerator<[path: string, state: FileState]> {
     if (this.#isClosed) return;
     this.#folders.open(folder);
@@ -170,7 +170,7 @@ export class FileWatch {
     }
   }
 
-  /** What is at a path now; of a folder that has come or gone, also what is or was in it. */
+  /** The state of a path now; for a new or removed folder also its contents. */
   async #look(path: string, seen: Map<string, FileState | undefined>): Promise<void> {
     if (seen.has(path) || this.#isClosed) return;
     const [was, is] = [this.#known.get(path), await stateOf(this.#root, path)];
@@ -179,7 +179,7 @@ export class FileWatch {
     // A folder that is made where one was removed may have its number, and has no watch.
     if (was?.id === is?.id && was?.isFolder === is?.isFolder && was?.born === is?.born) return;
     if (was?.isFolder === true) {
-      // The watch of a folder goes along with it, and would tell of what is in it under the former name.
+      // A folder's watch follows a move and would report its contents under the old name.
       this.#folders.shut(path);
       const inside = [...this.#known.keys()].filter((other) => other.startsWith(`${path}/`));
       for (const inner of inside) await this.#look(inner, seen);
@@ -227,7 +227,7 @@ async function eitherOf(work: Promise<void>, signal: AbortSignal): Promise<void>
   }
 }
 
-/** `undefined` where nothing is, or nothing that is told of. */
+/** `undefined` if the path is missing or not reported. */
 async function stateOf(root: string, path: string): Promise<FileState | undefined> {
   try {
     const stats = await lstat(join(root, path), { bigint: true });

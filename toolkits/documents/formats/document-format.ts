@@ -57,7 +57,7 @@ export function nameOf(format: ReadFormat): string {
   return names[format];
 }
 
-/** What the beginning of a file says it is, where that cannot be the format; `undefined` when it can. */
+/** The actual kind of a file by its first bytes, if it cannot be this format; else `undefined`. */
 export function otherThan(format: ReadFormat, head: Uint8Array): string | undefined {
   const bytes = Buffer.from(head);
   const begin = bytes.toString("latin1", 0, 1024);

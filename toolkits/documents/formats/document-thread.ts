@@ -46,8 +46,8 @@ const [patience, mostMemory] = [20_000, 512];
 const places = createPlaces(2);
 
 /**
- * Reads, writes or edits a document in a thread of its own: one that takes for ever, or all memory, takes neither from the process.
- * Throws what the document is to blame for (`invalid_format`, `too_large`), `timeout`, and the signal's reason.
+ * Processes a document in a worker thread, so that a document that takes forever or all memory does not affect the
+ * process. Throws the document's errors (`invalid_format`, `too_large`), `timeout`, and the signal's reason.
  */
 export async function inThread(
   job: DocumentJob,

@@ -11,7 +11,7 @@ keepCompiled();
 /** Bytes of a single piece of memory that a document may make this thread take. */
 const largestPiece = 64 * 1024 * 1024;
 
-// A document may name pictures of the web or of the machine; nobody has asked for them.
+// Documents may reference remote or local pictures, which must not be fetched.
 Socket.prototype.connect = () => {
   throw new Error("A document is read and written without the network.");
 };

@@ -27,7 +27,7 @@ const EditInput = z
   });
 type EditInput = z.infer<typeof EditInput>;
 
-/** Changes the document that is open in the client's editor, not a file: the client is told the new text. */
+/** Edits the document open in the client's editor, not a file: the client gets the new text. */
 export const editCurrentEditorDocument = defineTool({
   name: "edit_current_editor_document",
   description:
@@ -35,7 +35,7 @@ export const editCurrentEditorDocument = defineTool({
     "text (`content`). The file on disk stays as it is until the user saves. The user is asked first. Use edit_file for files that " +
     "are not open.",
   schema: EditInput,
-  // A second time it tells the same text.
+  // Repeating it sends the same text.
   effect: "idempotent",
   timeoutSeconds: 5,
   resources: (_, { sessionId }) => [`editor:${sessionId}`],

@@ -7,7 +7,7 @@ import { holdsSecret, secretRefused } from "./secret-words.ts";
 /** Where memories lie in the store of their owner. */
 const namespace = ["memories"];
 
-/** A saved memory, and whether it has taken the place of one that said the same. */
+/** A saved memory, and whether it replaced an equal one. */
 export interface SavedMemory {
   memory: Memory;
   isMerged: boolean;
@@ -15,14 +15,14 @@ export interface SavedMemory {
 
 /** The memories of one owner. */
 export interface MemoryStore {
-  /** Those changed last come first. */
+  /** Most recently changed first. */
   list(): Promise<Memory[]>;
   /** The nearest first: by meaning where the store has an index, else by words. */
   search(query: string, limit: number): Promise<Memory[]>;
   get(id: string): Promise<Memory | undefined>;
   /**
-   * Saves it under the id, or in the place of one that says the same or fills the same slot. Throws `too_large` beyond
-   * the limits, and `permission` for a secret.
+   * Saves a memory, or replaces one with equal content or the same slot. Throws `too_large` beyond the limits, and
+   * `permission` for a secret.
    */
   save(id: string, input: MemoryInput): Promise<SavedMemory>;
   /** Throws `not_found`, and as `save` does. */
@@ -91,7 +91,7 @@ function memoriesOf(
   };
 }
 
-/** The items that memories are kept as. */
+/** Memories as store items. */
 function itemsOf(items: ItemStore, owner: string) {
   const get = async (id: string): Promise<Memory | undefined> => {
     const item = await items.get(owner, namespace, id, false);
@@ -131,7 +131,7 @@ function withSlot({ slot, content }: MemoryInput): Pick<Memory, "slot" | "conten
   return { slot: slot ?? null, content };
 }
 
-/** A memory with what is to be changed. What becomes something else than an entity has no slot any more. */
+/** A changed memory. Kinds other than `entity` have no slot. */
 function changed(
   before: Memory,
   { kind = before.kind, slot = before.slot, content = before.content }: MemoryChange,

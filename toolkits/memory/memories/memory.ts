@@ -5,7 +5,7 @@ import type { StoreItem } from "@millrace/engine/storage/items/store-items";
 /** Memories of one owner, characters of one, and characters of all. */
 export const limits = { memories: 200, characters: 500, total: 40_000 } as const;
 
-/** What is kept: something that is true of the user, what they like, or the value of a named slot such as `employer`. */
+/** Kinds: a fact about the user, a preference, or the value of a named slot such as `employer`. */
 export const MemoryKind = z.enum(["fact", "preference", "entity"]);
 export type MemoryKind = z.infer<typeof MemoryKind>;
 

@@ -56,7 +56,7 @@ export function memoryOwner(owner: string | null): string {
 export const isAvailable: NonNullable<Toolkit["isAvailable"]> = ({ services, context }) =>
   services.find(memoriesKey)?.isOn === true && MemoryContext.parse(context).memory !== false;
 
-/** Characters of a secret that is looked for: shorter ones stand in ordinary words. */
+/** Minimum length of detected secrets; shorter strings occur in ordinary words. */
 const shortestSecret = 6;
 
 function secretsOf({ apiKeys, given }: Config): string[] {
@@ -64,7 +64,7 @@ function secretsOf({ apiKeys, given }: Config): string[] {
   return [...apiKeys.map(({ key }) => key), ...ofVariables].filter((secret) => secret.trim().length >= shortestSecret);
 }
 
-/** What is known of the user, for the sessions that begin. */
+/** The user's memories for new sessions. */
 export const sessionMemories: SessionText = {
   field: "session_memories",
   async write({ services, ...about }) {

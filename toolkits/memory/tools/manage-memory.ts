@@ -23,7 +23,7 @@ const Input = z.object({
 });
 type Input = z.infer<typeof Input>;
 
-/** Keeps what is to be known of the user in later sessions. */
+/** Saves, changes, finds and deletes memories about the user. */
 export const manageMemory = defineTool({
   name: "manage_memory",
   description:

@@ -16,7 +16,7 @@ export const ChatUsage = z
   .describe("Of all calls of the model for this answer");
 type ChatUsage = z.infer<typeof ChatUsage>;
 
-/** One event of the run, or at its end what the conversation waits for and that it is over. */
+/** An event of the run, or at its end the open questions and the end marker. */
 export type ChatEvent = { event: RunEvent } | { last: ChatItem[] };
 
 /** The answer that is awaited. */
@@ -87,7 +87,7 @@ function countUsage(usage: ChatUsage, event: RunEvent): void {
   usage.cached_tokens += used.cached_tokens;
 }
 
-/** The failure of a run as that of the request: its kind has a status. */
+/** Turns a run's failure into an HTTP error by its type. */
 function failureOf({ errorType, message, suggestion }: Extract<ChatItem, { type: "error" }>): AppError {
   const code = errorCodes.find((known) => known === errorType) ?? "server";
   return new AppError(code, message, { suggestion });

@@ -9,7 +9,7 @@ import { toWireRunError } from "@millrace/engine/http/errors";
 /** The items of a chat stream: text, tool calls, questions, and the end. */
 export type ChatItem =
   | { type: "text"; content: string }
-  /** A card: first with `running` and its parameters, then again under its id with what came of it. */
+  /** A tool card: first `running` with its parameters, then again with the same id and the outcome. */
   | { type: "tool"; id: string; name: string; status: "running"; params: unknown }
   | { type: "tool"; id: string; name: string; status: "success" | "error"; message: string }
   /** The conversation waits for an answer: in words, by the next message, or at `/threads/:id/approvals/:question_id`. */
@@ -22,7 +22,7 @@ function eventName({ type }: ChatItem): string {
   return type === "text" ? "message" : type;
 }
 
-/** An item as a server-sent event; `id` is that of the run's event it came from. */
+/** An item as a server-sent event; `id` is the run event's. */
 export function chatFrame(item: ChatItem, id?: number): string {
   const end = id === undefined ? "\n" : `id: ${id}\n\n`;
   return `event: ${eventName(item)}\ndata: ${JSON.stringify(item)}\n${end}`;
@@ -56,7 +56,7 @@ function newlines(text: string): number {
   return text.endsWith("\n\n") ? 2 : Number(text.endsWith("\n"));
 }
 
-/** The new words of the assistant in a message, or in a piece of one. */
+/** New assistant text in a message or chunk. */
 function wordsOf(message: unknown, told: Set<string>): { id: string; text: string } | undefined {
   if (!isBaseMessage(message) || !isAIMessage(message)) return undefined;
   const { id = "" } = message;
@@ -68,7 +68,7 @@ function wordsOf(message: unknown, told: Set<string>): { id: string; text: strin
   return { id, text };
 }
 
-/** What the assistant's own tools do; those of agents that it has sent are not the conversation's. */
+/** Cards of the assistant's own calls; sub-agents' calls are not shown. */
 function cardOf(data: unknown): ChatItem | undefined {
   if (typeof data !== "object" || data === null || !("type" in data) || "agent" in data) return undefined;
   // Only our loop writes to this stream in a graph of ours; of other graphs these two kinds are read if they are alike.

@@ -9,8 +9,8 @@ import { Id } from "@millrace/engine/http/validate";
 const ChatMessage = z.object({ role: z.enum(["user", "assistant"]), text: z.string() });
 
 /**
- * The body of both chat endpoints: `messages`, `system`, `max_tokens` and `stream` as their clients send them; what
- * stands below them is for clients that want more.
+ * The body of both chat endpoints: `messages`, `system`, `max_tokens` and `stream` as existing clients send them, then
+ * optional extras.
  */
 export const ChatBody = z
   .object({
@@ -38,7 +38,7 @@ export const ChatBody = z
   .meta({ ref: "ChatCreate" });
 export type ChatBody = z.infer<typeof ChatBody>;
 
-/** What is known where a chat goes on. */
+/** The conversation a chat continues. */
 export interface ChatPlace {
   /** The conversation has messages: it knows the earlier ones by itself. */
   goesOn: boolean;
@@ -65,13 +65,13 @@ export function toRunBody(body: ChatBody, place: ChatPlace): RunBody {
       : { input: { messages: sent.map(({ role, text }) => ({ role, content: text })) } }),
     context: { ...contextOf(body, place), ...body.context },
     stream_mode: ["messages-tuple", "custom"],
-    // One who sends while a run works is answered after it.
+    // Messages sent during a run are answered after it.
     multitask_strategy: "enqueue",
     on_disconnect: body.on_disconnect,
   });
 }
 
-/** Who runs tool calls. A client whose own prompt describes `<tool_use>` parses the calls from the text itself. */
+/** Where tool calls run. A client whose own prompt describes `<tool_use>` parses the calls from the text itself. */
 function toolSide({ tools, system }: ChatBody): "server" | "client" | "none" {
   return tools ?? (system?.includes("<tool_use>") === true ? "client" : "server");
 }
@@ -80,7 +80,7 @@ function contextOf(body: ChatBody, { toolkits }: ChatPlace): JsonObject {
   const { system, max_tokens, model } = body;
   const isPlanner = toolkits.some(({ name }) => name === "planner");
   return {
-    // What is said here is about tasks: no model is asked first where to go with it.
+    // These chats are about tasks, so no routing is needed.
     ...(toolSide(body) === "server" ? { mode: "free_work" } : { chat_mode: "chat" }),
     ...(toolSide(body) === "server" && isPlanner ? { toolkits: ["planner"] } : {}),
     // Of a model without calls of its own, too, what it writes is for the client.

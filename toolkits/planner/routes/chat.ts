@@ -189,7 +189,7 @@ async function* chatEvents(
   if (!hasFailed) yield [{ last: [...(await questionsOf(services, context, run)), { type: "done" }] }];
 }
 
-/** What the conversation waits for, in words too: a client that knows no questions shows at least those. */
+/** Open questions as text, for clients without support for questions. */
 async function questionsOf({ storage, runs }: RouteServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
   const waiting = await storage.approvals.pending(run.session_id);
   if (waiting.length === 0) return [];

@@ -54,9 +54,8 @@ interface Asked {
 }
 
 /**
- * The tasks that another service keeps behind the paths of its REST interface. Address and headers stand here alone. A
- * task that is not there is `undefined`; throws `network`, `timeout`, `auth`, `permission`, `rate_limit`, and
- * `api_error` with status and words of any other refusal.
+ * Tasks of another service's REST API. A missing task is `undefined`; throws `network`, `timeout`, `auth`,
+ * `permission`, `rate_limit`, and `api_error` with status and text of other refusals.
  */
 function createTaskService(settings: PlannerSettings): TaskStore {
   const ask = (asked: Asked): Promise<unknown> => askService(settings, asked);
@@ -148,7 +147,7 @@ async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): P
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // A service that sends us elsewhere would choose who gets the key.
+      // A redirect would choose who gets the key.
       redirect: "error",
       signal: asked.signal === undefined ? timeout : AbortSignal.any([asked.signal, timeout]),
     });

@@ -8,7 +8,7 @@ import { type SearchResult, workspaceIndexKey } from "../workspace-index/workspa
 /** Pieces that a search gives, where nothing is said and at most. */
 const [usualHits, mostHits] = [8, 20];
 
-/** Finds pieces of files by what they mean, in other words than those that stand there. */
+/** Finds pieces of files by meaning, even in other words. */
 export const semanticSearch = defineTool({
   name: "semantic_search",
   description:
@@ -21,7 +21,7 @@ export const semanticSearch = defineTool({
     limit: z.number().int().min(1).max(mostHits).optional().describe(`pieces that are given; default ${usualHits}`),
   }),
   effect: "pure",
-  // It holds no lock: embedding may take long, and what is read while it is written is read again by the next search.
+  // No lock: embedding is slow, and files changed meanwhile are reread by the next search.
   timeoutSeconds: 120,
   run: async ({ query, path, limit = usualHits }, context) => {
     const index = context.toolkitServices.find(workspaceIndexKey);
@@ -64,7 +64,7 @@ function answer(query: string, result: SearchResult): ToolResult {
   });
 }
 
-/** What the model has to know of files that are not in the index. */
+/** Notes for the model on files not in the index. */
 function notesOn({ update: { pending, left_out, problem }, limits: { files, pieces, bytes } }: SearchResult): string[] {
   const noun = (count: number): string => (count === 1 ? "1 file is" : `${count} files are`);
   const notes: string[] = [];

@@ -4,14 +4,14 @@ import type { TextPiece } from "@millrace/engine/storage/text-index";
 import type { Embed } from "@millrace/models/embeddings";
 import type { Piece } from "./pieces.ts";
 
-/** Pieces of one request, and characters of a piece that are left where the model refuses all of it. */
+/** Pieces per request, and characters kept of a piece the model refuses. */
 const [mostAtOnce, cutLength] = [32, 400];
 /** What models say of a text that they do not take; what else goes wrong is not the text's. */
 const refusals = ["api_error", "context_overflow", "invalid_parameter", "too_large"];
 
 /**
- * The pieces of a file with their vectors. Where a model refuses several, they are asked for in halves; a single one that it
- * refuses is cut, and left out where it is refused even so. Throws what else goes wrong, and the signal's reason.
+ * Embeds a file's pieces. A refused batch is split in halves; a refused piece is shortened, then dropped. Throws other
+ * errors, and the signal's reason.
  */
 export async function embedPieces(
   path: string,

@@ -12,7 +12,7 @@ export interface IndexUpdate {
   /** Files that were embedded, and that were removed since they are gone. */
   embedded: number;
   removed: number;
-  /** Files that had to be embedded and were not: there was no time left, or the model failed. */
+  /** Files not embedded yet: out of time, or the model failed. */
   pending: number;
   /** Files that the limits leave out. */
   left_out: number;
@@ -35,8 +35,8 @@ interface ReadFile extends Omit<IndexedFile, "pieces"> {
 }
 
 /**
- * Brings the index up to date with the files at a place, and embeds those alone whose content has changed. Each is kept as
- * soon as it is embedded, so that a stop loses at most one. Throws the signal's reason.
+ * Updates the index for the files at a path; embeds only changed ones. Each is stored at once, so a stop loses at most
+ * one. Throws the signal's reason.
  */
 export async function updateIndex(parts: UpdateParts, context: ReadContext, start: Place): Promise<IndexUpdate> {
   const { store, index } = parts;
@@ -104,7 +104,7 @@ function isAt(path: string, start: Place): boolean {
 
 type Size = Pick<IndexedFile, "bytes" | "pieces">;
 
-/** What the limits of the index still leave. Files outside of the place in question make room, those embedded first. */
+/** Remaining room in the index. Files outside the path are evicted, oldest first. */
 class Room {
   readonly #parts: UpdateParts;
   readonly #held: Map<string, Size>;

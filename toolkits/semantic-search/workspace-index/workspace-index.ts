@@ -28,8 +28,8 @@ export interface WorkspaceIndex {
   /** Whether a model makes vectors. */
   isOn(): boolean;
   /**
-   * The nearest pieces at a path, after the files there that have changed were embedded. Throws `not_found` for a path,
-   * what the model answers where nothing can be looked for, and the signal's reason.
+   * The nearest pieces at a path, after embedding changed files there. Throws `not_found` for a path, the model's error
+   * if nothing can be searched, and the signal's reason.
    */
   search(wanted: { query: string; path: string; limit: number }, context: ReadContext): Promise<SearchResult>;
 }

@@ -26,7 +26,7 @@ const buildFiles: Readonly<Record<string, readonly string[]>> = {
   cargo: ["Cargo.toml"],
 };
 
-/** What a command comes to, by its text alone. */
+/** Analyses a command by its text alone. */
 export function lookAtCommand(command: string): LookedAt {
   const split = splitCommand(command);
   if (split.kind === "unreadable") return { kind: "refused", reason: split.problem };
@@ -38,9 +38,9 @@ export function lookAtCommand(command: string): LookedAt {
 }
 
 /**
- * What a call would do, for the question to a person: the whole command, whether a shell reads it, whether a sandbox
- * holds it, and the hashes of the files of the workspace that it names, so that a yes is to exactly these. Only a
- * command that does no more than read, in a sandbox, goes without.
+ * The operation for the user's question: the whole command, whether it needs a shell, whether it runs in a sandbox, and
+ * hashes of the workspace files it names, so that an approval covers exactly these. Only read-only commands in a
+ * sandbox need none.
  */
 export async function operationOf(
   input: { command: string; requires_approval: boolean; background?: boolean | undefined },
@@ -173,7 +173,7 @@ export type SplitCommand =
   | { kind: "shell"; sign: string }
   | { kind: "unreadable"; problem: string };
 
-/** Signs that a shell gives a meaning to, wherever they stand outside of quotes. */
+/** Shell metacharacters outside quotes. */
 const shellSigns = new Set("|&;<>()$`*?[]{}\n");
 /** What a shell reads at the beginning of a word. */
 const openingSigns = new Set("~#!");

@@ -4,9 +4,9 @@ import { startCommand, type CommandEnd, type RunningCommand } from "../../../src
 import { createSandboxSearch } from "../../../src/tools/programs/sandbox.ts";
 import { ServiceKey } from "../../../src/tools/runtime/toolkit-services.ts";
 
-/** Commands of one session that may run in the background at once, and for how long each, in seconds. */
+/** Background commands per session, and their time limit in seconds. */
 const [mostInBackground, backgroundSeconds] = [4, 1800];
-/** Finished ones that are remembered: of one session, and of all. */
+/** Finished commands kept: per session, and in total. */
 const [mostFinished, mostFinishedOfAll] = [64, 512];
 
 /** A command in the background, as models and clients see it. */
@@ -33,7 +33,7 @@ export interface CommandResult {
   whole: () => Buffer;
 }
 
-/** What is to be run, and in which folder. */
+/** The command and its folder. */
 export interface ShellRequest {
   words: readonly string[];
   workspace: string;
@@ -74,7 +74,7 @@ export class Shell {
     this.#search = settings.search ?? createSandboxSearch();
   }
 
-  /** The program of the sandbox, which is kept once it is found; `undefined` where commands run without one now. */
+  /** The cached path of the sandbox program; `undefined` if commands currently run without one. */
   sandbox(): Promise<string | undefined> {
     return this.#settings.sandbox === "off" ? Promise.resolve(undefined) : this.#search();
   }

@@ -5,7 +5,7 @@ import { createTellNew, findFolders, shownPath } from "../../../src/extensions/f
 import { readBeginning, stateOf } from "../../../src/extensions/parsed-files.ts";
 import { commentHelp, runHelp } from "./tool-help.ts";
 
-/** A program that the user has put where tools are looked for. */
+/** A program in a tool folder. */
 export interface ExternalTool {
   /** Without its ending. */
   name: string;
@@ -135,7 +135,7 @@ function candidateOf(file: string, folder: string, root: string | undefined): Ca
   return { file, name: basename(file, extension), extension: extension.toLowerCase(), folder, root };
 }
 
-/** What is a tool; of several with one name the first counts, and a tool of the server counts before all. */
+/** Selects tools; the first of each name wins, and server tools take precedence. */
 function choose(
   candidates: readonly Candidate[],
   options: ToolFoldersOptions,

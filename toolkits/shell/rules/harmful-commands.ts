@@ -1,7 +1,7 @@
 import { lookAtCommand } from "../commands/look-at-command.ts";
 import type { Guardrail } from "../../../src/guardrails/guardrail.ts";
 
-/** Refuses commands that no person is asked about, because a yes would be a mistake. */
+/** Refuses harmful commands without asking, because approving them would be a mistake. */
 export const harmfulCommands: Guardrail = ({ input }) => {
   const { command } = input;
   if (typeof command !== "string") return { kind: "allow" };

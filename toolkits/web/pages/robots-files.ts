@@ -54,7 +54,7 @@ interface Rule {
   length: number;
 }
 
-/** The name by which a file means this program; what it says of its version does not matter. */
+/** This program's name in robots.txt. */
 const ownName = "millrace";
 
 /** The rules of a file for this program: its own groups where it has any, else those for all. Unknown lines are ignored. */

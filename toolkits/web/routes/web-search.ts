@@ -46,7 +46,7 @@ const WebSearchShape = z
 
 const tag = "Tools";
 
-/** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys. */
+/** `/web-search`: available search engines, setup of others, and their keys. */
 export function webSearchRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   choiceRoute(routes);

@@ -40,7 +40,7 @@ const IdentityShape = z
   .meta({ ref: "Identity" });
 const errors = { 403: "The caller may not change it", 507: "The disk is full" };
 
-/** `/identity`: who the assistant is, for each profile. */
+/** `/identity`: the assistant's identity per profile. */
 export function identityRoutes({ prompts: { identities } }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const Profile = z.enum(identities.profiles());

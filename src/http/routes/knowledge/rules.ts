@@ -26,7 +26,7 @@ const RulesShape = z
   })
   .meta({ ref: "Rules" });
 
-/** `/rules`: the user's rules as they are at this moment, and what is wrong with their files. */
+/** `/rules`: the user's current rules and problems of their files. */
 export function ruleRoutes({ rules }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -42,7 +42,7 @@ const ProviderPath = z.object({ name: z.string().min(1).max(100) });
 const Format = z.object({ format: z.enum(["json", "csv"]).default("json") });
 const tag = "Models";
 
-/** How models do: whether they are left alone, and how the requests to them went. */
+/** Status and request statistics of models. */
 export function modelServiceRoutes({ models, modelServices }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -99,7 +99,7 @@ const columns = [
 function toCsv(asked: readonly ServiceStatus[]): string {
   const lines = asked.map(({ model, state, statistics }) => {
     const values = [state, ...columns.map((name) => statistics[name] ?? "")];
-    // A name may begin like a formula, or hold what parts the columns.
+    // Escapes names that could be read as formulas or contain separators.
     return [`"${model.replaceAll('"', '""').replace(/^(?=[=+\-@])/u, "'")}"`, ...values].join(",");
   });
   return [["model", "state", ...columns].join(","), ...lines, ""].join("\r\n");

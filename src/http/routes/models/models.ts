@@ -43,7 +43,7 @@ const ModelsShape = z
 const tag = "Models";
 const errors = { 403: "The caller may not change it", 409: "models.yaml is broken", 507: "The disk is full" };
 
-/** `/models`: what is known of models, and who has which role. */
+/** `/models`: model profiles and roles. */
 export function modelRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const { models } = services;

@@ -29,7 +29,7 @@ const Change = z
 const tag = "Meta";
 const errors = { 403: "The caller does not administer the server" };
 
-/** `/settings`: what the server was told and by whom, and a change of what can change while it runs. */
+/** `/settings`: current settings with their sources, and changes at runtime. */
 export function settingRoutes(services: SharedProductServices): HttpApp {
   const { settings, logger } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();
@@ -82,7 +82,7 @@ function requireChangeable(name: string): void {
   });
 }
 
-/** Variables whose value is replaced by what a file of models or keys says, and the request that writes the file. */
+/** Variables overridden by files of models or keys, with the request that writes the file. */
 const otherWays: Readonly<Record<string, string>> = {
   MILLRACE_MODEL: "PUT /models/roles",
   MILLRACE_TITLE_MODEL: "PUT /models/roles",
@@ -97,7 +97,7 @@ const otherWays: Readonly<Record<string, string>> = {
   ...Object.assign({}, ...toolkits.map(({ settingRequests }) => settingRequests)),
 };
 
-/** What these files say of the same. */
+/** The value in these files. */
 function saidOf(name: string, models: ProductServices["models"]): string | undefined {
   const { roles, providers } = models.settings();
   if (name === "MILLRACE_MODEL") return roles.main;
@@ -126,7 +126,7 @@ function listOf({ settings, models }: ProductServices): z.infer<typeof SettingsS
   };
 }
 
-/** Nothing of a secret but its end; an address without the name and password that may stand in it. */
+/** Masks secrets, and credentials in URLs. */
 function shownOf(name: string, value: unknown): z.infer<typeof SettingShape>["value"] {
   if (value === undefined) return null;
   if (isSecret(name)) return Array.isArray(value) ? `${value.length} keys` : masked(z.string().parse(value));

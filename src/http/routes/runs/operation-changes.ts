@@ -89,7 +89,7 @@ const reasons: Record<UndoConflict["reason"], Record<Language, string>> = {
   pending: { en: "It has no known end yet; try again when its run is over.", zh: "它尚未结束；请在运行结束后重试。" },
 };
 
-/** Several operations at once: their undo, what they have come to, and the files before and after them. */
+/** Several operations: undo, net changes, and file contents before and after. */
 export function operationChangeRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

@@ -151,7 +151,7 @@ function listRoutes(routes: HttpApp): void {
       const { thread_id, run_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const changes = await operations.changes(session_id, run_id);
-      // What a run did is kept when the run itself is deleted, and a call by hand has no run.
+      // Changes outlive a deleted run, and calls by hand have no run.
       if (Object.keys(changes).length === 0 && (await runs.get(run_id))?.session_id !== session_id) {
         throw notFound("Run not found");
       }

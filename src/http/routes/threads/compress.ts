@@ -21,8 +21,8 @@ const tag = "Threads";
 const errors = { 404: "No such thread or message", 409: "There is nothing to compress, or the graph keeps no summary" };
 
 /**
- * `/threads/:id/compress`: what a compression would do, and the run that does it; `…/summaries`: what the conversation
- * came to. Messages are never deleted.
+ * `/threads/:id/compress`: preview and run of a compression; `…/summaries`: summaries of the conversation. Messages are
+ * never deleted.
  */
 export function compressRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
@@ -71,7 +71,7 @@ export function compressRoutes(): HttpApp {
       const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
-      // Says what is wrong before a run is made of it.
+      // Reports errors before a run is created.
       await previewCompression(services, session, request, usualModel(services));
       const { assistant, run: last } = await lastRunOf(services.runs, session);
       const { partial: _partial, ...known } = last?.kwargs.context ?? {};

@@ -19,7 +19,7 @@ const Which = z.object({
 });
 const ContextShape = SessionContext.meta({ ref: "ThreadContext" });
 
-/** `/threads/:id/context`: what the model was last sent, byte for byte, and what fills its window. */
+/** `/threads/:id/context`: the last model request, byte for byte, by section. */
 export function contextRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -43,7 +43,7 @@ const unknownThread = { 404: "No such thread" };
 const unknownMessage = { 404: "No such thread or message" };
 const notIdle = "A run works in the thread, or a question waits";
 
-/** `/threads/:id/messages`: what was said, page by page, and changes of it without a run. */
+/** `/threads/:id/messages`: messages by page, and changes without a run. */
 export function messageRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes);

@@ -17,7 +17,7 @@ import { RunShape } from "@millrace/engine/http/answers/shapes";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
-/** What a client may say beside what the last run was told. */
+/** Options a client may override from the last run. */
 const PartialBody = RunBody.pick({
   context: true,
   metadata: true,
@@ -39,7 +39,7 @@ const starting = {
   },
 } as const;
 
-/** `/threads/:id/partial/…`: takes up a reply that a stop left unfinished. */
+/** `/threads/:id/partial/…`: continues or regenerates a stopped reply. */
 export function partialRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

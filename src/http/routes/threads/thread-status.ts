@@ -13,7 +13,7 @@ import { Id, path } from "@millrace/engine/http/validate";
 const ThreadPath = z.object({ thread_id: Id });
 const StatusShape = SessionActivity.meta({ ref: "ThreadActivity" });
 
-/** `/threads/:id/status`: what the thread is doing, as a chat window needs it. */
+/** `/threads/:id/status`: the thread's state for a chat window. */
 export function threadStatusRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -2,7 +2,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { isAnalysis } from "./analysis.ts";
 import { placeOf, type Statement } from "./statements.ts";
 
-/** What becomes of a statement: it is part of the circuit, asks for something that is done in another way, or is left out. */
+/** The treatment of a statement: part of the circuit, handled by us, or dropped. */
 export type Ruling = "keep" | "include" | "analysis" | "leave_out";
 
 /** Cards that describe the circuit. What else begins with a point is not passed on, so that a new command is not run either. */
@@ -11,7 +11,7 @@ const circuitCards = new Set(
     " ",
   ),
 );
-/** Cards that say how results are shown, or ask for what is not made: without them the circuit is the same. */
+/** Cards for output only; dropping them does not change the circuit. */
 const otherCards = new Set(
   ".print .plot .probe .save .four .width .title .backanno .sens .tf .pz .disto .sp .pss .hb .endl .prot .unprot".split(
     " ",
@@ -25,7 +25,7 @@ const harmlessCommands = new Set(
 );
 /** Output into a file, as a shell writes it; a comparison with a number is none. */
 const redirection = /[<>|]&?\s*(?!\d+\s*\)?\s*$)["'\w./~-]+\s*$/u;
-/** Numbers that steer the simulator; all other options are left out. */
+/** Allowed simulator options; others are dropped. */
 const knownOptions = new Set(
   "abstol reltol vntol chgtol trtol gmin pivtol pivrel itl1 itl2 itl4 itl5 itl6 temp tnom method maxord defl defw defad defas rshunt cshunt cmin gminsteps srcsteps noopiter savecurrents minbreak autostop scale rseries maxevtiter maxopalter absdv absdx xmu warn interp noinit".split(
     " ",
