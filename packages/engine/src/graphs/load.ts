@@ -8,6 +8,7 @@ import { loadProblem, openUserModules } from "../module-loading/hooks.ts";
 import { type Assistant, JsonObject, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
 import type { GraphExtension, ServedGraph, StatePlace } from "./served-graph.ts";
+import { graphVersion } from "./changed-graph.ts";
 import { Descriptions, type GraphSource, type Reading } from "./schemas/descriptions.ts";
 import type { GraphSchemas, TypeSchemas } from "./schemas/graph-schemas.ts";
 import { type AccessContext, type LoadedGraph, loadUserGraph } from "./user-graph.ts";
@@ -31,6 +32,8 @@ type OfAssistant = Pick<Assistant, "graph_id" | "config" | "context">;
 /** The graphs this server offers. Asking for one that is not served throws `not_found`, with the reason when it failed to load. */
 export class Graphs {
   readonly problems: readonly GraphProblem[];
+  /** The hash of each graph's shape; of a factory none, whose graphs may differ from run to run. */
+  readonly versions: ReadonlyMap<string, string>;
   readonly #extension: GraphExtension | undefined;
   readonly #loaded: Map<string, LoadedGraph>;
   readonly #assistants: Assistant[];
@@ -46,6 +49,8 @@ export class Graphs {
     this.#loaded = loaded;
     this.#descriptions = new Descriptions(loaded);
     this.problems = problems;
+    const fixed = [...loaded].filter(([, { build }]) => build === undefined);
+    this.versions = new Map(fixed.map(([id, { graph }]) => [id, graphVersion(graph)]));
     const since = new Date().toISOString();
     this.#assistants = [...loaded.keys()].map((id) => systemAssistant(id, since, defaults[id]));
   }

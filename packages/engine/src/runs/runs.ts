@@ -16,6 +16,7 @@ import {
 } from "./cancel.ts";
 import { comesBefore, Dispatch } from "./dispatch.ts";
 import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
+import { requireNextNodes } from "./admission/next-nodes.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
 import type { RunCompanion } from "./companion.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
@@ -91,7 +92,11 @@ export class Runs {
     if (assistant === undefined) throw noAssistant(request.assistant);
     const whole = await completed(session, request, this.#storage.runs);
     const draft = draftRun(session, whole, assistant, this.#graphs);
-    await requireOrigin(draft, this.#storage.checkpointer);
+    const { checkpointer } = this.#storage;
+    const origin = await requireOrigin(draft, checkpointer);
+    // A graph that is made for each run is looked at when the run begins.
+    if ((draft.kwargs.input ?? null) === null)
+      await requireNextNodes(draft, this.#graphs.fixed(draft.graph_id), origin, checkpointer);
     const { active, run } = await this.#bySession.run(session.session_id, () => this.#admit(draft, request));
     if (active === undefined) return run;
     const { multitask_strategy: strategy } = run;

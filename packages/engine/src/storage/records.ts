@@ -95,6 +95,8 @@ export const RunKwargs = z.object({
   /** An answer to a question that is not open fails the run, instead of being passed over. */
   strict_resume: z.boolean().optional(),
   temporary: z.boolean(),
+  /** The hash of the graph's shape when the run was admitted; absent for a graph that is made for each run. */
+  graph_version: z.string().optional(),
   durability: z.enum(["sync", "async", "exit"]),
   /** The user of `auth.path` who asked for it, whose tasks and tools are its own. Default: whoever owns its session. */
   owner: z.string().optional(),

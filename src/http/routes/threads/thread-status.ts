@@ -3,6 +3,7 @@ import { z } from "zod";
 import { requireSession } from "@millrace/engine/sessions/sessions";
 import { readActivity, SessionActivity } from "../../../sessions/overview/status.ts";
 import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { GraphStatus, readGraphStatus } from "@millrace/engine/sessions/state/graph-status";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
@@ -11,7 +12,7 @@ import { withCallsOf } from "@millrace/engine/http/requests/thread";
 import { Id, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
-const StatusShape = SessionActivity.meta({ ref: "ThreadActivity" });
+const StatusShape = SessionActivity.extend({ graph: GraphStatus }).meta({ ref: "ThreadActivity" });
 
 /** `/threads/:id/status`: the thread's state for a chat window. */
 export function threadStatusRoutes(): HttpApp {
@@ -29,7 +30,11 @@ export function threadStatusRoutes(): HttpApp {
       const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const shown = (values: unknown): Promise<unknown> => withCallsOf(session, values, services.graphs);
-      return answerJson(context, await readActivity(services, session, usualModel(services), shown));
+      const [activity, graph] = await Promise.all([
+        readActivity(services, session, usualModel(services), shown),
+        readGraphStatus(services, session),
+      ]);
+      return answerJson(context, { ...activity, graph });
     },
   );
   return routes;

@@ -29,6 +29,7 @@ export function toWireRun(run: Run): object {
     protocol: _protocol,
     owner: _owner,
     langsmith_tracer: _tracer,
+    graph_version: _version,
     ...kwargs
   } = run.kwargs;
   return {

@@ -1,4 +1,5 @@
 import { v7 as uuid } from "@langchain/core/utils/uuid";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { END } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
@@ -20,6 +21,7 @@ import { addressed, isOver } from "../status.ts";
 import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand, RunConfig } from "../attempt/execute.ts";
 import { checkFormerCommand } from "../attempt/former-graphs.ts";
+import { requireCheckpoint } from "./next-nodes.ts";
 import { lastingConfig } from "./user-of-run.ts";
 import { isBaseMessage } from "../../message-kinds.ts";
 import { readDecision } from "../../sessions/questions/read-decision.ts";
@@ -147,6 +149,7 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
         : { command: addressed(fixed === undefined ? command : withUpdateIds(command, fixed), session) }),
       config: lastingConfig(withConfigOf(assistant, kwargs.config)),
       context: { ...assistant.context, ...kwargs.context },
+      graph_version: graphs.versions.get(assistant.graph_id),
     },
     metadata: { ...assistant.metadata, ...metadata },
     multitask_strategy,
@@ -166,13 +169,13 @@ const Origin = z.object({ checkpoint_id: z.string().nullish(), checkpoint_ns: z.
 
 /**
  * Makes sure that the checkpoint a run is to start from exists: from a missing one LangGraph would start with an empty
- * state, and the session would go on as if nothing had ever been said in it. Throws `not_found`, and
+ * state, and the session would go on as if nothing had ever been said in it. Returns that place. Throws `not_found`, and
  * `invalid_parameter` for an id that is no text.
  */
 export async function requireOrigin(
   { session_id, kwargs }: Pick<Run, "session_id" | "kwargs">,
   checkpointer: BaseCheckpointSaver,
-): Promise<void> {
+): Promise<RunnableConfig> {
   const configurable = JsonObject.safeParse(kwargs.config["configurable"]).data ?? {};
   const origin = Origin.safeParse({ ...configurable, ...kwargs.checkpoint });
   if (!origin.success) {
@@ -181,20 +184,10 @@ export async function requireOrigin(
     });
   }
   const { checkpoint_id, checkpoint_ns } = origin.data;
-  if (typeof checkpoint_id !== "string") return;
-  await requireCheckpoint({ thread_id: session_id, checkpoint_ns: checkpoint_ns ?? "", checkpoint_id }, checkpointer);
-}
-
-/** Throws `not_found` where there is no such checkpoint. */
-export async function requireCheckpoint(
-  place: { thread_id: string; checkpoint_ns: string; checkpoint_id: string },
-  checkpointer: BaseCheckpointSaver,
-): Promise<void> {
-  const { checkpoint_id } = place;
-  if ((await checkpointer.getTuple({ configurable: place })) !== undefined) return;
-  throw new AppError("not_found", `Checkpoint ${checkpoint_id} not found`, {
-    suggestion: "GET /threads/{thread_id}/history lists the checkpoints of the thread.",
-  });
+  const place = { thread_id: session_id, checkpoint_ns: checkpoint_ns ?? "" };
+  if (typeof checkpoint_id !== "string") return { configurable: place };
+  await requireCheckpoint({ ...place, checkpoint_id }, checkpointer);
+  return { configurable: { ...place, checkpoint_id } };
 }
 
 const Dictionary = z.record(z.string(), z.unknown());

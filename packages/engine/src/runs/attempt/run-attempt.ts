@@ -1,4 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { missingNodes } from "../../graphs/changed-graph.ts";
+import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { ownerOfItems } from "../../config/api-keys.ts";
 import { AppError, errorMessage } from "../../errors/errors.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
@@ -16,6 +19,7 @@ import {
   toRunError,
 } from "../status.ts";
 import { otherWorkedRun, requireOrigin } from "../admission/draft.ts";
+import { requireNextNodes } from "../admission/next-nodes.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
 import { endsInTime, keepFormer, keepStopped, stopPatience, webhookOf, writeEnd } from "./end.ts";
 import type { RunnerDeps } from "../options.ts";
@@ -48,7 +52,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   const keeping = ending.kind === "stopped" ? deps.storage.checkpointerWith(active.log) : undefined;
   const values = keeping === undefined ? result.values : await keepStopped(active, keeping, deps);
   // A graph that has come to its end without a question waits for nothing.
-  const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, deps);
+  const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, ending, deps);
   // What the readers get last: the end of what was going on, and of a failed run its error.
   const tellEnd = (): void => {
     active.companion?.ended(ending, values);
@@ -117,18 +121,43 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
 }
 
 /** What the session waits for afterwards; the checkpoint is read only where the stream cannot have shown it. */
-async function pauseAfter(active: ActiveRun, deps: RunnerDeps): Promise<Pause> {
+async function pauseAfter(active: ActiveRun, ending: Ending, deps: RunnerDeps): Promise<Pause> {
   const { run } = active;
   try {
     // A run that has not begun leaves the state of the run before it, which may be of another graph.
     const before = run.attempt === 0 ? await otherWorkedRun(deps.storage.runs, run) : undefined;
     const graph = await deps.graphs.ofRun(before ?? active.told, "threads.read");
-    return await readPause(graph, run.session_id);
+    const pause = await readPause(graph, run.session_id);
+    if (ending.kind === "done") return pause;
+    const missing = await missingNodes(graph, newestOf(run), deps.storage.checkpointer);
+    // What a node asks that the graph no longer has, only the session still knows.
+    return missing.length === 0 ? pause : await keptPause(run, pause, deps);
   } catch (error) {
     // The run ends all the same; only its open questions are unknown.
     deps.logger.warn({ err: error, run_id: run.run_id }, "session_state_unreadable");
     return noPause;
   }
+}
+
+/** The graph of a run. Throws where the checkpoint or a node that the run goes on with is not there. */
+async function graphToRun({ run, told }: ActiveRun, resume: boolean, deps: RunnerDeps): Promise<ServedGraph> {
+  const { checkpointer } = deps.storage;
+  // Once more: the run before may have been rolled back, and its checkpoints with it.
+  const origin = resume ? newestOf(run) : await requireOrigin(run, checkpointer);
+  const graph = await deps.graphs.ofRun(told, "threads.create_run");
+  if (resume || (run.kwargs.input ?? null) === null) await requireNextNodes(run, graph, origin, checkpointer);
+  return graph;
+}
+
+/** The newest checkpoint of a run's session. */
+function newestOf({ session_id }: Run): RunnableConfig {
+  return { configurable: { thread_id: session_id, checkpoint_ns: "" } };
+}
+
+/** What the session waited for before the run, where nothing that the graph shows stands for it. */
+async function keptPause({ session_id }: Run, pause: Pause, { storage }: RunnerDeps): Promise<Pause> {
+  const session = await storage.sessions.get(session_id);
+  return { interrupts: { ...session?.interrupts, ...pause.interrupts }, waiting: true };
 }
 
 async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
@@ -158,9 +187,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
     const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
-    // Once more: the run before may have been rolled back, and its checkpoints with it.
-    if (!resume) await requireOrigin(run, storage.checkpointer);
-    const graph = await graphs.ofRun(told, "threads.create_run");
+    const graph = await graphToRun(active, resume, deps);
     const hasLoop = graphs.hasLoop(graph);
     if (!resume && hasLoop) await keepFormer(run, saver, deps);
     const isStrict = run.kwargs.strict_resume === true && !resume;

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { copyCheckpoint, type CheckpointTuple, uuid6 } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
-import { requireCheckpoint } from "../../runs/admission/draft.ts";
+import { requireCheckpoint } from "../../runs/admission/next-nodes.ts";
 import { messagesIn } from "../messages/conversation.ts";
 import { roleOf, wordsOf } from "../messages/message-fields.ts";
 import { requireIdle, type EditParts } from "./edit-messages.ts";

@@ -1,9 +1,12 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { StateSnapshot } from "@langchain/langgraph";
+import { END, type StateSnapshot } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { AppError, errorMessage } from "../../errors/errors.ts";
+import { dropMissingSends, missingNodes } from "../../graphs/changed-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
-import { lastWorkedRun, requireCheckpoint } from "../../runs/admission/draft.ts";
+import { lastWorkedRun } from "../../runs/admission/draft.ts";
+import { requireCheckpoint } from "../../runs/admission/next-nodes.ts";
 import { readPause } from "../../runs/status.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import { keptConfigurable, requireSession } from "../sessions.ts";
@@ -79,13 +82,22 @@ async function writeState(
   const config = checkpointConfig(session, update.checkpoint);
   const values = graphs.hasLoop(graph) ? readInputMessages(update.values, "values") : update.values;
   const written = await graph.updateState(config, values ?? null, update.as_node).catch(throwRefusal);
-  if (Object.keys(session.interrupts).length > 0) {
-    const { interrupts } = await readPause(graph, sessionId);
-    await storage.sessions.update(sessionId, { interrupts });
-  } else {
-    await storage.sessions.update(sessionId, {});
-  }
+  if (update.as_node === END) await dropMissingSends(graph, sessionId, storage.checkpointer);
+  await storage.sessions.update(sessionId, await restAfter(graph, session, storage.checkpointer));
   return written;
+}
+
+/** What a session that waited for something waits for after a change of its state; nothing new of one that did not. */
+async function restAfter(
+  graph: ServedGraph,
+  { session_id, status, interrupts: before }: Session,
+  checkpointer: BaseCheckpointSaver,
+): Promise<Partial<Pick<Session, "interrupts" | "status">>> {
+  if (status !== "interrupted" && Object.keys(before).length === 0) return {};
+  const newest = { configurable: { thread_id: session_id, checkpoint_ns: "" } };
+  if ((await missingNodes(graph, newest, checkpointer)).length > 0) return {};
+  const { interrupts, waiting } = await readPause(graph, session_id);
+  return { interrupts, ...(status === "interrupted" && !waiting && { status: "idle" }) };
 }
 
 /**
