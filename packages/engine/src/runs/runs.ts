@@ -92,11 +92,9 @@ export class Runs {
     if (assistant === undefined) throw noAssistant(request.assistant);
     const whole = await completed(session, request, this.#storage.runs);
     const draft = draftRun(session, whole, assistant, this.#graphs);
-    const { checkpointer } = this.#storage;
-    const origin = await requireOrigin(draft, checkpointer);
-    // A graph that is made for each run is looked at when the run begins.
+    const origin = await requireOrigin(draft, this.#storage.checkpointer);
     if ((draft.kwargs.input ?? null) === null)
-      await requireNextNodes(draft, this.#graphs.fixed(draft.graph_id), origin, checkpointer);
+      await requireNextNodes(draft, this.#graphs.fixed(draft.graph_id), origin, this.#storage.checkpointer);
     const { active, run } = await this.#bySession.run(session.session_id, () => this.#admit(draft, request));
     if (active === undefined) return run;
     const { multitask_strategy: strategy } = run;
