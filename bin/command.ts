@@ -1,31 +1,20 @@
-import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { Command, CommanderError, Option } from "commander";
+import { distance } from "fastest-levenshtein";
+import { z } from "zod";
 import { environmentVariable, setVariables } from "@millrace/engine/config/config";
 import { AppError, errorMessage, explain, isAppError } from "@millrace/engine/errors/errors";
 import { applyEnvironment } from "@millrace/engine/manifest/custom-parts";
 import { readManifest } from "@millrace/engine/manifest/manifest";
+import { chat, type ChatOptions, runOnce } from "./chat.ts";
+import { createProject } from "./new-project.ts";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 
-/** The program by command: `millrace start` and `millrace dev` serve the graphs of any folder that has a `langgraph.json`. */
+/** The program by command. Serving, which is the main job, is what happens without one. */
 
-const usage = `millrace start   serves the graphs of langgraph.json
-millrace dev     the same, and starts again when a file of the folder changes
-
-  --config <file>   which langgraph.json, or the folder it is in; else that of the working folder
-  --port <number>   where to listen; else PORT, else 2024
-  --host <address>  else HOST, else 127.0.0.1
-
-Without a command it serves by the environment alone; see .env.example.`;
-
-const options = {
-  config: { type: "string", short: "c" },
-  port: { type: "string", short: "p" },
-  host: { type: "string" },
-  /** Loads the program and waits for its turn; see develop.ts. */
-  wait: { type: "boolean", default: false },
-  help: { type: "boolean", short: "h", default: false },
-} as const;
+/** A wrong command or option, as `sysexits.h` has it. */
+const wrongUsage = 64;
 
 const ownFolder = realpathSync(join(import.meta.dirname, ".."));
 
@@ -84,31 +73,126 @@ async function serveBy(defaults?: Record<string, string>): Promise<void> {
   await serve(defaults);
 }
 
+const commands = ["start", "dev", "new", "run", "chat", "doctor", "help"];
+
+function versionText(): string {
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(join(ownFolder, "package.json"), "utf8")));
+  return version;
+}
+
+interface ServeOptions {
+  config?: string;
+  port?: string;
+  host?: string;
+  wait?: boolean;
+}
+
+function serving(command: Command): Command {
+  return command
+    .option("-c, --config <file>", "which langgraph.json, or the folder it is in (default: the working folder's)")
+    .option("-p, --port <number>", "where to listen (default: PORT, else 2024 or the next free one)")
+    .option("--host <address>", "at which address (default: HOST, else 127.0.0.1)");
+}
+
+function asking(command: Command): Command {
+  return command
+    .option("-u, --url <address>", "where the server listens", "http://127.0.0.1:2024")
+    .option("-k, --key <key>", "the key for it (default: MILLRACE_API_KEY)")
+    .option("-g, --graph <id>", "the graph or assistant that answers", "agent")
+    .option("-t, --thread <id>", "the thread to go on with (default: a new one)");
+}
+
+interface AskOptions {
+  url: string;
+  key?: string;
+  graph: string;
+  thread?: string;
+}
+
+function chatOptions({ url, key, graph, thread }: AskOptions): ChatOptions {
+  return { url: url.replace(/\/+$/u, ""), key: key ?? environmentVariable("MILLRACE_API_KEY"), graph, thread };
+}
+
+function setPlace({ port, host }: ServeOptions): void {
+  setVariables({ ...(port !== undefined && { PORT: port }), ...(host !== undefined && { HOST: host }) });
+}
+
+function program(): Command {
+  const millrace = new Command("millrace")
+    .description("Runs LangGraph.js graphs durably behind the LangGraph Platform API.")
+    .version(versionText())
+    .showHelpAfterError("(millrace --help shows all commands)")
+    .exitOverride()
+    .addHelpText("after", "\nWithout a command it serves by the environment alone; see .env.example.");
+  serving(millrace.command("start", { isDefault: true }))
+    .description("serves the graphs of langgraph.json")
+    // Loads the program and waits for its turn; see develop.ts.
+    .addOption(new Option("--wait").hideHelp())
+    .action(async (options: ServeOptions) => {
+      setPlace(options);
+      const isNamed = process.argv[2] === "start" || options.config !== undefined;
+      if (!isNamed) await serveBy();
+      else if (options.wait === true) await startInTurn(manifestAt(options.config ?? "."));
+      else await start(manifestAt(options.config ?? "."));
+    });
+  serving(millrace.command("dev"))
+    .description("the same, and starts again when a file of the folder changes")
+    .action(async (options: ServeOptions) => {
+      setPlace(options);
+      await develop(manifestAt(options.config ?? "."));
+    });
+  millrace
+    .command("new <folder>")
+    .description("makes a folder with a graph, a tool and a test")
+    .action((folder: string) => void process.stdout.write(createProject(folder)));
+  asking(millrace.command("run <message>"))
+    .description("sends one message and prints the answer")
+    .option("--json", "everything that is told, as lines of JSON")
+    .action(async (message: string, options: AskOptions & { json?: boolean }) => {
+      if (!(await runOnce(message, chatOptions(options), options.json === true))) process.exitCode = 1;
+    });
+  asking(millrace.command("chat"))
+    .description("talks with a graph in the terminal")
+    .action(async (options: AskOptions) => chat(chatOptions(options)));
+  millrace
+    .command("doctor")
+    .description("looks for what would keep a server from working, and says what to do")
+    .option("-c, --config <file>", "which langgraph.json (default: what start without a command serves)")
+    .action(async ({ config }: ServeOptions) => {
+      const { doctor } = await import("./doctor.ts");
+      const file = config === undefined ? undefined : manifestAt(config);
+      if (file !== undefined) setVariables({ MILLRACE_GRAPHS: file });
+      if (!(await doctor(file === undefined ? {} : ownParts(dirname(file))))) process.exitCode = 1;
+    });
+  return millrace;
+}
+
+/** The command that was probably meant. */
+function meant(word: string): string {
+  const near = commands.filter((command) => distance(command, word) <= 2);
+  return near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
+}
+
 async function perform(): Promise<void> {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options });
-  const [command, ...others] = positionals;
-  const { config = ".", port, host, wait, help } = values;
-  if (help) {
-    process.stdout.write(`${usage}\n`);
+  const [first] = process.argv.slice(2);
+  if (first !== undefined && !first.startsWith("-") && !commands.includes(first)) {
+    process.stderr.write(`There is no command "${first}".${meant(first)}\n(millrace --help shows all commands)\n`);
+    process.exitCode = wrongUsage;
     return;
   }
-  if (others.length > 0 || ![undefined, "start", "dev"].includes(command)) {
-    throw new AppError("invalid_parameter", `There is no command "${positionals.join(" ")}".`, {
-      suggestion: `Usage:\n${usage}`,
-    });
-  }
-  setVariables({ ...(port && { PORT: port }), ...(host && { HOST: host }) });
-  if (command === undefined && values.config === undefined) await serveBy();
-  else if (command === "dev") await develop(manifestAt(config));
-  else if (wait) await startInTurn(manifestAt(config));
-  else await start(manifestAt(config));
+  await program().parseAsync();
 }
 
 try {
   await perform();
 } catch (error) {
-  // A wrong option is parseArgs' TypeError, whose message says which.
-  const text = isAppError(error) ? explain(error) : error instanceof Error ? error.message : String(error);
-  process.stderr.write(`${text}\n`);
-  process.exitCode = 1;
+  // Help, the version and what is wrong with an option are told by then.
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : wrongUsage;
+  else {
+    const text = isAppError(error) ? explain(error) : errorMessage(error);
+    process.stderr.write(`${text}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -137,12 +137,12 @@ describe("what is served anew", () => {
 
 describe("the command", () => {
   it.each([
-    [["start", "--config", "nowhere.json"], /There is no .*nowhere\.json.*millrace start --config/u],
-    [["serve"], /There is no command "serve"/u],
-    [["start", "--colour"], /--colour/u],
-  ])("says what is wrong with %j", async (words, expected) => {
+    [["start", "--config", "nowhere.json"], /There is no .*nowhere\.json.*millrace start --config/u, 1],
+    [["serve"], /There is no command "serve"/u, 64],
+    [["start", "--colour"], /--colour/u, 64],
+  ])("says what is wrong with %j", async (words, expected, code) => {
     command = new Command(words, folder);
-    expect(await command.exit()).toBe(1);
+    expect(await command.exit()).toBe(code);
     expect(command.lines.join(" ")).toMatch(expected);
   });
 

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
+
+/** Where a server listens, and the key for it. */
+export interface ServerPlace {
+  url: string;
+  key: string | undefined;
+}
+
+/** What a run tells, as far as a terminal shows it. */
+export type Told =
+  | { type: "text"; text: string }
+  | { type: "call"; name: string; arguments: unknown }
+  | { type: "result"; name: string; text: string }
+  | { type: "question"; value: unknown }
+  | { type: "failed"; error: string; message: string }
+  | { type: "begun"; run_id: string };
+
+const Chunk = z.looseObject({
+  type: z.string(),
+  content: z.unknown().optional(),
+  name: z.string().nullish(),
+  tool_calls: z.array(z.looseObject({ name: z.string(), args: z.unknown() })).optional(),
+});
+const Metadata = z.object({ run_id: z.string() });
+const Failure = z.object({ error: z.string(), message: z.string() });
+const Thread = z.object({ thread_id: z.string() });
+const State = z.object({
+  tasks: z.array(z.object({ interrupts: z.array(z.object({ value: z.unknown() })) })),
+  values: z.object({ messages: z.array(Chunk).optional() }).nullish(),
+});
+
+/** A request, and a clear failure where the server is away or refuses. */
+async function send({ url, key }: ServerPlace, method: string, path: string, body?: unknown, signal?: AbortSignal) {
+  const headers = { "content-type": "application/json", ...(key !== undefined && { "x-api-key": key }) };
+  const text = body === undefined ? null : JSON.stringify(body);
+  const response = await fetch(`${url}${path}`, { method, headers, body: text, signal: signal ?? null }).catch(
+    (error: unknown) => {
+      if (signal?.aborted === true) throw error;
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      throw new AppError("network", `No server answers at ${url}: ${errorMessage(cause)}.`, {
+        suggestion: "Start one with millrace start or millrace dev, or name another with --url.",
+      });
+    },
+  );
+  if (response.ok) return response;
+  const said = await response.text();
+  const suggestion = response.status === 401 ? "Give the key with --key, or in MILLRACE_API_KEY." : undefined;
+  throw new AppError(
+    response.status === 401 ? "auth" : "api_error",
+    `The server answered ${response.status}: ${said}`,
+    { suggestion },
+  );
+}
+
+/** The thread with this id, made where it is not there; a new one without an id. */
+export async function openThread(place: ServerPlace, id?: string): Promise<string> {
+  const body = id === undefined ? {} : { thread_id: id, if_exists: "do_nothing" };
+  return Thread.parse(await (await send(place, "POST", "/threads", body)).json()).thread_id;
+}
+
+/** The questions that a thread waits with. */
+export async function openQuestions(place: ServerPlace, thread: string): Promise<unknown[]> {
+  const state = State.parse(await (await send(place, "GET", `/threads/${thread}/state`)).json());
+  return state.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value));
+}
+
+/** Stops a run; resolves when its end is written. */
+export async function cancelRun(place: ServerPlace, thread: string, run: string): Promise<void> {
+  await send(place, "POST", `/threads/${thread}/runs/${run}/cancel?wait=1`);
+}
+
+/** Starts a run and gives what it tells, to its end; then the questions it has left. */
+export async function* streamRun(
+  place: ServerPlace,
+  thread: string,
+  request: { graph: string; input?: unknown; command?: unknown },
+  signal?: AbortSignal,
+): AsyncGenerator<Told> {
+  const { graph: assistant_id, ...what } = request;
+  const body = { assistant_id, ...what, stream_mode: ["messages-tuple"] };
+  const response = await send(place, "POST", `/threads/${thread}/runs/stream`, body, signal);
+  for await (const { event, data } of eventsOf(response)) {
+    if (event === "metadata") yield { type: "begun", ...Metadata.parse(data) };
+    else if (event === "error") yield { type: "failed", ...Failure.parse(data) };
+    else if (event === "messages" && Array.isArray(data)) yield* partsOf(Chunk.parse(data[0]));
+  }
+  for (const value of await openQuestions(place, thread)) yield { type: "question", value };
+}
+
+function* partsOf({ type, content, name, tool_calls = [] }: z.infer<typeof Chunk>): Generator<Told> {
+  const text = textOf(content);
+  if (type === "tool") yield { type: "result", name: name ?? "tool", text };
+  if (!/^(ai|AIMessage)/u.test(type)) return;
+  if (text !== "") yield { type: "text", text };
+  for (const call of tool_calls) if (call.name !== "") yield { type: "call", name: call.name, arguments: call.args };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const Text = z.object({ type: z.literal("text"), text: z.string() });
+  return content.map((part) => Text.safeParse(part).data?.text ?? "").join("");
+}
+
+/** The server-sent events of an answer. */
+async function* eventsOf(response: Response): AsyncGenerator<{ event: string; data: unknown }> {
+  let rest = "";
+  for await (const part of (response.body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream())) {
+    const blocks = (rest + part).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const event = lines.find((line) => line.startsWith("event: "))?.slice("event: ".length);
+      const data = lines.find((line) => line.startsWith("data: "))?.slice("data: ".length);
+      if (event !== undefined && data !== undefined) yield { event, data: JSON.parse(data) };
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
+import { projectFolder } from "../support/source-files.ts";
+import { programEnvironment } from "../support/processes/program.ts";
+
+const program = join(projectFolder, "bin/millrace.cjs");
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-command-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What a command says, and its exit code. */
+async function millrace(words: string[], environment: Record<string, string> = {}) {
+  const env = { ...programEnvironment, HOME: folder, MILLRACE_MODEL: "offline", ...environment };
+  const child = spawn(process.execPath, [program, ...words], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  let out = "";
+  let error = "";
+  child.stdout.on("data", (part) => (out += String(part)));
+  child.stderr.on("data", (part) => (error += String(part)));
+  const [code] = await once(child, "close");
+  return { out, error, code };
+}
+
+describe("the command", () => {
+  it("says its version, and helps with all commands and with each", async () => {
+    const { version } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
+    expect(await millrace(["--version"])).toEqual({ out: `${version}\n`, error: "", code: 0 });
+    const { out, code } = await millrace(["--help"]);
+    expect(code).toBe(0);
+    for (const name of ["start", "dev", "new", "run", "chat", "doctor"])
+      expect(out).toMatch(new RegExp(`^  ${name}\\b`, "mu"));
+    expect((await millrace(["help", "run"])).out).toContain("--json");
+  });
+
+  it.each([
+    [["strat"], /There is no command "strat"\. Did you mean start\?/u],
+    [["start", "--prot", "1"], /unknown option '--prot'\n\(Did you mean --port\?\)/u],
+    [["new"], /missing required argument 'folder'/u],
+    [["chat", "too", "much"], /too many arguments/u],
+  ])("says what is wrong with %j, with the exit code of a wrong usage", async (words, said) => {
+    const { error, code } = await millrace(words);
+    expect(error).toMatch(said);
+    expect(code).toBe(64);
+  });
+});
+
+describe("millrace new", () => {
+  it("makes a project whose test is green and whose graph is served, and touches no folder that has something", async () => {
+    expect((await millrace(["new", "My Graphs"])).code).toBe(0);
+    const made = join(folder, "My Graphs");
+    expect(JSON.parse(readFileSync(join(made, "package.json"), "utf8"))).toMatchObject({ name: "my-graphs" });
+    symlinkSync(join(projectFolder, "node_modules"), join(made, "node_modules"));
+    const tested = spawnSync(process.execPath, ["--test"], { cwd: made, encoding: "utf8", env: programEnvironment });
+    expect([tested.status, tested.stdout]).toEqual([0, expect.stringMatching(/pass 1\b/u)]);
+    const again = await millrace(["new", "My Graphs"]);
+    expect([again.code, again.error]).toEqual([1, expect.stringContaining("is not empty")]);
+
+    const looked = await millrace(["doctor", "--config", "My Graphs"], { PORT: "0", MILRACE_MODEL: "x" });
+    expect(looked.out).toMatch(/^ok {5}graphs +counter$/mu);
+    expect(looked.out).toMatch(/^note {3}configuration +MILRACE_MODEL .*did you mean MILLRACE_MODEL\?$/mu);
+    expect(looked.out).toMatch(/^ok {5}model +offline/mu);
+    expect(looked.code).toBe(0);
+  });
+});
+
+describe("millrace doctor", () => {
+  it("names a wrong value and what to do, and ends with 1", async () => {
+    expect((await millrace(["new", "graphs"])).code).toBe(0);
+    const { out, code } = await millrace(["doctor", "--config", "graphs"], { MILLRACE_QUEUE_LIMIT: "many" });
+    expect(out).toMatch(/^WRONG {2}configuration +.*MILLRACE_QUEUE_LIMIT/su);
+    expect(out).toContain(".env.example");
+    expect(code).toBe(1);
+  });
+});
+
+describe("a conversation from the terminal", () => {
+  let sessions: SessionFixture;
+  let child: ChildProcess | undefined;
+  beforeAll(async () => {
+    sessions = await startSessions();
+  });
+  afterAll(() => sessions.close());
+  afterEach(async () => {
+    if (child?.exitCode === null) {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    child = undefined;
+  });
+
+  it("sends one message for a script, and says everything as lines of JSON", async () => {
+    sessions.model.push({ toolCalls: [{ name: "list_files", arguments: { path: "." } }] }, { text: "Nothing there." });
+    const { out, code } = await millrace(["run", "--url", sessions.server.url, "--json", "What is there?"]);
+    expect(code).toBe(0);
+    const told = out
+      .trim()
+      .split("\n")
+      .map((line): { type: string; text?: string } => JSON.parse(line));
+    const types = told.map(({ type }) => type);
+    expect([...new Set(types)]).toEqual(["thread", "begun", "call", "result", "text"]);
+    const texts = told.filter(({ type }) => type === "text").map(({ text }) => text);
+    expect(texts.join("")).toBe("Nothing there.");
+    const away = await millrace(["run", "--url", "http://127.0.0.1:1", "Hello"]);
+    expect([away.code, away.error]).toEqual([1, expect.stringContaining("millrace start")]);
+  });
+
+  it("asks for approvals, stops by Ctrl-C, speaks Chinese and goes on with a thread later", async () => {
+    const start = (...words: string[]): (() => string) => {
+      const command = [process.execPath, program, "chat", "--url", sessions.server.url, ...words].join(" ");
+      const env = { ...programEnvironment, HOME: folder, TERM: "xterm-256color", LANG: "C.UTF-8" };
+      child = spawn("script", ["-qfec", command, "/dev/null"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
+      let said = "";
+      child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
+      return () => stripVTControlCharacters(said);
+    };
+    const old = join(sessions.server.config.workspace, "old");
+    mkdirSync(old);
+    writeFileSync(join(old, "note.md"), "old");
+    const type = (text: string): void => void child?.stdin?.write(text);
+    sessions.model.push(
+      { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] },
+      { text: "已经处理好了。" },
+    );
+    const said = start();
+    await expect.poll(said).toMatch(/> $/u);
+    type("请删除文件夹 old\r");
+    await expect.poll(said).toContain("Approve? y, or why not:");
+    type("y\r");
+    await expect.poll(said).toContain("已经处理好了。");
+    sessions.model.push({ fault: { kind: "hang" } });
+    type("Wait\r");
+    await expect.poll(() => sessions.model.requests.length).toBeGreaterThan(2);
+    type("\u0003");
+    await expect.poll(said).toContain("(stopped)");
+    type("/quit\r");
+    await expect.poll(() => child?.exitCode).toBe(0);
+
+    const thread = /Thread (\S+) with agent/u.exec(said())?.[1] ?? "";
+    sessions.model.push({ text: "Here again." });
+    const later = start("--thread", thread);
+    await expect.poll(later).toMatch(/> $/u);
+    type("Are you there?\r");
+    await expect.poll(later).toContain("Here again.");
+    const state = await sessions.server.client.threads.getState<{ messages: { content: string }[] }>(thread);
+    expect(JSON.stringify(state.values.messages)).toContain("请删除文件夹 old");
+  });
+});
