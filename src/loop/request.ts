@@ -39,38 +39,38 @@ export interface LoopRequest {
   /** Web pages found for this turn; kept on its reply. */
   found?: readonly SearchResult[];
   /** The document in the client's editor; editable if its text came along. */
-  document?: EditorDocument;
+  document?: EditorDocument | undefined;
   /** Whether the model's vendor searches the web, if it can. */
   providerSearch?: boolean;
   history: BaseMessage[];
   summary: ConversationSummary | null;
   /** An instruction in addition to the user's last message; sent to the model, never stored. */
-  instruction?: string;
+  instruction?: string | undefined;
   /** Callable tools; empty for a plain answer. */
   tools: Tool[];
   /** Tools the model may call but does not see. */
-  hidden?: ReadonlySet<string>;
+  hidden?: ReadonlySet<string> | undefined;
   /** The tool to call first; afterwards only other tools are callable, each with the user's consent. */
-  forcedTool?: string;
+  forcedTool?: string | undefined;
   limits: LoopLimits;
   /** Default `auto`. */
-  toolPolicy?: ToolPolicy;
+  toolPolicy?: ToolPolicy | undefined;
   /** The run's choice for tool results; default each tool's own. */
-  resultMode?: ResultMode;
+  resultMode?: ResultMode | undefined;
   model: string;
   /** The run's shares of the window, if set, and whether a document's conversation is cut early. */
   room?: { shares: ContextShares | undefined; cutsEarly: boolean };
   /** The model to use if the main one is unavailable. */
-  fallbackModel?: string;
+  fallbackModel?: string | undefined;
   /** Whether the user decides about a final model failure; default `fail`. */
-  onError?: "ask" | "fail";
-  temperature?: number;
+  onError?: "ask" | "fail" | undefined;
+  temperature?: number | undefined;
   /** Turns an optional thinking mode on or off. */
-  thinking?: boolean;
+  thinking?: boolean | undefined;
   /** Maximum tokens per answer. */
-  maxTokens?: number;
+  maxTokens?: number | undefined;
   /** The run's tool protocol; default by the model's profile. */
-  toolProtocol?: NonNullable<RunContext["tool_protocol"]>;
+  toolProtocol?: NonNullable<RunContext["tool_protocol"]> | undefined;
   /** The session waits for a confirmation; every tool call is refused. */
   requiresConfirm: boolean;
   /** The turn's state at the loop's start; default `plan`. */
@@ -82,7 +82,7 @@ export interface LoopRequest {
   /** The answer is for the program and is not streamed. */
   silent: boolean;
   /** The user's request, if the last human message is not theirs; only the user can consent. */
-  userRequest?: string;
+  userRequest?: string | undefined;
   /** Set in the loop of a sub-agent. */
   agent?: AgentPlace;
 }

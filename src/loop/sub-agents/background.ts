@@ -80,14 +80,14 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
     limits: {
       ...limits,
       timeout_seconds: timeoutSeconds,
-      ...(price === undefined || agent.model !== caller.model ? {} : { price }),
+      price: agent.model === caller.model ? price : undefined,
     },
-    ...(caller.fallbackModel === undefined ? {} : { fallback_model: caller.fallbackModel }),
-    ...(caller.onError === undefined ? {} : { on_error: caller.onError }),
-    ...(caller.toolPolicy === undefined ? {} : { tool_policy: caller.toolPolicy }),
-    ...(caller.temperature === undefined ? {} : { temperature: caller.temperature }),
-    ...(caller.thinking === undefined ? {} : { thinking: caller.thinking }),
-    ...(caller.toolProtocol === undefined ? {} : { tool_protocol: caller.toolProtocol }),
+    fallback_model: caller.fallbackModel,
+    on_error: caller.onError,
+    tool_policy: caller.toolPolicy,
+    temperature: caller.temperature,
+    thinking: caller.thinking,
+    tool_protocol: caller.toolProtocol,
   };
 }
 

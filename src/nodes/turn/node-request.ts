@@ -144,14 +144,21 @@ export function nodeRequest(
     ...readingOf(state, context, options.silent === true),
     silent: options.silent ?? false,
     // An agent's task was written by a model, not by the user.
-    ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
-    ...(context.document === undefined || context.agent !== undefined ? {} : { document: context.document }),
-    ...fallbackOf(context, config),
+    userRequest: context.agent?.user_request,
+    document: context.agent === undefined ? context.document : undefined,
+    fallbackModel: context.fallback_model ?? rolesOf(config).fallback,
     ...roomOf(options.history, profileParts(profile, config)?.cutsHistoryEarly, context),
-    ...choicesOf(context, options.silent === true),
-    ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
-    ...chosenTool(usable, context),
-    ...(isPlanning(state, context) ? { isPlanning: true } : {}),
+    onError: context.on_error,
+    toolPolicy: context.tool_policy,
+    resultMode: context.result_mode,
+    temperature: context.temperature,
+    thinking: context.thinking,
+    // Answers for the program are not limited.
+    maxTokens: options.silent === true ? undefined : context.max_tokens,
+    toolProtocol: context.tool_protocol,
+    instruction: options.instruction,
+    forcedTool: usable.find(({ name }) => name === context.selected_tool)?.name,
+    isPlanning: isPlanning(state, context),
   };
 }
 
@@ -163,31 +170,10 @@ function textsOfSession(state: GraphState, model: string, config: LangGraphRunna
   };
 }
 
-/** The run's choices about the model and its answers. */
-function choicesOf(context: RunContext, isSilent: boolean): Partial<LoopRequest> {
-  return {
-    ...(context.on_error === undefined ? {} : { onError: context.on_error }),
-    ...(context.tool_policy === undefined ? {} : { toolPolicy: context.tool_policy }),
-    ...(context.result_mode === undefined ? {} : { resultMode: context.result_mode }),
-    ...(context.temperature === undefined ? {} : { temperature: context.temperature }),
-    ...(context.thinking === undefined ? {} : { thinking: context.thinking }),
-    // Answers for the program are not limited.
-    ...(context.max_tokens === undefined || isSilent ? {} : { maxTokens: context.max_tokens }),
-    ...(context.tool_protocol === undefined ? {} : { toolProtocol: context.tool_protocol }),
-  };
-}
-
 /** The tools that the conversation's mode allows. */
 function usableTools(state: GraphState, context: RunContext, tools: Tool[]): Tool[] {
   if (isPlanning(state, context)) return planningTools(tools);
   return (context.chat_mode ?? state.chat_mode) === "chat" ? [] : tools;
-}
-
-/** The selected tool, if it can be called. */
-function chosenTool(usable: readonly Tool[], { selected_tool }: RunContext): Pick<LoopRequest, "forcedTool"> {
-  return usable.some(({ name }) => name === selected_tool) && selected_tool !== undefined
-    ? { forcedTool: selected_tool }
-    : {};
 }
 
 /** The summary, cut to its share of the model's input. */
@@ -210,12 +196,6 @@ function roomOf(
 ): Pick<LoopRequest, "room"> {
   if (history !== undefined) return {};
   return { room: { shares: context_shares, cutsEarly } };
-}
-
-/** The fallback model: the run's, else the server's. */
-function fallbackOf(context: RunContext, config: LangGraphRunnableConfig): Pick<LoopRequest, "fallbackModel"> {
-  const fallbackModel = context.fallback_model ?? rolesOf(config).fallback;
-  return fallbackModel === undefined ? {} : { fallbackModel };
 }
 
 /** The run's price applies to its own model; others have the registry's. */
