@@ -121,10 +121,9 @@ export function nodeRequest(
   const isOwn = context.system !== undefined && usable.length === 0 && options.silent !== true;
   const task = taskText(isOwn ? undefined : options.task, usable, context, config);
   const profile = profileOf(context, config);
-  const conversation_summary = summaryFor(model, state, context, config);
   const texts = options.silent === true ? { kept: [], session: "" } : textsOfSession(state, model, config);
   const asked = { ...texts, task, workspace, prompts, profile, gathered: options.gathered };
-  const parts = systemOf({ ...state, conversation_summary }, context, asked);
+  const parts = systemOf({ ...state, conversation_summary: summaryFor(model, state, context, config) }, context, asked);
   return {
     node,
     prompts,
