@@ -13,11 +13,11 @@ export interface Exchange {
   name: string;
   text: string;
   success: boolean;
-  /** A person or a rule did not allow it. */
+  /** Denied by a person or a rule. */
   isDenied: boolean;
 }
 
-/** All that the stand-in looks at: what was asked, and what has come of it so far. */
+/** What the model uses: the request and the results so far. */
 export interface Conversation {
   /** The workflow asks for a summary of the conversation, or for closing words, instead of work. */
   purpose: "talk" | "compress" | "close";

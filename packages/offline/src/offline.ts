@@ -29,8 +29,8 @@ const ForcedTool = z.union([z.string(), z.looseObject({ function: z.object({ nam
 const words = new Set(["auto", "none", "any", "required"]);
 
 /**
- * A rule-based stand-in for a language model: deterministic, without network, in English and Chinese. It really calls the
- * tools it is offered, in as many steps as a request needs, and answers the workflow's own prompts. It says what it is.
+ * A rule-based model: deterministic, without network, in English and Chinese. It calls the offered tools, in as many
+ * steps as a request needs, answers the workflow's own prompts, and says what it is.
  */
 export class OfflineModel extends BaseChatModel<OfflineCallOptions> {
   /** The day that "today" means, `YYYY-MM-DD`; tests set it. */

@@ -19,12 +19,12 @@ export interface ReplyCall {
   args: Record<string, unknown>;
 }
 
-/** What the model says next: words, or calls. */
+/** The model's next output: text or calls. */
 export type Reply = { kind: "text"; text: string } | { kind: "calls"; calls: ReplyCall[] };
 
 /**
- * The reply to a conversation: what the request still needs, by the results so far; then a report of them. Only tools
- * in `offered` are called; `forced` is a tool the caller wants now.
+ * The next reply: the calls the request still needs, then a report. Only `offered` tools are called; `forced` is a tool
+ * the caller requires.
  */
 export function reply(
   conversation: Conversation,
@@ -78,7 +78,7 @@ function lookAt(
   return { calls, ended, left: open.map((action) => goal(action, language)) };
 }
 
-/** A tool the caller insists on, though the rules would not choose it: the request goes into its first parameter. */
+/** A call of a forced tool the rules would not choose: the request becomes its first parameter. */
 function forcedCall(name: string, request: string, offered: OfferedTool[]): ReplyCall | undefined {
   const tool = offered.find((candidate) => candidate.name === name);
   if (tool === undefined) return undefined;

@@ -1,18 +1,18 @@
-/** Milliseconds without a further sign of a path until it is looked at, and after which it is looked at in any case. */
+/** Milliseconds of quiet before a path is checked, and the maximum delay. */
 const [quietMilliseconds, longestMilliseconds] = [200, 2000];
 
-/** Signs that come so close together, in milliseconds, are of one thing: both names of a file that is moved. */
+/** Signals within this many milliseconds belong together, such as both names of a move. */
 const together = 20;
 
 /** The time, as `Debounce` needs it. */
 export interface Clock {
   /** Milliseconds; never goes back. */
   now(): number;
-  /** Calls `work` after so many milliseconds, unless what it gives is called before. */
+  /** Calls `work` after this many milliseconds, unless the returned function is called first. */
   after(milliseconds: number, work: () => void): () => void;
 }
 
-/** Gathers signs by path, and gives those that are quiet together to whoever looks at them. */
+/** Debounces change signals by path and passes on the quiet ones together. */
 export interface Debounce {
   note(path: string): void;
   /** Forgets everything; nothing is given any more. */

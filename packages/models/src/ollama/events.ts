@@ -1,12 +1,12 @@
 import type { OllamaStatus } from "./health.ts";
 import type { KnownModels } from "./installed-models.ts";
 
-/** What is told of the service when it changes. */
+/** Events about changes of the service. */
 export type OllamaEvent =
   | { type: "ollama_status"; status: OllamaStatus; former: OllamaStatus | null; version: string | null; time: string }
   | { type: "ollama_models"; models: string[]; added: string[]; removed: string[]; time: string };
 
-/** The service is otherwise than it was. */
+/** The status changed. */
 export function statusEvent(
   { status, version, checked_at: time }: { status: OllamaStatus; version: string | null; checked_at: string },
   former: OllamaStatus | null,
@@ -14,7 +14,7 @@ export function statusEvent(
   return { type: "ollama_status", status, former, version, time };
 }
 
-/** Its models are others than `before`. */
+/** The models changed. */
 export function modelsEvent(known: KnownModels, before: KnownModels, time: string): OllamaEvent {
   const models = [...known.keys()];
   return {

@@ -6,11 +6,11 @@ import type { AppError } from "@millrace/engine/errors/errors";
 import { toModelError } from "../model-error.ts";
 import { readVersion, type OllamaPlace } from "./api.ts";
 
-/** How a service of Ollama is. `ERROR`: something is there, or between, that does not answer as it should. */
+/** Status of an Ollama service. `ERROR`: something answers unexpectedly. */
 export const ollamaStatuses = ["RUNNING", "NOT_RUNNING", "NOT_INSTALLED", "ERROR"] as const;
 export type OllamaStatus = (typeof ollamaStatuses)[number];
 
-/** What a look at the service has found. */
+/** Result of a check. */
 export type OllamaHealth =
   | { status: "RUNNING"; version: string }
   | { status: Exclude<OllamaStatus, "RUNNING">; problem: AppError };
@@ -19,8 +19,8 @@ export type OllamaHealth =
 const patience = 3000;
 
 /**
- * Looks whether the service runs. Where nobody listens on this machine, `isInstalled` tells apart what is not started
- * and what is not there. Rejects only with the reason of the signal.
+ * Checks whether the service runs. If nothing listens on this machine, `isInstalled` tells a stopped service from a
+ * missing one. Rejects only with the signal's reason.
  */
 export async function checkHealth(
   place: OllamaPlace,
@@ -37,7 +37,7 @@ export async function checkHealth(
   }
 }
 
-/** A connection that was kept from an earlier request ends with the service, and says nothing of who listens now. */
+/** A kept-alive connection ends with the service and says nothing about a new one. */
 async function versionOf(place: OllamaPlace): Promise<string> {
   try {
     return await readVersion(place);
@@ -47,7 +47,7 @@ async function versionOf(place: OllamaPlace): Promise<string> {
   }
 }
 
-/** Whether nobody listens at the port; of a name with several addresses, at any. */
+/** Whether the connection was refused, by all addresses of the name. */
 function isRefused(error: unknown): boolean {
   let current: unknown = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {

@@ -22,13 +22,13 @@ export interface InstalledModel {
   can_chat: boolean;
 }
 
-/** What is asked for where nobody says otherwise: larger windows cost memory at once. */
+/** Default window: larger ones cost memory at once. */
 const usualWindow = 32_768;
-/** No window is smaller, whatever a file asks for: an agent's own texts would not fit. */
+/** Minimum window, whatever the model file says: an agent's own texts need it. */
 const smallestWindow = 2048;
-/** Tokens of one answer at most; of a small window a quarter, since what is read needs the rest. */
+/** Maximum tokens per answer; in small windows a quarter. */
 const longestAnswer = 8192;
-/** These think always, and take no word about it. */
+/** Models that always think. */
 const alwaysThinking = /^(?:.*\/)?gpt-oss\b/u;
 
 /** Puts together what is known of a model. */
@@ -46,7 +46,7 @@ export function installedModel(listed: ListedModel, shown: ShownModel | undefine
     quantization: details.quantization_level ?? shown?.details.quantization_level ?? null,
     modified_at: modified_at ?? null,
     context_length,
-    // A server lowers a larger one in silence, and cuts every prompt to it.
+    // Servers silently lower a larger window and cut every prompt.
     window: Math.min(wanted, context_length ?? wanted),
     supports_vision: has("vision", named.vision),
     supports_tools: has("tools", named.tools),
@@ -62,7 +62,7 @@ export function titleOf({ name, parameter_size, size }: InstalledModel): string 
   return facts.length === 0 ? name : `${name} (${facts.join(", ")})`;
 }
 
-/** What the registry is told of it; what a user says goes before. */
+/** The profile for the registry; users' rows override it. */
 export function installedProfile(model: InstalledModel): ProfilePart {
   return {
     context: model.window,

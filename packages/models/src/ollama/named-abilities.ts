@@ -1,9 +1,9 @@
-/** What the name of a model says of it. */
+/** Abilities derived from a model's name. */
 export interface NamedAbilities {
   vision: boolean;
   tools: boolean;
   chat: boolean;
-  /** Tokens; `undefined` for names that nobody knows. */
+  /** Tokens; `undefined` for unknown names. */
   contextLength: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A line of a streamed answer, as far as the client reads it without looking. */
+/** The fields of a streamed line that the client reads without validation. */
 const Line = z.union([
   z.looseObject({ error: z.string() }),
   z.looseObject({
@@ -12,13 +12,13 @@ const Line = z.union([
   }),
 ]);
 
-/** Characters of a broken line that an error repeats. */
+/** Characters of a broken line quoted in an error. */
 const shownLength = 80;
 
 /**
- * A `fetch` whose streamed answers hold only lines that the client can read. The client leaves out what is no JSON, so
- * words would be missing in silence; here such a line becomes an error in Ollama's own form, and what came before it
- * stays. A last line that was cut off is left out: the client then misses the mark of the end.
+ * A `fetch` whose streamed responses contain only valid lines. The client skips invalid JSON, silently losing text;
+ * here such a line becomes an error in Ollama's format, after everything before it. A cut-off last line is dropped: the
+ * client then notices the missing end.
  */
 export function wholeLines(ask: typeof fetch): typeof fetch {
   return async (input, init) => {
@@ -29,7 +29,7 @@ export function wholeLines(ask: typeof fetch): typeof fetch {
   };
 }
 
-/** A refusal in Ollama's form, whoever has sent it; of another one the client writes to the console. */
+/** Converts any refusal to Ollama's format; the client would print others to the console. */
 async function asJson(response: Response): Promise<Response> {
   if (response.headers.get("content-type")?.includes("application/json") === true) return response;
   const error = (await response.text()) || response.statusText;

@@ -6,7 +6,7 @@ import type { ModelRegistry } from "./registry.ts";
 import type { KnownProvider } from "./verified-models.ts";
 import { modelRoles, type Roles } from "./roles.ts";
 
-/** Says something of a model, or with `*` of many. Throws `conflict` where the file already says something of it. */
+/** Adds a row for a model or, with `*`, for many. Throws `conflict` if there is one. */
 export function addModel(models: ModelRegistry, name: string, part: ProfilePart): void {
   requireProviderOf(models, "name", name);
   if (Object.hasOwn(models.settings().models, name)) {
@@ -15,19 +15,19 @@ export function addModel(models: ModelRegistry, name: string, part: ProfilePart)
   models.files().file.change([{ path: ["models", name], value: part }]);
 }
 
-/** Says more of a model; what is left out stays. Throws `not_found` for one that nobody has named. */
+/** Changes fields of a model; others stay. Throws `not_found` for an unknown model. */
 export function changeModel(models: ModelRegistry, name: string, part: ProfilePart): void {
   if (!Object.hasOwn(models.settings().models, name) && !isNamed(models, name)) throw noModel(name);
   models.files().file.change(Object.entries(part).map(([field, value]) => ({ path: ["models", name, field], value })));
 }
 
-/** Takes back everything that the file says of a model; a built-in one goes on to be known. Throws `not_found`. */
+/** Removes a model's row from the file; built-in rows stay. Throws `not_found`. */
 export function removeModel(models: ModelRegistry, name: string): void {
   if (!Object.hasOwn(models.settings().models, name)) throw noModel(name);
   models.files().file.change([{ path: ["models", name], value: undefined }]);
 }
 
-/** Says who has which role, all of them at once. Throws `invalid_parameter` for a model without a provider. */
+/** Sets all roles. Throws `invalid_parameter` for a model without a provider. */
 export function setRoles(models: ModelRegistry, roles: Roles): void {
   for (const role of modelRoles) {
     const model = roles[role];
@@ -36,14 +36,14 @@ export function setRoles(models: ModelRegistry, roles: Roles): void {
   models.files().file.change([{ path: ["roles"], value: roles }]);
 }
 
-/** Adds a provider, or says anew what differs of a built-in one. Throws `invalid_parameter`. */
+/** Adds a provider, or replaces the settings of a built-in one. Throws `invalid_parameter`. */
 export function setProvider(models: ModelRegistry, name: string, setting: ProviderSetting): void {
   models.files().file.change([{ path: ["providers", name], value: setting }]);
 }
 
 /**
- * Takes back what the file says of a provider; a built-in one is then as it was. Throws `not_found`, and `conflict`
- * where an own one still has work to do.
+ * Removes a provider's settings; a built-in one returns to its defaults. Throws `not_found`, and `conflict` if models
+ * of a custom one have roles.
  */
 export function removeProvider(models: ModelRegistry, name: string): void {
   if (!Object.hasOwn(models.settings().providers, name)) throw noProvider(name);

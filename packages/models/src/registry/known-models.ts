@@ -15,18 +15,18 @@ export interface KnownModel {
   /** Its context is already lowered to what the operator allows. */
   profile: ModelProfile;
   roles: ModelRole[];
-  /** Whether no key is missing; nothing is asked of anybody. */
+  /** Whether no key is missing; no request is made. */
   has_what_it_needs: boolean;
   /** When it last answered a test with its address and its key. */
   llm_last_verified_at: string | null;
 }
 
-/** The models that somebody has named: built-in ones, those of the file, those that a server has, and those that have a role. */
+/** The listed models: built-in ones, those of the file, those reported by servers, and those with a role. */
 export function knownModels(models: ModelRegistry): KnownModel[] {
   return namesOf(models).flatMap((name) => (hasProvider(models, name) ? [knownModel(models, name)] : []));
 }
 
-/** Any model of a provider, also one that nobody has named. Throws `invalid_parameter` as `ModelRegistry.reach` does. */
+/** Any model of a provider, listed or not. Throws `invalid_parameter` as `ModelRegistry.reach` does. */
 export function knownModel(models: ModelRegistry, name: string): KnownModel {
   const { provider, connection } = models.reach(name);
   const own = models.settings().models;
@@ -48,7 +48,7 @@ export function isNamed(models: ModelRegistry, name: string): boolean {
   return namesOf(models).includes(name);
 }
 
-/** What the file says of many models at once, by the beginning of their names. */
+/** The file's rows for many models, by name prefix. */
 export function ownRules(models: ModelRegistry): Record<string, ProfilePart> {
   return Object.fromEntries(Object.entries(models.settings().models).filter(([match]) => !isOneModel(match)));
 }
@@ -70,7 +70,7 @@ function namesOf(models: ModelRegistry): string[] {
   return [...new Set([...rows, ...modelRoles.flatMap((role) => roles[role] ?? [])])];
 }
 
-/** A role or a row may name a provider that is gone. */
+/** Roles and rows may name a removed provider. */
 function hasProvider(models: ModelRegistry, name: string): boolean {
   return models.provider(name.split(":")[0] ?? "") !== undefined;
 }

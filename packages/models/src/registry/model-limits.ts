@@ -21,12 +21,12 @@ export function modelLimits(
   return { context, output: Math.min(limits.output, context) };
 }
 
-/** Tokens that are left to read, once the longest answer has its room and `used` is taken; never below 0. */
+/** Input tokens left after reserving the longest answer and `used`; at least 0. */
 export function availableContext(limits: ModelLimits, used: number): number {
   return Math.max(0, limits.context - limits.output - used);
 }
 
-/** What a model costs per million tokens; `undefined` where nobody knows. */
+/** Price per million tokens; `undefined` if unknown. */
 export function modelPrice(model: string, profiles: ReadProfile = builtInProfiles): ModelPrice | undefined {
   const { price } = profiles(model);
   return price === null ? undefined : { input: price.input, output: price.output };

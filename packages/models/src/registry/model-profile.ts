@@ -1,11 +1,11 @@
 import { z } from "zod";
 
 const tokens = z.number().int().positive().max(100_000_000);
-/** Fractions too, for whoever wants to be quick. */
+/** Fractions are allowed. */
 const seconds = z.number().positive().max(86_400).nullable();
 const temperature = z.number().min(0).max(2);
 
-/** How a model is written everywhere: `provider:name`, where the name may hold colons and slashes, or just `offline`. */
+/** A model's name: `provider:name`, where the name may contain colons and slashes, or just `offline`. */
 export const ModelName = z
   .string()
   .max(200)
@@ -19,8 +19,8 @@ export type ModelPrice = z.infer<typeof ModelPrice>;
 const ProfilePrice = ModelPrice.extend({ currency: z.string().regex(/^[A-Z]{3}$/u) });
 
 /**
- * All that is known of one model, whole: the single source of limits, abilities, defaults and prices. In files and on
- * the wire under the same names.
+ * The complete profile of a model: the single source of limits, abilities, defaults and prices, with the same names in
+ * files and on the wire.
  */
 export const ModelProfile = z.strictObject({
   display_name: z.string().min(1).max(100).describe("How people call it"),

@@ -13,7 +13,7 @@ export const ProviderName = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/u, {
   error: "expected up to 32 lower-case letters, digits and dashes, beginning with a letter",
 });
 
-/** The name of a key. Not of any variable: whoever sets one must not make the server send its other secrets away. */
+/** The name of a key. Not any variable, so that setting one cannot leak other secrets. */
 export const KeyName = z.string().regex(/^(?!MILLRACE_|LANGSMITH_)[A-Z][A-Z0-9_]{0,63}_API_KEY$/u, {
   error: "expected the name of a key of a model server, such as LM_STUDIO_API_KEY",
 });

@@ -18,7 +18,7 @@ import { compatibleQuirks } from "../vendors/quirks.ts";
 /** Providers by the name before the colon of a model's name. */
 type Providers = Readonly<Record<string, Provider>>;
 
-/** A model that can be asked: whose it is, its name there, and the way to it. */
+/** A reachable model: its provider, its name there, and the connection. */
 export interface ReachedModel {
   provider: KnownProvider;
   name: string;
@@ -26,9 +26,9 @@ export interface ReachedModel {
 }
 
 /**
- * Everything that is known of models: built-in rows, the file of models, the stored keys and the environment. What the
- * file and the stored keys say goes before the environment, which says what is usual. Both are looked at whenever
- * something is asked, so every change counts from the next model call on. Without files it knows what is built in.
+ * Knows all models: built-in rows, the file of models, stored keys and the environment. File and stored keys override
+ * the environment; both are read at each use, so changes apply from the next model call on. Without files only built-in
+ * facts are known.
  */
 export class ModelRegistry {
   readonly #config: Config;
@@ -47,27 +47,27 @@ export class ModelRegistry {
   /** The profile of any model; never throws. */
   readonly profile: ReadProfile = (model) => profileOf(model, this.settings().models, this.#found);
 
-  /** What the file of models says; the same object until it changes. */
+  /** Settings of the file of models; the same object until it changes. */
   settings(): ModelSettings {
     return this.#files?.file.settings() ?? noSettings;
   }
 
-  /** What servers of the user's own have told of their models; it goes before the built-in rows. */
+  /** Model facts reported by self-hosted servers; they override built-in rows. */
   found(): ProfileRows {
     return this.#found;
   }
 
-  /** Says what they have told; counts from the next model call on. */
+  /** Sets these facts, effective from the next model call. */
   setFound(rows: ProfileRows): void {
     this.#found = rows;
   }
 
-  /** Changes whenever a client that was made before may not be used any more: compare by identity. */
+  /** Changes when existing clients become invalid: compare by identity. */
   state(): readonly [unknown, unknown, unknown] {
     return [this.settings(), this.#files?.credentials.all(), this.#found];
   }
 
-  /** Who has which role, where a run does not say. */
+  /** Roles used if a run sets none. */
   roles(): ServerRoles {
     const { model, titleModel, embeddingModel } = this.#config;
     const { main = model, titles = titleModel, embedding = embeddingModel, ...others } = this.settings().roles;
@@ -101,7 +101,7 @@ export class ModelRegistry {
     };
   }
 
-  /** The way to a model, as a run has chosen it. Throws `invalid_parameter` where the name names no provider, or nothing of it. */
+  /** Resolves a model chosen by a run. Throws `invalid_parameter` for an unknown provider or an empty name. */
   reach(model: string, options: ModelOptions = {}): ReachedModel {
     const colon = model.indexOf(":");
     const providerName = colon === -1 ? model : model.slice(0, colon);
@@ -130,12 +130,12 @@ export class ModelRegistry {
     return this.#files?.verified;
   }
 
-  /** The stored keys by their names, for whoever uses one, or must not let them out; the same object until the file changes. */
+  /** The stored keys by name, to use or to redact; the same object until the file changes. */
   storedKeys(): Readonly<Record<string, string>> {
     return this.#files?.credentials.all() ?? noKeys;
   }
 
-  /** Every key that is stored or that a provider finds in the environment, for whoever must not let them out. */
+  /** All stored and environment keys, to redact. */
   keys(): readonly string[] {
     const [settings, stored] = [this.settings(), this.storedKeys()];
     if (this.#keys?.settings === settings && this.#keys.stored === stored) return this.#keys.all;
@@ -145,7 +145,7 @@ export class ModelRegistry {
     return all;
   }
 
-  /** The files, for whoever changes them; throws `invalid_state` where there are none. */
+  /** The files, for changes; throws `invalid_state` without files. */
   files(): ModelFiles {
     if (this.#files !== undefined) return this.#files;
     throw new AppError("invalid_state", "Models cannot be changed here: there is no data folder.");

@@ -14,7 +14,7 @@ const patience = 10_000;
 export const connectionKinds = ["ok", "auth", "rate_limit", "network", "timeout", "other"] as const;
 export type ConnectionKind = (typeof connectionKinds)[number];
 
-/** Whether a model answers, how long that took, and what its server tells of it or why it does not. */
+/** The result, the time it took, and the server's facts or the error. */
 export type ConnectionVerdict = { milliseconds: number } & (
   | { kind: "ok"; facts: ModelFacts }
   | { kind: Exclude<ConnectionKind, "ok">; error: AppError }
@@ -30,9 +30,9 @@ export interface ConnectionTestOptions {
 }
 
 /**
- * Says hello to a model, once, without a stream and without thinking; one that would have to be loaded first is
- * looked up instead. A good answer is remembered. Rejects with `invalid_parameter` for a name that cannot be reached,
- * `cancelled` when the signal aborts, and what `OverrideFile.write` throws; whatever goes wrong with the model is a verdict.
+ * Sends a model one short request without streaming and thinking; models that would have to be loaded are only looked
+ * up. Success is remembered. Rejects with `invalid_parameter` for an unknown name, `cancelled` on abort, and
+ * `OverrideFile.write`'s errors; all model failures are verdicts.
  */
 export async function testConnection(
   models: ModelRegistry,

@@ -1,11 +1,11 @@
-/** Makes a dispatcher; the class that node's own `fetch` uses, which it gives to nobody by name. */
+/** The dispatcher class of Node's `fetch`, which Node does not export. */
 type AgentClass = new (options: object) => NonNullable<RequestInit["dispatcher"]>;
 
 const known = new Map<number, typeof fetch>();
 
 /**
- * A `fetch` that gives up when the connection does not stand after so many milliseconds. Node's own limits on headers
- * and body, 300 s each, are off: an answer has time-outs of its own, measured on what it says.
+ * A `fetch` with a connection time-out. Node's own limits of 300 s for headers and body are off, since responses have
+ * their own time-outs.
  */
 export function fetchWithin(connectMs: number): typeof fetch {
   const made = known.get(connectMs) ?? make(connectMs);
@@ -15,7 +15,7 @@ export function fetchWithin(connectMs: number): typeof fetch {
 
 function make(connectMs: number): typeof fetch {
   const Agent = agentClass();
-  // Where node keeps it elsewhere one day, its own 10 s hold.
+  // If Node moves it, its default of 10 s applies.
   if (Agent === undefined) return fetch;
   const dispatcher = new Agent({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: 0 });
   return async (input, init) => await fetch(input, { ...init, dispatcher });

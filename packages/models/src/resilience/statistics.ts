@@ -1,14 +1,14 @@
 import type { ErrorCode } from "@millrace/engine/errors/errors";
 
-/** How the requests to one service went since the process began. Times in milliseconds. */
+/** Request statistics of one service since the process started. Times in milliseconds. */
 export interface Statistics {
   /** Requests that were made; those that are under way are not in it yet. */
   calls: number;
   succeeded: number;
   failed: number;
-  /** Stopped by whoever asked: neither success nor failure. */
+  /** Cancelled by the caller: neither success nor failure. */
   cancelled: number;
-  /** Not made, because the service was left alone. */
+  /** Not made, because the breaker was open. */
   refused: number;
   /** Of those that came to an end; `null` before the first. */
   success_rate: number | null;

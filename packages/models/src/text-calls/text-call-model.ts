@@ -32,8 +32,8 @@ interface Written {
 }
 
 /**
- * A model without tool calls of its own, made to have them: tools, calls and results go to it as text, and the calls in
- * its replies come out as a message's calls, streamed or not. Whoever uses it sees no difference.
+ * Gives tool calls to a model without native ones: tools, calls and results are sent as text, and calls in its replies
+ * become message tool calls, streamed or not. Callers see no difference.
  */
 export class TextCallModel extends WrappedModel<TextCallOptions> {
   readonly #calls: TextCalls;

@@ -19,14 +19,17 @@ const Definition = z.looseObject({
 
 const Property = z.looseObject({ description: z.string().optional(), examples: z.array(z.unknown()).optional() });
 
-/** A tool that a model is bound to: how it is told, and what is known of its parameters. */
+/** A bound tool: its description and parameters. */
 export interface ListedTool {
   text: ToolText;
   /** The JSON Schema of each parameter. */
   properties: Readonly<Record<string, unknown>>;
 }
 
-/** The tools among the options of a call, by name; a forced one alone. Where none may be called they stay told, so that the text begins alike. */
+/**
+ * The call's tools by name; only the forced one, if any. If none may be called they are still described, to keep the
+ * prefix.
+ */
 export function listTools(tools: readonly BindToolsInput[], choice: unknown): Map<string, ListedTool> {
   const listed = tools.map((tool) => listedTool(tool));
   const forced = listed.filter(({ text }) => text.name === choice);
@@ -34,8 +37,8 @@ export function listTools(tools: readonly BindToolsInput[], choice: unknown): Ma
 }
 
 /**
- * The tools that a reply may call: those that are offered, and those the conversation has called. A model goes on
- * calling what it has called, also where there are no tools any more; nobody is to read that.
+ * Tools a reply may call: offered ones and those called earlier in the conversation. Models repeat earlier calls even
+ * without tools, and users should not see them.
  */
 export function callableNames(listed: ReadonlyMap<string, ListedTool>, messages: readonly BaseMessage[]): string[] {
   const called = messages.filter((message) => isAIMessage(message)).flatMap(({ tool_calls = [] }) => tool_calls);

@@ -16,7 +16,8 @@ interface ToolOptions extends BaseChatModelCallOptions {
 }
 
 /**
- * A model with calls of its own, whose words hold nothing but words: thoughts that it writes in tags come out as thoughts, and calls that its server has left in the text in the form of its family as calls, streamed or not.
+ * Cleans the text of a model with native calls: reasoning in tags becomes reasoning, and calls its server left in the
+ * text become tool calls, streamed or not.
  */
 export class UnmixedModel extends WrappedModel<ToolOptions> {
   readonly #habits: WritingHabits;

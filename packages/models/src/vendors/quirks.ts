@@ -1,16 +1,16 @@
 /**
- * What a vendor does in another way than OpenAI: those that speak its chat completions, and Ollama. All of it is data;
- * what is done about it is in `request.ts` and `answer.ts`. The table of docs/assistant/providers.md names the test of each.
+ * Differences of a vendor from OpenAI, for OpenAI-compatible vendors and Ollama. Pure data, applied in `request.ts` and
+ * `answer.ts`; the table in docs/assistant/providers.md names the tests.
  */
 export interface Quirks {
-  /** The field that lets a model think or not which can do both; absent: there is none. */
+  /** The field that switches optional thinking; absent: none. */
   thinkingField?: "thinking" | "enable_thinking" | "think" | "chat_template_kwargs" | undefined;
   /**
-   * Which of the model's own thoughts go back to it: of all messages that call tools (the vendor refuses a request
-   * without), of those since the user's last words, or none (some refuse a request with them).
+   * Which reasoning is sent back: that of all messages with tool calls (the vendor requires it), that since the user's
+   * last message, or none (some vendors refuse it).
    */
   reasoningBack: "calls" | "turn" | "none";
-  /** When a tool can be forced. Where it cannot be, it is the only one that is offered. */
+  /** When a tool can be forced; otherwise only that tool is offered. */
   forcedTool: "always" | "unless_thinking" | "never";
   /** Whether the model thinks also where its answer is not streamed, or must be JSON. */
   thinksUnstreamed: boolean;

@@ -41,7 +41,7 @@ export function namespaceRoutes(shared: SharedProductServices): HttpApp {
   return routes;
 }
 
-/** `/namespaces/:namespace/stream`: `session_changed` for whoever shows the current thread. */
+/** `/namespaces/:namespace/stream`: `session_changed` events when the current thread changes. */
 function changeRoutes(routes: HttpApp, { logger }: SharedProductServices): void {
   routes.get(
     "/namespaces/:namespace/stream",

@@ -170,7 +170,7 @@ function* readParameters(
   }
 }
 
-/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
+/** Skips the rest of a broken call, so that it is not shown as text. */
 function* passOver(cursor: Cursor, closing: string, around: string | undefined): Reading<void> {
   const names = tagNames(around === undefined ? [closing] : [closing, around]);
   for (;;) {

@@ -76,7 +76,7 @@ function* readCall(reading: CallReading, opened: string): Reading<string | undef
   return undefined;
 }
 
-/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
+/** Skips the rest of a broken call, so that it is not shown as text. */
 function* passOver(cursor: Cursor): Reading<undefined> {
   for (;;) {
     while (cursor.mustWait) yield;

@@ -99,7 +99,7 @@ function* readObject(cursor: Cursor, draft: CallDraft, args: Map<string, unknown
   else for (const [key, value] of Object.entries(given)) args.set(key, value);
 }
 
-/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
+/** Skips the rest of a broken call, so that it is not shown as text. */
 function* passOver(cursor: Cursor): Reading<void> {
   for (;;) {
     while (cursor.mustWait) yield;

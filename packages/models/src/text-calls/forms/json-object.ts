@@ -4,7 +4,7 @@ import { CallDraft } from "../call-draft.ts";
 import type { CallReading } from "../call-reading.ts";
 import type { Cursor, Reading } from "../cursor.ts";
 
-/** Lists and objects in one another; nobody needs more, and the repair of deeper ones would run out of stack. */
+/** Maximum nesting: repairing deeper JSON would overflow the stack. */
 const deepest = 64;
 
 const Arguments = z.record(z.string(), z.unknown());

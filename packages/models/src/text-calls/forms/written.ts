@@ -20,7 +20,7 @@ interface Call {
 
 const brokenNote = /^\[broken call: (.*)\]\n/;
 
-/** What stands for the arguments of a broken call: what is wrong with it, and how it was written. It is no JSON. */
+/** Placeholder for a broken call's arguments: the problem and the original text. Not JSON. */
 export function brokenText(message: string, written: string): string {
   return `[broken call: ${message.replaceAll("\n", " ")}]\n${written}`;
 }
@@ -48,7 +48,7 @@ function element(name: string, opening: string, value: string): string {
   return `<${opening}>${writtenValue(value, `</${name}>`)}</${name}>`;
 }
 
-/** A result as the model is told it: whether the call succeeded, what to say of it, and its content. */
+/** A tool result as text for the model: success, message and content. */
 function writtenResult(result: ToolMessage, call: Call | undefined): string {
   const succeeded = result.status !== "error";
   const broken = call?.args[brokenArguments];
@@ -59,14 +59,14 @@ function writtenResult(result: ToolMessage, call: Call | undefined): string {
       ? [`<message>${message}</message>`, element("content", "content", result.text)]
       : [`<message>The call could not be read: ${problem} Write it again in the form that was told.</message>`];
   const name = result.name ?? call?.name ?? "tool";
-  // A result must not be able to end itself and go on as somebody else.
+  // A result must not be able to close its own tag and impersonate someone else.
   const lines = said.map((line) => line.replaceAll("</tool_result", "&lt;/tool_result"));
   return [`<tool_result name="${name}" success="${succeeded}">`, ...lines, "</tool_result>"].join("\n");
 }
 
 /**
- * A conversation for a model that knows no tool calls: calls stand in its own words, the results that follow are one
- * message of the user, and `tools` is told at the end of the system text.
+ * Converts a conversation for a model without tool calls: calls become text, results become one user message, and
+ * `tools` is appended to the system text.
  */
 export function writtenMessages(messages: readonly BaseMessage[], tools: string, grammar: CallGrammar): BaseMessage[] {
   const written: BaseMessage[] = [];
