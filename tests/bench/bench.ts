@@ -2,6 +2,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { measureConsole, type ConsoleAmounts } from "../console/bench/console-bench.ts";
 import { measureRest } from "./servers/at-rest.ts";
 import { measureContext } from "./in-process/context-cost.ts";
 import { printSections, type Section, type ToolkitMeasures } from "./figures.ts";
@@ -16,7 +17,7 @@ import { measureSearch } from "./in-process/search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
 import { measureTextCalls } from "./in-process/text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,console]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -40,6 +41,7 @@ interface Amounts {
   stops: number;
   owners: number[];
   requests: number;
+  console: ConsoleAmounts;
 }
 
 const smoke: Amounts = {
@@ -56,6 +58,7 @@ const smoke: Amounts = {
   stops: 3,
   owners: [1, 3],
   requests: 20,
+  console: { times: 2, messages: 60, changes: 4, words: 60, spans: 300 },
 };
 const normal: Amounts = {
   runs: 100,
@@ -71,6 +74,7 @@ const normal: Amounts = {
   stops: 100,
   owners: [1, 50, 150, 1000],
   requests: 4000,
+  console: { times: 10, messages: 10_000, changes: 100, words: 2_000, spans: 30_000 },
 };
 
 const { values: options } = parseArgs({
@@ -123,6 +127,7 @@ async function measure(
   await add("session", () => measureLongSession(amounts.session));
   await add("loop", () => measureLoopCost(5 * amounts.turns));
   await add("context", () => measureContext());
+  await add("console", () => measureConsole(amounts.console));
   await add("search", () => measureSearch(amounts.searched, amounts.starts));
   for (const [part, measure] of await toolkitMeasures()) await add(part, () => measure(amounts.stops));
   const model = await startModel();

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { chromium } from "playwright-core";
+import { startModelServer } from "@millrace/testing/model-server";
+import type { Section } from "../../bench/figures.ts";
+import { startMillrace } from "../../bench/servers/servers.ts";
+import { findChromium } from "../../support/pages/browser-page.ts";
+import { measureBuild, measureLoads } from "./build-and-loads.ts";
+import { measureFrames, measureFirstWords, PacedModel } from "./streams.ts";
+import { measureDrawings, measureTrace } from "./large-runs.ts";
+import { measureLongThread, measureTabs } from "./threads.ts";
+
+/** How much is measured. */
+export interface ConsoleAmounts {
+  /** Loads, answers and changes of which the figures are percentiles. */
+  times: number;
+  /** Messages of the long thread. */
+  messages: number;
+  /** Changes between two threads after which the heap is looked at. */
+  changes: number;
+  /** Words of the long answer, of which there are a hundred a second. */
+  words: number;
+  /** Parts of the long run. */
+  spans: number;
+}
+
+/**
+ * What the console takes: its build and its size, and in a browser its first view, a long thread, an answer that comes, a
+ * long run, and a tab at rest. What needs no figure (screens, keys, losses, hostile texts, graphs) is held by its tests.
+ */
+export async function measureConsole({ times, messages, changes, words, spans }: ConsoleAmounts): Promise<Section> {
+  const figures = await measureBuild();
+  const executablePath = findChromium();
+  const title = `Console, ${messages} messages${executablePath === undefined ? "; without Chromium only its build" : ""}`;
+  if (executablePath === undefined) return { title, figures };
+  const paced = new PacedModel(words);
+  const model = await startModelServer({ handler: () => paced.answer(), record: false });
+  const server = await startMillrace(model.url);
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  try {
+    const { url } = server;
+    await ready(`${url}/console/`);
+    figures.push(...(await measureLoads(browser, url, times)));
+    figures.push(...(await measureLongThread(browser, url, { messages, changes })));
+    figures.push(...(await measureFirstWords(browser, url, paced, times)));
+    figures.push(...(await measureFrames(browser, url)));
+    figures.push(...(await measureTrace(browser, url, spans)));
+    figures.push(...(await measureDrawings(browser, url)));
+    figures.push(...(await measureTabs(browser, url, times)));
+    return { title, figures };
+  } finally {
+    await browser.close();
+    await server.stop();
+    await model.close();
+  }
+}
+
+/** Waits until the page is served: the server builds it with its first request. */
+async function ready(url: string): Promise<void> {
+  for (;;) {
+    const response = await fetch(url);
+    await response.arrayBuffer();
+    if (response.ok) return;
+    await delay(100);
+  }
+}

@@ -1,0 +1,102 @@
+import type { Browser, Page } from "playwright-core";
+import { z } from "zod";
+import type { ModelStep } from "@millrace/testing/model-server";
+import type { Figure } from "../../bench/figures.ts";
+import { percentile } from "../../bench/servers/load.ts";
+import { frameFigures, watchFrames } from "./frames.ts";
+
+/** A model that waits with its first word until it is told, or says many at a steady pace. */
+export class PacedModel {
+  readonly #words: number;
+  #gate: PromiseWithResolvers<void> | undefined;
+
+  constructor(words: number) {
+    this.#words = words;
+  }
+
+  answer(): ModelStep {
+    if (this.#gate !== undefined) return { text: "answered", hold: { after: 0, until: this.#gate.promise } };
+    return { chunks: Array.from({ length: this.#words }, (_, index) => `word${index} `), delayMs: 10 };
+  }
+
+  /** The next answers wait for the result. */
+  close(): () => void {
+    const gate = (this.#gate = Promise.withResolvers<void>());
+    return () => {
+      this.#gate = undefined;
+      gate.resolve();
+    };
+  }
+}
+
+async function say(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/console/`);
+  await page.locator(".composer-field").fill("Hello");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/console\/t\//u);
+  await page.locator(".stop-button").waitFor();
+}
+
+/** G6: how soon words stand on the page after the model's server was let go. */
+export async function measureFirstWords(
+  browser: Browser,
+  url: string,
+  model: PacedModel,
+  times: number,
+): Promise<Figure[]> {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    const delays: number[] = [];
+    for (let time = 0; time < times; time += 1) {
+      const release = model.close();
+      await say(page, url);
+      const shown = page.evaluate(`new Promise((resolve) => {
+        const observer = new MutationObserver(() => {
+          if (!document.querySelector(".conversation")?.textContent.includes("answered")) return;
+          observer.disconnect();
+          resolve(Date.now());
+        });
+        observer.observe(document.body, { subtree: true, childList: true, characterData: true });
+      })`);
+      const begun = Date.now();
+      release();
+      delays.push(Number(await shown) - begun);
+      await page.locator(".stop-button").waitFor({ state: "detached" });
+    }
+    const value = percentile(delays, 95);
+    return [{ measure: "G6 first words after the model said them, p95", value, unit: "ms", max: 50 }];
+  } finally {
+    await context.close();
+  }
+}
+
+/** G6 and G7: an answer of a hundred words a second, and keys that are pressed meanwhile. */
+export async function measureFrames(browser: Browser, url: string): Promise<Figure[]> {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await say(page, url);
+    await page.locator(".conversation").getByText("word5 ").waitFor();
+    await page.evaluate(`(() => {
+      window.keys_ = [];
+      const field = document.querySelector(".composer-field");
+      field.addEventListener("input", (event) => {
+        const pressed = event.timeStamp;
+        requestAnimationFrame(() => window.keys_.push(performance.now() - pressed));
+      });
+    })()`);
+    await watchFrames(page);
+    await page.locator(".composer-field").focus();
+    await page.keyboard.type("typed while it comes", { delay: 30 });
+    await page.locator(".stop-button").waitFor({ state: "detached", timeout: 120_000 });
+    const frames = await frameFigures(page, "G7 100 words a second", { p95: 20, long: 0 });
+    const keys = z.array(z.number()).parse(await page.evaluate("window.keys_"));
+    return [
+      ...frames,
+      { measure: "G6 key to character meanwhile, p95", value: percentile(keys, 95), unit: "ms", max: 16 },
+    ];
+  } finally {
+    await context.close();
+  }
+}

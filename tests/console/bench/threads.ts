@@ -1,0 +1,127 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Browser, CDPSession, Page } from "playwright-core";
+import { z } from "zod";
+import type { Figure } from "../../bench/figures.ts";
+import { percentile } from "../../bench/servers/load.ts";
+import { frameFigures, watchFrames } from "./frames.ts";
+
+const Made = z.object({ thread_id: z.string() });
+
+/** Makes a thread of so many messages; each is called by its number. */
+export async function importThread(url: string, count: number, name: string): Promise<string> {
+  const messages = Array.from({ length: count }, (_, index) => ({
+    type: index % 2 === 0 ? "human" : "ai",
+    id: `${name}-${index}`,
+    content: `Message ${index}: **some** words, \`code\` and a list\n\n- one\n- two`,
+  }));
+  const response = await fetch(`${url}/threads/import`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ format: "millrace.session", version: 1, session_name: name, graph_id: "agent", messages }),
+  });
+  return Made.parse(await response.json()).thread_id;
+}
+
+const Metrics = z.object({ metrics: z.array(z.object({ name: z.string(), value: z.number() })) });
+
+async function heapOf(devtools: CDPSession): Promise<number> {
+  await devtools.send("HeapProfiler.collectGarbage");
+  const { metrics } = Metrics.parse(await devtools.send("Performance.getMetrics"));
+  return (metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? Number.NaN) / 1e6;
+}
+
+/** Frames in which a long thread is scrolled, and pixels of each. */
+const scrolled = { frames: 300, pixels: 900 };
+
+/** Shows a thread as a link does; gives the milliseconds until a text of it is there. */
+async function show(page: Page, thread: string, last: string): Promise<number> {
+  const begun = performance.now();
+  await page.evaluate(`history.pushState(null, "", "/console/t/${thread}")`);
+  await page.locator(".conversation").getByText(last).waitFor();
+  return performance.now() - begun;
+}
+
+/** G4, G5 and G15: a long thread opens at its end, draws what is in sight, and leaves nothing behind. */
+export async function measureLongThread(
+  browser: Browser,
+  url: string,
+  { messages: count, changes }: { messages: number; changes: number },
+): Promise<Figure[]> {
+  const long = await importThread(url, count, "long");
+  const short = await importThread(url, 20, "short");
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    const devtools = await context.newCDPSession(page);
+    await devtools.send("Performance.enable");
+    await page.goto(`${url}/console/t/${short}`);
+    await page.locator(".conversation-item").first().waitFor();
+    const opened = await show(page, long, `Message ${count - 1}:`);
+    const elements = Number(await page.evaluate("document.querySelectorAll('*').length"));
+    await watchFrames(page);
+    await page.evaluate(`(async () => {
+      const scroller = document.querySelector(".conversation");
+      for (let frame = 0; frame < ${scrolled.frames}; frame += 1) {
+        await new Promise(requestAnimationFrame);
+        scroller.scrollTop -= ${scrolled.pixels};
+      }
+    })()`);
+    const frames = await frameFigures(page, `G5 scrolling ${scrolled.frames} frames`, { p95: 33, long: 0 });
+    await show(page, short, "Message 19:");
+    const before = await heapOf(devtools);
+    for (let turn = 0; turn < changes / 2; turn += 1) {
+      await show(page, long, `Message ${count - 1}:`);
+      await show(page, short, "Message 19:");
+    }
+    const grown = (await heapOf(devtools)) - before;
+    return [
+      { measure: "G4 a long thread opens at its end", value: opened, unit: "ms", max: 700 },
+      { measure: "G5 elements that it draws", value: elements, unit: "", max: 1_500 },
+      ...frames,
+      { measure: `G15 heap after ${changes} changes of thread`, value: grown, unit: "MB more", max: 20 },
+    ];
+  } finally {
+    await context.close();
+  }
+}
+
+/** Milliseconds in which a tab at rest is watched. */
+const watched = 20_000;
+
+/** G12: two tabs agree, and a tab asks nothing while nothing happens. */
+export async function measureTabs(browser: Browser, url: string, times: number): Promise<Figure[]> {
+  const thread = await importThread(url, 2, "tabs");
+  const context = await browser.newContext();
+  try {
+    const pages = await Promise.all([context.newPage(), context.newPage()]);
+    for (const page of pages) {
+      await page.goto(`${url}/console/t/${thread}`);
+      await page.locator(".conversation-item").first().waitFor();
+    }
+    const delays: number[] = [];
+    for (let time = 0; time < times; time += 1) {
+      const name = `Name ${time}`;
+      await fetch(`${url}/threads/${thread}/info`, {
+        method: "PATCH",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ name }),
+      });
+      const seen = await Promise.all(
+        pages.map(async (page) => {
+          await page.locator(".title-name").getByText(name, { exact: true }).waitFor();
+          return performance.now();
+        }),
+      );
+      delays.push(Math.max(...seen) - Math.min(...seen));
+    }
+    let asked = 0;
+    for (const page of pages) page.on("request", () => (asked += 1));
+    await delay(watched);
+    return [
+      { measure: "G12 between two tabs, p95", value: percentile(delays, 95), unit: "ms", max: 250 },
+      { measure: "G12 requests of two tabs at rest, a minute", value: (asked * 60_000) / watched, unit: "", max: 0 },
+    ];
+  } finally {
+    await context.close();
+  }
+}
