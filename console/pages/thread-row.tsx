@@ -70,7 +70,8 @@ export function ThreadRow({
         </span>
         <span className="thread-words">
           {hit === undefined ? (
-            thread.preview
+            // A chat without a name of its own is called by its first words.
+            name !== thread.preview && thread.preview
           ) : (
             <>
               {hit.before}

@@ -42,6 +42,36 @@ export function framesOf(id: string): string[] {
   );
 }
 
+/** Nodes from which on a drawing begins with its subgraphs closed. */
+const mostNodes = 60;
+
+/** Whether a graph is too large to be read when all of it is drawn. */
+export function isLarge({ nodes }: GraphDrawing): boolean {
+  return nodes.length > mostNodes && nodes.some(({ id }) => framesOf(id).length > 0);
+}
+
+/** The drawing in which each subgraph is one node, but for those that are open. */
+export function folded({ nodes, edges }: GraphDrawing, open: ReadonlySet<string>): GraphDrawing {
+  const shownAs = (id: string): string => framesOf(id).find((frame) => !open.has(frame)) ?? id;
+  const shown = new Map<string, GraphDrawing["nodes"][number]>();
+  for (const node of nodes) {
+    const id = shownAs(node.id);
+    const name = id.split(separator).at(-1) ?? id;
+    if (!shown.has(id)) shown.set(id, id === node.id ? node : { id, name, type: "runnable", interrupt: undefined });
+  }
+  const between = new Map<string, GraphDrawing["edges"][number]>();
+  for (const edge of edges) {
+    const [source, target] = [shownAs(edge.source), shownAs(edge.target)];
+    if (source !== target) between.set(`${source} ${target}`, { ...edge, source, target });
+  }
+  return { nodes: [...shown.values()], edges: [...between.values()] };
+}
+
+/** The subgraphs of a drawing. */
+export function subgraphsOf({ nodes }: GraphDrawing): ReadonlySet<string> {
+  return new Set(nodes.flatMap(({ id }) => framesOf(id)));
+}
+
 /** Places every node, and a frame around each subgraph; frames get their size from within. */
 export function placed(drawing: GraphDrawing): Box[] {
   const frames = new Map<string, string | undefined>();

@@ -217,6 +217,7 @@ export const en = {
     find: "Search",
     run: "Run",
     simulate: "Simulate",
+    ask: "Ask",
     call: "Call",
     agent: "Agent",
     agentSteps_one: "{{count}} step",

@@ -219,6 +219,7 @@ export const zh: Catalogue = {
     find: "搜索",
     run: "运行",
     simulate: "仿真",
+    ask: "提问",
     call: "调用",
     agent: "代理",
     agentSteps_one: "{{count}} 步",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { placed } from "../../console/run/graph-layout.ts";
+import { folded, isLarge, placed, subgraphsOf } from "../../console/run/graph-layout.ts";
 import { nodeStates, placeOf, rowsOfTree, timeline, usageBy, type Span } from "../../console/run/spans.ts";
 import { changesOf, diffOf } from "../../console/run/state-diff.ts";
 
@@ -180,5 +180,25 @@ describe("the drawing of a graph", () => {
       ),
     );
     expect(overlap).toBe(false);
+  });
+
+  it("has each subgraph as one node until it is opened", () => {
+    const names = ["__start__", "a:one", "a:b:two", "a:b:three", "c", "__end__"];
+    const nodes = names.map((id) => ({ id, name: id, type: "runnable", interrupt: undefined }));
+    const edges = names.slice(1).map((target, index) => ({
+      source: names[index] ?? "",
+      target,
+      label: undefined,
+      conditional: false,
+    }));
+    const shown = (...open: string[]): string[] => {
+      const drawing = folded({ nodes, edges }, new Set(open));
+      return drawing.edges.map(({ source, target }) => `${source} ${target}`);
+    };
+    expect([...subgraphsOf({ nodes, edges })]).toEqual(["a", "a:b"]);
+    expect(shown()).toEqual(["__start__ a", "a c", "c __end__"]);
+    expect(shown("a")).toEqual(["__start__ a:one", "a:one a:b", "a:b c", "c __end__"]);
+    expect(shown("a", "a:b")).toEqual(edges.map(({ source, target }) => `${source} ${target}`));
+    expect(isLarge({ nodes, edges })).toBe(false);
   });
 });

@@ -18,6 +18,7 @@ const verbs: readonly [RegExp, keyof (typeof en)["tool"]][] = [
   [/(search|find|grep)/u, "find"],
   [/(simulat)/u, "simulate"],
   [/(agent|delegate|task)/u, "agent"],
+  [/^(ask)/u, "ask"],
   [/(command|execute|shell|run)/u, "run"],
 ];
 /** Arguments that say most, the first that is there. */

@@ -34,8 +34,8 @@ export function GraphTab({
     );
   }
   const drawn = drawing.data.nodes.filter(({ type }) => type === "runnable").map(({ id }) => id);
-  // What the drawing does not know, such as agents that the run makes, stands in the list.
-  const names = [...new Set([...drawn, ...states.keys()])];
+  // What was reached comes first; also what the drawing does not know, such as agents that the run makes.
+  const names = [...new Set([...states.keys(), ...drawn])];
   const chosen = [...states].find(([, { span }]) => span === selected)?.[0];
   const select = (node: string) => {
     const span = states.get(node)?.span;

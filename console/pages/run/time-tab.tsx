@@ -64,19 +64,25 @@ export function TimeTab({
         </label>
         <span className="hint">{t("run.spanCount", { count: rows.length })}</span>
         <span className="space" />
-        <IconButton label={t("run.zoomOut")} disabled={zoom <= 1} onClick={() => setZoom(Math.max(1, zoom / zoomStep))}>
-          <Minus size={16} />
-        </IconButton>
-        <IconButton
-          label={t("run.zoomIn")}
-          disabled={zoom >= widest}
-          onClick={() => setZoom(Math.min(widest, zoom * zoomStep))}
-        >
-          <Plus size={16} />
-        </IconButton>
-        <IconButton label={t("run.zoomAll")} disabled={zoom === 1} onClick={() => setZoom(1)}>
-          <Maximize size={16} />
-        </IconButton>
+        <span className="time-zoom">
+          <IconButton
+            label={t("run.zoomOut")}
+            disabled={zoom <= 1}
+            onClick={() => setZoom(Math.max(1, zoom / zoomStep))}
+          >
+            <Minus size={16} />
+          </IconButton>
+          <IconButton
+            label={t("run.zoomIn")}
+            disabled={zoom >= widest}
+            onClick={() => setZoom(Math.min(widest, zoom * zoomStep))}
+          >
+            <Plus size={16} />
+          </IconButton>
+          <IconButton label={t("run.zoomAll")} disabled={zoom === 1} onClick={() => setZoom(1)}>
+            <Maximize size={16} />
+          </IconButton>
+        </span>
       </div>
       <Waterfall
         rows={rows}

@@ -10,13 +10,15 @@ import {
   type Node,
   type NodeProps,
 } from "@xyflow/react";
+import ChevronsDownUp from "lucide-react/icons/chevrons-down-up";
+import ChevronsUpDown from "lucide-react/icons/chevrons-up-down";
 import Maximize from "lucide-react/icons/maximize";
 import Minus from "lucide-react/icons/minus";
 import Plus from "lucide-react/icons/plus";
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
-import { placed, type GraphDrawing } from "../../run/graph-layout.ts";
+import { folded, isLarge, placed, subgraphsOf, type GraphDrawing } from "../../run/graph-layout.ts";
 import type { NodeState } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 import { IconButton } from "../button.tsx";
@@ -29,6 +31,8 @@ interface BoxData extends Record<string, unknown> {
   isSelected: boolean;
   interrupt: string | undefined;
   isEdge: boolean;
+  /** It stands for a subgraph that a click opens. */
+  isClosed: boolean;
 }
 type BoxNode = Node<BoxData>;
 
@@ -37,7 +41,7 @@ const none: ReadonlyMap<string, NodeState> = new Map();
 
 /** A graph as it is drawn, with what a run has done in it. */
 export function GraphView({
-  drawing,
+  drawing: whole,
   label,
   states = none,
   selected,
@@ -50,6 +54,15 @@ export function GraphView({
   onSelect?: (node: string) => void;
 }) {
   const { t } = useTranslation(work);
+  const canFold = isLarge(whole);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const drawing = useMemo(() => (canFold ? folded(whole, open) : whole), [canFold, whole, open]);
+  const subgraphs = useMemo(() => subgraphsOf(whole), [whole]);
+  const toggle = (id: string) => {
+    const next = new Set(open);
+    if (!next.delete(id)) next.add(id);
+    setOpen(next);
+  };
   const boxes = useMemo(() => placed(drawing), [drawing]);
   const nodes = useMemo(
     () =>
@@ -72,10 +85,11 @@ export function GraphView({
               isSelected: selected === box.id,
               interrupt: drawing.nodes.find(({ id }) => id === box.id)?.interrupt,
               isEdge,
+              isClosed: canFold && !box.isFrame && subgraphs.has(box.id),
             },
           };
         }),
-    [boxes, drawing, states, selected, t],
+    [boxes, canFold, drawing, states, selected, subgraphs, t],
   );
   const edges = useMemo(
     () =>
@@ -110,10 +124,22 @@ export function GraphView({
         panOnScroll={false}
         preventScrolling={false}
         proOptions={{ hideAttribution: true }}
-        onNodeClick={(_event, { id }) => onSelect?.(id)}
+        onNodeClick={(_event, { id }) => {
+          if (canFold && subgraphs.has(id)) toggle(id);
+          onSelect?.(id);
+        }}
       >
         <Background gap={20} size={1} />
-        <Zoom drawing={drawing} />
+        <Zoom drawing={drawing}>
+          {canFold && (
+            <IconButton
+              label={open.size > 0 ? t("graph.closeAll") : t("graph.openAll")}
+              onClick={() => setOpen(open.size > 0 ? new Set() : subgraphs)}
+            >
+              {open.size > 0 ? <ChevronsDownUp size={16} /> : <ChevronsUpDown size={16} />}
+            </IconButton>
+          )}
+        </Zoom>
       </ReactFlow>
     </div>
   );
@@ -127,7 +153,7 @@ function hasRun(id: string, states: ReadonlyMap<string, NodeState>): boolean {
   return states.has(id) || (states.size > 0 && id === "__start__");
 }
 
-function Zoom({ drawing }: { drawing: GraphDrawing }) {
+function Zoom({ drawing, children }: { drawing: GraphDrawing; children: ReactNode }) {
   const { t } = useTranslation(work);
   const { zoomIn, zoomOut, fitView } = useReactFlow();
   useEffect(() => {
@@ -135,6 +161,7 @@ function Zoom({ drawing }: { drawing: GraphDrawing }) {
   }, [drawing, fitView]);
   return (
     <Panel position="bottom-right" className="graph-zoom">
+      {children}
       <IconButton label={t("graph.zoomIn")} onClick={() => void zoomIn()}>
         <Plus size={16} />
       </IconButton>
@@ -149,7 +176,7 @@ function Zoom({ drawing }: { drawing: GraphDrawing }) {
 }
 
 function StepNode({ data }: NodeProps<BoxNode>) {
-  const { name, state, isSelected, interrupt, isEdge } = data;
+  const { name, state, isSelected, interrupt, isEdge, isClosed } = data;
   return (
     <div
       className="graph-node"
@@ -161,6 +188,7 @@ function StepNode({ data }: NodeProps<BoxNode>) {
     >
       <Handle type="target" position={Position.Top} isConnectable={false} />
       <span>{name}</span>
+      {isClosed && <ChevronsUpDown size={13} aria-hidden="true" />}
       {state !== undefined && state.times > 1 && <b>×{state.times}</b>}
       <Handle type="source" position={Position.Bottom} isConnectable={false} />
     </div>

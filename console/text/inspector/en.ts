@@ -132,6 +132,8 @@ export const workEn = {
     versions: "Versions",
     deleteOne: "Delete this assistant",
     fork: "Fork the chat from here",
+    openAll: "Open all subgraphs",
+    closeAll: "Close all subgraphs",
     forked: "This is a copy of the chat",
     start: "Start",
     end: "End",

@@ -133,6 +133,8 @@ export const workZh: WorkCatalogue = {
     makeHint: "它使用同一个图，以及表单中填写的上下文。",
     versions: "版本",
     deleteOne: "删除此助手",
+    openAll: "展开全部子图",
+    closeAll: "收起全部子图",
     fork: "从此处分叉对话",
     forked: "这是该对话的副本",
     start: "开始",

@@ -52,7 +52,7 @@ export function Choices({ choices }: { choices: RunChoices }) {
     <>
       {assistants.length > 1 && (
         <Menu
-          label={t("chat.assistantChoice")}
+          label={`${t("chat.assistantChoice")}: ${choices.name}`}
           className="choice"
           button={
             <>
@@ -70,7 +70,7 @@ export function Choices({ choices }: { choices: RunChoices }) {
       )}
       {models.length > 1 && (
         <Menu
-          label={t("chat.modelChoice")}
+          label={`${t("chat.modelChoice")}: ${shownModel}`}
           className="choice"
           button={
             <>
