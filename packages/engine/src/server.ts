@@ -123,20 +123,7 @@ async function startAt(
     const limits = runLimits(config, custom.auth);
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
     const feed = new ServerFeed(storage);
-    const health = openHealth({
-      graphs: graphs.ids().length,
-      problems: graphs.problems,
-      probe: () => opened.probe(),
-      folders: [config.dataDir, workspace],
-    });
-    const metrics = openMetrics({
-      version: versions.millrace,
-      runs: () => runs.numbers(),
-      commits: opened.commitTimes,
-      database: databaseFile(config),
-      feedReaders: () => feed.readers,
-      ofAgent: () => agent?.metrics?.() ?? [],
-    });
+    const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent });
     const forRequests = { config, storage, runs, feed, graphs, custom, logger, health, metrics };
     const api = createApi({ ...forRequests, extension: agent?.http(runs) });
     const unbindClient = bindSdkClient(port.url);
@@ -172,6 +159,34 @@ async function startAt(
     await opened.close();
     throw error;
   }
+}
+
+/** What operators look at; all of it is open while the server is. */
+interface Observed {
+  opened: SqliteStorage;
+  graphs: Graphs;
+  runs: Runs;
+  feed: ServerFeed;
+  agent: OpenedExtension | undefined;
+}
+
+/** Whether the server is ready, and its metrics. */
+function openObservation(config: Config, workspace: string, { opened, graphs, runs, feed, agent }: Observed) {
+  const health = openHealth({
+    graphs: graphs.ids().length,
+    problems: graphs.problems,
+    probe: () => opened.probe(),
+    folders: [config.dataDir, workspace],
+  });
+  const metrics = openMetrics({
+    version: versions.millrace,
+    runs: () => runs.numbers(),
+    commits: opened.commitTimes,
+    database: databaseFile(config),
+    feedReaders: () => feed.readers,
+    ofAgent: () => agent?.metrics?.() ?? [],
+  });
+  return { health, metrics };
 }
 
 /** What the modules of a user bring, which are loaded here and run in this process from now on. */

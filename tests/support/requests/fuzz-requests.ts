@@ -190,6 +190,7 @@ const endlessPaths = new Set([
   "/namespaces/{namespace}/stream",
   "/ollama/stream",
   "/files/stream",
+  "/feed",
 ]);
 
 /** Sends a generated request and reads the answer; of a stream that does not end by itself only its head. */
