@@ -165,9 +165,12 @@ describe("langgraph.json", () => {
 });
 
 describe(".env.example", () => {
-  const ofTheServer = [...read("packages/engine/src/config/config.ts").matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(
-    ([, name]) => name ?? "",
-  );
+  const namesIn = (file: string): string[] =>
+    [...read(`packages/engine/src/config/${file}`).matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(
+      ([, name]) => name ?? "",
+    );
+  // The schema begins with the variables of operation.
+  const ofTheServer = [...namesIn("operation-settings.ts"), ...namesIn("config.ts")];
   // Read when the graphs are: a langgraph.json may set it.
   const variables = [...ofTheServer, "LANGGRAPH_CONFIG"];
   const example = parseEnv(read(".env.example"));
