@@ -22,7 +22,8 @@ const named = new Map();
 /** @type {nodeModule.ResolveHookSync} */
 function resolve(specifier, context, next) {
   const { parentURL = "", conditions, importAttributes } = context;
-  const isPackage = parentURL.startsWith(packages);
+  // Folders with a dot hold what is no package of ours: other projects in `.cache` have packages of their own.
+  const isPackage = parentURL.startsWith(packages) && !parentURL.startsWith(`${packages}.`);
   const isKnown = isPackage || ownFolders.some((folder) => parentURL.startsWith(folder));
   if (!isKnown || !conditions.includes("import") || Object.keys(importAttributes).length > 0)
     return next(specifier, context);
