@@ -85,6 +85,7 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     `${dim(`Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends; --thread ${thread} goes on later.`)}\n`,
   );
   const lines = createInterface({ input: process.stdin, output: stdout });
+  // Stops the run under way: at once, or as soon as its id has come.
   let stop: (() => void) | undefined;
   const ended = new AbortController();
   lines.on("SIGINT", () => (stop === undefined ? ended.abort() : stop()));
@@ -94,10 +95,13 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
   const answer = async (request: { input?: unknown; command?: unknown }): Promise<unknown[]> => {
     let isOpen = false;
     const questions: unknown[] = [];
+    let isStopWanted = false;
+    stop = () => (isStopWanted = true);
     try {
       for await (const told of streamRun(place, thread, { graph, ...request })) {
         if (told.type === "begun") {
           stop = () => void cancelRun(place, thread, told.run_id).then(() => stdout.write(dim("\n(stopped)\n")));
+          if (isStopWanted) stop();
         }
         if (told.type === "question") questions.push(told.value);
         else isOpen = show(told, isOpen);

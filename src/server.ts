@@ -57,7 +57,7 @@ export async function startServer(
   logger: Logger = createLogger(config.logLevel),
 ): Promise<RunningServer & { about: Record<string, string> }> {
   const { model, why } = await chooseModel(config);
-  const server = await startEngine({ ...config, model }, logger, agent);
+  const server = await startEngine(model === config.model ? config : { ...config, model }, logger, agent);
   return {
     ...server,
     about: { ...(config.console && { console: `${server.url}/console/` }), model: `${model} (${why})` },

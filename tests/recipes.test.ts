@@ -75,7 +75,7 @@ const gates = [
 ];
 /** What the recipes change, and what the gates read. */
 const copied =
-  "src packages toolkits docs tests/support tests/bench/graphs tests/bench/langgraph.json README.md .env.example langgraph.json package.json tsconfig.json vitest.config.ts .oxfmtrc.json"
+  "src packages toolkits docs tests/support tests/contract/records.ts tests/bench/graphs tests/bench/langgraph.json README.md .env.example langgraph.json package.json tsconfig.json vitest.config.ts .oxfmtrc.json"
     .split(" ")
     .concat(gates);
 
