@@ -174,7 +174,10 @@ describe("a store with an index", () => {
       query: "sea",
     });
     const said = await refused.text();
-    expect(started.warned).toMatchObject([{ msg: "items_not_embedded", error_type: "auth" }]);
+    expect(started.warned).toMatchObject([
+      { msg: "items_not_embedded", error_type: "auth" },
+      { msg: "request_refused", path: "/store/items/search" },
+    ]);
     expect(said).toContain("OPENAI_API_KEY");
     expect(JSON.stringify(started.warned) + said).not.toContain("embed-key");
   });
