@@ -1,4 +1,4 @@
-import { createInterface } from "node:readline/promises";
+import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
@@ -59,6 +59,8 @@ function show(told: Told, isOpen: boolean): boolean {
   }
 }
 
+type Ask = (prompt: string) => Promise<string>;
+
 /** One message, for scripts: the answer as text, or everything as lines of JSON. The result says whether it went well. */
 export async function runOnce(
   message: string,
@@ -78,25 +80,45 @@ export async function runOnce(
   return isWell;
 }
 
+/** Asks for lines. Ctrl-C ends it while it asks, and otherwise calls `onInterrupt`; after `ended` asking throws. */
+function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; close(): void } {
+  const lines = createInterface({ input: process.stdin, output: stdout });
+  const ended = new AbortController();
+  let isAsking = false;
+  lines.on("SIGINT", () => (isAsking ? ended.abort() : onInterrupt()));
+  lines.on("close", () => ended.abort());
+  const ask: Ask = (prompt) =>
+    new Promise((resolve, reject) => {
+      ended.signal.throwIfAborted();
+      ended.signal.addEventListener("abort", reject, { once: true });
+      isAsking = true;
+      lines.question(prompt, (text) => {
+        // A Ctrl-C that was typed right behind the line is meant for its answer.
+        isAsking = false;
+        ended.signal.removeEventListener("abort", reject);
+        resolve(text);
+      });
+    });
+  return { ask, ended: ended.signal, close: () => lines.close() };
+}
+
 /** A conversation in the terminal. Ctrl-C stops the run, and with none under way it ends the conversation. */
 export async function chat({ graph, thread: id, ...place }: ChatOptions): Promise<void> {
   const thread = await openThread(place, id);
   stdout.write(
     `${dim(`Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends; --thread ${thread} goes on later.`)}\n`,
   );
-  const lines = createInterface({ input: process.stdin, output: stdout });
-  // Stops the run under way: at once, or as soon as its id has come.
+  let isStopWanted = false;
   let stop: (() => void) | undefined;
-  const ended = new AbortController();
-  lines.on("SIGINT", () => (stop === undefined ? ended.abort() : stop()));
-  lines.on("close", () => ended.abort());
-  const ask = (prompt: string): Promise<string> => lines.question(prompt, { signal: ended.signal });
+  const terminal = openTerminal(() => {
+    // Before the id of the run has come, there is nothing to stop yet.
+    isStopWanted = true;
+    stop?.();
+  });
 
   const answer = async (request: { input?: unknown; command?: unknown }): Promise<unknown[]> => {
     let isOpen = false;
     const questions: unknown[] = [];
-    let isStopWanted = false;
-    stop = () => (isStopWanted = true);
     try {
       for await (const told of streamRun(place, thread, { graph, ...request })) {
         if (told.type === "begun") {
@@ -108,6 +130,7 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
       }
     } finally {
       stop = undefined;
+      isStopWanted = false;
     }
     if (isOpen) stdout.write("\n");
     return questions;
@@ -117,22 +140,22 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     let questions = await openQuestions(place, thread);
     for (;;) {
       if (questions.length > 0) {
-        questions = await answer({ command: { resume: await decide(questions[0], ask) } });
+        questions = await answer({ command: { resume: await decide(questions[0], terminal.ask) } });
         continue;
       }
-      const message = (await ask("> ")).trim();
+      const message = (await terminal.ask("> ")).trim();
       if (message === "/quit") return;
       if (message !== "") questions = await answer({ input: inputOf(message) });
     }
   } catch (error) {
-    if (!ended.signal.aborted) throw error;
+    if (!terminal.ended.aborted) throw error;
   } finally {
-    lines.close();
+    terminal.close();
   }
 }
 
 /** The person's answer to a question: yes or no where calls are to be approved, else what is typed. */
-async function decide(question: unknown, ask: (prompt: string) => Promise<string>): Promise<unknown> {
+async function decide(question: unknown, ask: Ask): Promise<unknown> {
   stdout.write(`? ${questionText(question)}\n`);
   const isApproval = typeof question === "object" && question !== null && "action_requests" in question;
   if (!isApproval) return ask("Your answer: ");

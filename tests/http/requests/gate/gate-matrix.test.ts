@@ -91,7 +91,18 @@ describe("every route of /openapi.json", () => {
         }
       }
       expect(new Set(open)).toEqual(
-        new Set(["/ok", "/info", "/openapi.json", "/docs", "/docs/start.js", "/ui/{agent}/{basename}"]),
+        new Set([
+          "/",
+          "/health/live",
+          "/health/ready",
+          "/metrics",
+          "/ok",
+          "/info",
+          "/openapi.json",
+          "/docs",
+          "/docs/start.js",
+          "/ui/{agent}/{basename}",
+        ]),
       );
     } finally {
       await keyed.remove();
