@@ -101,7 +101,9 @@ it.runIf(process.platform === "linux")(
         const status = readFileSync(`/proc/${server.pid ?? "self"}/status`, "utf8");
         return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "mu").exec(status)?.[1]);
       };
-      await expect.poll(() => taken("VmRSS") / taken("VmHWM"), { timeout: 60_000 }).toBeLessThan(0.6);
+      // Of 212 MB at its start it keeps 144 here; 350 and 168 before what is compiled was kept between starts.
+      await expect.poll(() => taken("VmRSS"), { timeout: 60_000 }).toBeLessThan(165_000);
+      expect(taken("VmRSS") / taken("VmHWM")).toBeLessThan(0.75);
       expect((await fetch(`${server.url}/ok`)).status).toBe(200);
     } finally {
       await server.stop();

@@ -51,8 +51,9 @@ it.each([
   expect(plain === said()).toBe(!hasColours);
   expect(plain).toMatch(/WARN.*unknown_variable .*MILRACE_MODEL.*did you mean MILLRACE_MODEL\?/u);
   const address = url.exec(plain)?.[0] ?? "";
+  // What the server logs afterwards, such as what it watches, comes behind the last line.
   const rows = plain
-    .slice(plain.indexOf("Millrace listens on"))
+    .slice(plain.indexOf("Millrace listens on"), plain.indexOf("Ctrl-C stops it.") + "Ctrl-C stops it.".length)
     .split("\n")
     .map((line) => line.trim());
   expect(rows.filter((row) => row !== "")).toEqual([
