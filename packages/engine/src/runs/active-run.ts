@@ -136,7 +136,7 @@ export class Stop {
   readonly control: RunControl = new RunControl();
   readonly #controller = new AbortController();
   /** Aborted by the request. */
-  readonly signal = this.#controller.signal;
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #over = Promise.withResolvers<boolean>();
   #state: StopState = "idle";
   #reason: StopReason | undefined;
