@@ -19,11 +19,17 @@ beforeEach(async () => {
   robots = { status: 404 };
   workspace = await aWorkspace();
   server = await startWebServer(({ path }) => (path === "/robots.txt" ? robots : (replies.shift() ?? { status: 404 })));
-  workspace.context.toolkitServices.add(webKey, {
-    search: createWebSearch({ engine: "searxng", address: server.url }, { allowed: [] }, 300),
-    pages: createWebPages({ allowed: [server.host] }, 300),
-  });
+  serve();
 });
+
+/** Adds the search and the pages; `within`: milliseconds that the engine and a page may take, by default their own. */
+function serve(within?: number): void {
+  workspace.context.toolkitServices.add(webKey, {
+    search: createWebSearch({ engine: "searxng", address: server.url }, { allowed: [] }, within),
+    pages: createWebPages({ allowed: [server.host] }, within),
+  });
+}
+
 afterEach(async () => {
   await workspace[Symbol.asyncDispose]();
   await server.close();
@@ -57,6 +63,7 @@ describe("web_search", () => {
   });
 
   it("is tried again where the engine does not answer, and then says so", async () => {
+    serve(300);
     replies = Array.from({ length: 3 }, (): WebReply => ({ body: "{", ends: "hang" }));
     expect(await workspace.call(webSearch, { query: "tides" })).toMatchObject({ errorType: "timeout" });
     expect(server.hits).toHaveLength(3);
@@ -112,6 +119,7 @@ describe("web_fetch", () => {
     replies = [{ status: 404 }, { headers: { "content-type": "text/html" }, body: "<div></div>" }];
     expect(await workspace.call(webFetch, { url: server.url })).toMatchObject({ errorType: "not_found" });
     expect(await workspace.call(webFetch, { url: server.url })).toMatchObject({ errorType: "empty_result" });
+    serve(300);
     replies = Array.from({ length: 3 }, (): WebReply => ({ ends: "hang" }));
     expect(await workspace.call(webFetch, { url: server.url })).toMatchObject({ errorType: "timeout" });
   });
@@ -193,6 +201,7 @@ describe("web_crawl", () => {
     ["breaks off", { body: "User-agent", ends: "cut" }, "network"],
     ["sends elsewhere, to what is not public", { status: 302, headers: { location: "http://10.0.0.1/" } }, "blocked"],
   ])("reads no page of a host whose robots.txt %s", async (_, reply, errorType) => {
+    if (errorType === "timeout") serve(300);
     robots = reply;
     expect(await workspace.call(webCrawl, { url: server.url })).toMatchObject({ success: false, errorType });
     expect(new Set(pathsAsked())).toEqual(new Set(["/robots.txt"]));
