@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
+import { failuresReports } from "./tests/support/setup/failures-report.ts";
 
 /** Tests that start servers as processes, break them, or measure a process: each file needs a process of its own. */
 const system = [
@@ -17,6 +18,7 @@ const system = [
 
 export default defineConfig({
   test: {
+    reporters: ["default", ...failuresReports()],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A busy machine is slow; a test says what comes, not when.
