@@ -34,7 +34,7 @@ async function answered(task: ToolTask, config: LangGraphRunnableConfig): Promis
   const { call } = task;
   move(config, "tool_started", "executing", task.iteration);
   const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;
-  emit(config, { ...status, status: "executing" });
+  if (loopCall(config).early?.has(call.id) !== true) emit(config, { ...status, status: "executing" });
   emit(config, {
     type: "agentic_loop.tool_called",
     tool_call_id: call.id,
@@ -163,8 +163,9 @@ async function runOnce(
   const refuse = async (): Promise<ToolResult | undefined> =>
     (approved === undefined ? undefined : await refuseUnless(approved, tool, input, config)) ??
     (over === undefined ? undefined : await changedSince(tool, input, toolContext(config), over));
+  const { early } = loopCall(config);
   const call = {
-    tool,
+    tool: approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool,
     input,
     context: toolContext(config, task.ledger_id),
     run_id: runIdOf(config),

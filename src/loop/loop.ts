@@ -11,7 +11,7 @@ import { finish } from "./finish.ts";
 import { recursionLimit } from "./limits/limits.ts";
 import { stateAfterLoop, type TurnState } from "./limits/orchestration.ts";
 import { loopReport, type LoopReport } from "./sub-agents/report.ts";
-import { withLoopCall, type LoopRequest } from "./request.ts";
+import { loopCall, withLoopCall, type LoopRequest } from "./request.ts";
 import { dropSealed } from "@millrace/engine/message-kinds";
 import { spanInput } from "@millrace/engine/tracing";
 import { afterAssemble, afterModel, routed } from "./route.ts";
@@ -72,16 +72,17 @@ async function run(
   request: LoopRequest,
   config: LangGraphRunnableConfig,
 ): Promise<LoopOutcome> {
-  const outcome = await graph.invoke(
-    // Only the span sees this input; the request travels beside the state.
-    spanInput(config, request),
-    {
-      ...withLoopCall(config, request, await documentsFor(request, config)),
+  const within = withLoopCall(config, request, await documentsFor(request, config));
+  // Only the span sees this input; the request travels beside the state.
+  const outcome = await graph
+    .invoke(spanInput(config, request), {
+      ...within,
       runName: "agentic_loop",
       tags: [...(config.tags ?? []), ...(request.silent ? ["nostream"] : [])],
       recursionLimit: recursionLimit(request.limits),
-    },
-  );
+    })
+    // Calls that still wait here, for an approval beside them, run with the others.
+    .finally(() => loopCall(within).early?.end("pending"));
   return {
     ...loopReport(outcome, Date.now()),
     // The next loop call starts a new prefix, so no vendor needs the sealed parts.

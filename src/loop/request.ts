@@ -17,6 +17,7 @@ import type { CallDocuments, ReadingList, Shown } from "./state.ts";
 import type { TurnState } from "./limits/orchestration.ts";
 import type { LoopClock } from "./limits/limits.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
+import type { BegunCalls } from "./tool-call/tool-task.ts";
 import { servicesOf, taskPathOf, emitEvent } from "./services.ts";
 
 /**
@@ -126,6 +127,8 @@ export interface LoopCall extends LoopRequest {
   news: BackgroundNews | undefined;
   /** Documentation that became relevant with the last calls. */
   rules: string | null;
+  /** Calls of the reply that run before it is over. */
+  early: BegunCalls | undefined;
 }
 
 const callKey = "__millrace_loop";
@@ -152,6 +155,7 @@ export function withLoopCall(
     emitted: new Set(),
     news: undefined,
     rules: null,
+    early: undefined,
   };
   return { ...config, configurable: { ...config.configurable, [callKey]: call } };
 }

@@ -1,13 +1,11 @@
-import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { deletionList } from "../context/pruning/deletion-marks.ts";
 import { shortIds } from "../context/pruning/short-ids.ts";
 import { AppError } from "@millrace/engine/errors/errors";
-import { isForcedNow } from "./model-call/callable-tools.ts";
-import { callsPerReply } from "./limits/limits.ts";
-import { cutCalls } from "./reply/reply-message.ts";
 import { emit, loopCall, type LoopCall } from "./request.ts";
 import { turnOf } from "./limits/review.ts";
+import { requestedCalls } from "./tool-call/requested-calls.ts";
 import { ruleOn } from "./tool-call/rulings.ts";
 import type { ToolCallStatus } from "../state.ts";
 import { addToMessages } from "@millrace/engine/message-list";
@@ -57,7 +55,7 @@ export async function afterModel(
   const turn = turnOf(state.messages, call);
   return Promise.all(
     requestedCalls(answer, state, call).map(async (requested) => {
-      emitStatus(requested, "pending", config);
+      if (call.early?.has(requested.call.id) !== true) emitStatus(requested, "pending", config);
       const ruling = answerFromConversation(
         await ruleOn(requested, turn, config, state.messages),
         requested,
@@ -92,34 +90,4 @@ function answerFromConversation(
 
 function emitStatus({ call }: RequestedCall, status: ToolCallStatus, config: LangGraphRunnableConfig): void {
   emit(config, { type: "tool_status", tool_call_id: call.id, tool_name: call.name, status });
-}
-
-/** Whether a reply's calls may start agents, which run after all its other calls. */
-function asksAgents({ tool_calls = [] }: AIMessage, { tools }: LoopCall): boolean {
-  return tool_calls.some(({ name }) =>
-    tools.some((tool) => tool.name === name && tool.inTurn?.delegates !== undefined),
-  );
-}
-
-/** A reply's calls; those above the limit are marked. */
-function requestedCalls(
-  answer: AIMessage,
-  { messages, iteration_count: iteration }: Pick<LoopState, "messages" | "iteration_count">,
-  loop: LoopCall,
-): RequestedCall[] {
-  const maxCalls = callsPerReply(loop);
-  // Parallel agents do not see each other's ids, which some servers repeat.
-  const place = loop.agent === undefined ? "" : `${loop.agent.id}/`;
-  const cut = cutCalls(answer);
-  const isForced = isForcedNow(messages.slice(0, -1), loop);
-  const besideAgents = asksAgents(answer, loop);
-  return (answer.tool_calls ?? []).map((call, index) => ({
-    call: { id: call.id ?? "", name: call.name, args: call.args },
-    ledger_id: `${place}${answer.id}/${index}`,
-    iteration,
-    over_limit: index >= maxCalls,
-    ...(isForced ? { forced: true as const } : {}),
-    ...(cut.has(call.id) ? { cut: true as const } : {}),
-    ...(besideAgents ? { beside_agents: true as const } : {}),
-  }));
 }

@@ -18,6 +18,7 @@ import { remainingMs, workedMs } from "../limits/limits.ts";
 import { requestNoter } from "./note-request.ts";
 import { move } from "../limits/move.ts";
 import { emit, type LoopCall } from "../request.ts";
+import { EarlyCalls } from "../tool-call/early-calls.ts";
 import { isCutResult } from "../tool-call/result-message.ts";
 import { hasHints, shownOf } from "../view/shown.ts";
 import { profilesOf, servicesOf, type RunServices } from "../services.ts";
@@ -52,6 +53,7 @@ export async function ask(
     onRequest: requestNoter(name, offered, call, config),
     takesBeginning: modelTarget(model)?.takesBeginning === true,
     hasHints: hasHints(call),
+    onChunk: (chunk) => call.early?.read(chunk),
     onPiece: (round) => emit(config, { type: "output_continued", round, max_rounds: generate_max_rounds }),
     onFailure: (error) =>
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
@@ -67,11 +69,10 @@ export async function ask(
   const answer = await withinTime(time, config.signal, (signal) =>
     callWithRetry(
       (attemptSignal) =>
-        withinRates(services, attemptSignal, () =>
-          expectsJson
-            ? withJsonMode(model, (format) => request({ ...format, signal: attemptSignal }))
-            : request({ signal: attemptSignal }),
-        ),
+        withinRates(services, attemptSignal, () => {
+          if (expectsJson) return withJsonMode(model, (format) => request({ ...format, signal: attemptSignal }));
+          return withEarlyCalls(state, call, config, () => request({ signal: attemptSignal }));
+        }),
       {
         signal,
         target: modelTarget(model),
@@ -81,6 +82,26 @@ export async function ask(
     ),
   );
   return withUsage(answer, prompt);
+}
+
+/** Runs calls of the reply while it streams; those of a reply that fails are cancelled. */
+async function withEarlyCalls<T>(
+  state: LoopState,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+  request: () => Promise<T>,
+): Promise<T> {
+  call.early?.end("cancelled");
+  const early = new EarlyCalls(state, config);
+  call.early = early;
+  try {
+    return await request();
+  } catch (error) {
+    early.end("cancelled");
+    throw error;
+  } finally {
+    early.close();
+  }
 }
 
 /** Makes one request within the process's rate and concurrency limits; waiting counts as the turn's time. */

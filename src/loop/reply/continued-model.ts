@@ -18,6 +18,8 @@ export interface Continuation {
   prompts?: Prompts | undefined;
   /** Called before each request with its messages. */
   onRequest?: (messages: BaseMessage[]) => void;
+  /** Called with each streamed chunk as the model sent it. */
+  onChunk?: (chunk: ChatGenerationChunk) => void;
   /** Whether a request may end with the beginning of the answer; else an instruction asks for the rest. */
   takesBeginning?: boolean;
   /** Messages sent to the model carry hints, which are removed from its answer. */
@@ -150,6 +152,7 @@ export class ContinuedModel extends WrappedModel {
     let isOpen = false;
     this.#continuation.onRequest?.(messages);
     for await (const chunk of this.wrapped._streamResponseChunks(messages, options)) {
+      this.#continuation.onChunk?.(chunk);
       answer.id ??= chunk.message.id;
       answer.hasCalls ||= isAIMessageChunk(chunk.message) && (chunk.message.tool_call_chunks?.length ?? 0) > 0;
       const { reasoning_content } = chunk.message.additional_kwargs;

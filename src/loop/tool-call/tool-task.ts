@@ -1,6 +1,7 @@
+import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import type { ErrorCode } from "@millrace/engine/errors/errors";
 import { brokenArguments } from "@millrace/models/messages/broken-arguments";
-import type { UserQuestion } from "../../tools/runtime/tool.ts";
+import type { Tool, UserQuestion } from "../../tools/runtime/tool.ts";
 import type { Asked } from "./approval.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
@@ -56,4 +57,16 @@ export interface ToolTask extends RequestedCall {
 /** The arguments as the model wrote them: an object, or unparsable text. */
 export function writtenArguments(args: Record<string, unknown>): unknown {
   return brokenArguments in args ? args[brokenArguments] : args;
+}
+
+/** Calls of a streaming reply that run before it is over. */
+export interface BegunCalls {
+  /** Reads a chunk of the reply; begins the call that it completes, if that may run now. */
+  read(chunk: ChatGenerationChunk): void;
+  /** Whether the call has begun and its result was not taken yet. */
+  has(id: string): boolean;
+  /** The tool, whose first run gives the early result if this very call has begun; later runs are retries. */
+  handOver(tool: Tool, call: { id: string; args: Record<string, unknown> }): Tool;
+  /** Ends all calls that were not taken; `status` is what becomes of them. */
+  end(status: "pending" | "cancelled"): void;
 }

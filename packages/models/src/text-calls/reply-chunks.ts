@@ -2,13 +2,14 @@ import { randomUUID } from "node:crypto";
 import { AIMessageChunk, isAIMessageChunk } from "@langchain/core/messages";
 import type { ToolCall, ToolCallChunk } from "@langchain/core/messages/tool";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { markWrittenCall } from "../messages/written-call.ts";
 import { hasClosingMark } from "../resilience/watch-stream.ts";
 import { argumentsOf } from "./forms/arguments.ts";
 import type { ListedTool } from "./tool-list.ts";
 import type { ReplyPart, ToolUse } from "./forms/tool-use.ts";
 import { brokenText } from "./forms/written.ts";
 
-/** Calls that a server finds by itself are counted from 0; these do not meet them. */
+/** Servers count the calls they find themselves from 0; a higher index keeps both apart. */
 const firstIndex = 1000;
 
 /** The arguments of a whole call, in the types that its tool wants. */
@@ -21,10 +22,12 @@ function newId(): string {
   return `call_${randomUUID().replaceAll("-", "")}`;
 }
 
-/** Turns what is found in one streamed reply into the chunks that a model with calls of its own would have sent. */
+/** Turns the parts of one streamed reply into the chunks that a model with native calls would have sent. */
 export class ChunkMaker {
   readonly #tools: ReadonlyMap<string, ListedTool>;
   #index = firstIndex;
+  /** The id of the call whose name was sent last. */
+  #callId = "";
 
   constructor(tools: ReadonlyMap<string, ListedTool>) {
     this.#tools = tools;
@@ -38,9 +41,7 @@ export class ChunkMaker {
       case "reasoning":
         return chunkOf(id, { content: "", additional_kwargs: { reasoning_content: part.text } });
       case "use":
-        return part.use.partial
-          ? this.#call(id, { name: part.use.name, id: newId(), args: "" })
-          : this.#end(id, JSON.stringify(argsOf(part.use, this.#tools)));
+        return part.use.partial ? this.#begin(id, part.use.name) : this.#whole(id, part.use);
       case "problem":
         return this.#end(id, brokenText(part.problem.message, part.problem.written));
     }
@@ -51,6 +52,18 @@ export class ChunkMaker {
       content: "",
       tool_call_chunks: [{ ...call, index: this.#index, type: "tool_call_chunk" as const }],
     });
+  }
+
+  #begin(id: string | undefined, name: string): ChatGenerationChunk {
+    this.#callId = newId();
+    return this.#call(id, { name, id: this.#callId, args: "" });
+  }
+
+  #whole(id: string | undefined, use: ToolUse): ChatGenerationChunk {
+    const args = argsOf(use, this.#tools);
+    const chunk = this.#end(id, JSON.stringify(args));
+    markWrittenCall(chunk, { id: this.#callId, name: use.name, args });
+    return chunk;
   }
 
   #end(id: string | undefined, args: string): ChatGenerationChunk {

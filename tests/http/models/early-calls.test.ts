@@ -1,0 +1,166 @@
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startModelServer, wireText, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { startWebServer, type WebServer } from "@millrace/testing/web-server";
+import { loadConfig } from "@millrace/engine/config/config";
+import { projectFolder } from "../../support/source-files.ts";
+import { startTestServer, type TestServer } from "../../support/test-server.ts";
+
+/** A model without native calls, on the scripted server. */
+const textModel = "ollama:deepseek-coder:6.7b";
+
+let server: TestServer;
+let model: ModelServer;
+let web: WebServer;
+
+/** The stream of the model's first reply stays open until `release`. */
+let release: () => void;
+let held: Promise<void>;
+
+async function start(...script: ModelStep[]): Promise<void> {
+  web = await startWebServer(({ path }) => ({ body: `The page ${path}` }));
+  model = await startModelServer({ script });
+  const { web: settings } = loadConfig({ MILLRACE_WEB_FETCH: "on", MILLRACE_WEB_ALLOW: web.host });
+  server = await startTestServer({
+    graphs: join(projectFolder, "langgraph.json"),
+    ollamaBaseUrl: model.ollamaUrl,
+    model: textModel,
+    web: settings,
+  });
+}
+
+function holding(): void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  [held, release] = [promise, resolve];
+}
+
+afterEach(async () => {
+  release();
+  await server.remove();
+  await model.close();
+  await web.close();
+});
+
+const call = (name: string, args: Record<string, string>): string => {
+  const parameters = Object.entries(args).map(([key, value]) => `<parameter name="${key}">${value}</parameter>`);
+  return `<tool_use>\n<invoke name="${name}">\n${parameters.join("\n")}\n</invoke>\n</tool_use>`;
+};
+const fetches = (path: string): string => call("web_fetch", { url: `http://WEB${path}` });
+
+/** A reply whose stream waits before its last piece, with the address of the web server in its calls. */
+const holds = (...chunks: string[]): ModelStep => ({
+  // Read when the request comes, since the address is not known before.
+  get chunks() {
+    return chunks.map((chunk) => chunk.replaceAll("WEB", web.host));
+  },
+  hold: { after: chunks.length - 1, until: held },
+});
+
+const Status = z.object({ type: z.literal("tool_status"), tool_name: z.string(), status: z.string() });
+
+interface Turn {
+  /** What the stream has told so far: of each call, its name and status. */
+  told: string[];
+  threadId: string;
+  over: Promise<void>;
+}
+
+async function begin(context: Record<string, unknown> = {}): Promise<Turn> {
+  const { thread_id: threadId } = await server.client.threads.create();
+  const told: string[] = [];
+  const listen = async (): Promise<void> => {
+    const stream = server.client.runs.stream(threadId, "agent", {
+      input: { messages: [{ role: "user", content: "Look at the page" }] },
+      context: { mode: "free_work", ...context },
+      streamMode: ["custom"],
+      streamSubgraphs: true,
+    });
+    for await (const { data } of stream) {
+      const status = Status.safeParse(data).data;
+      if (status !== undefined) told.push(`${status.tool_name} ${status.status}`);
+    }
+  };
+  return { told, threadId, over: listen() };
+}
+
+async function results(threadId: string): Promise<string[]> {
+  const State = z.looseObject({ messages: z.array(z.looseObject({ type: z.string(), content: z.string() })) });
+  const { messages } = State.parse((await server.client.threads.getState(threadId)).values);
+  return messages.filter(({ type }) => type === "tool").map(({ content }) => content);
+}
+
+const asked = (): string[] => web.hits.map(({ path }) => path).filter((path) => path !== "/robots.txt");
+
+describe("a call that is written in the text of a reply", () => {
+  it("runs as soon as it is closed, once, while the model still writes", async () => {
+    holding();
+    await start(holds(`I look.\n${fetches("/one")}`, "\nAnd on.", " Done."), { text: "It says: The page /one." });
+    const { told, threadId, over } = await begin();
+    await expect.poll(asked).toEqual(["/one"]);
+    await expect.poll(() => told).toEqual(["web_fetch pending", "web_fetch executing"]);
+    // The model has not ended its reply: nothing was sent back to it.
+    expect(model.requests).toHaveLength(1);
+
+    release();
+    await over;
+    expect(told).toEqual(["web_fetch pending", "web_fetch executing", "web_fetch completed"]);
+    expect(asked()).toEqual(["/one"]);
+    expect(await results(threadId)).toEqual([expect.stringContaining("The page /one")]);
+    expect(wireText(model.requests[1]?.messages.at(-1) ?? { role: "none" })).toContain("The page /one");
+    model.assertFinished();
+  });
+
+  it("runs early behind others without effects, and after the reply behind one that changes something", async () => {
+    holding();
+    const file = call("create_file", { path: "a.txt", content: "one" });
+    await start(
+      holds(fetches("/one"), fetches("/two"), file, call("read_file", { path: "a.txt" }), fetches("/three"), " Done."),
+      { text: "Made." },
+    );
+    const { told, threadId, over } = await begin();
+    await expect.poll(asked).toEqual(["/one", "/two"]);
+    expect(told.filter((line) => !line.startsWith("web_fetch"))).toEqual([]);
+
+    release();
+    await over;
+    expect(asked()).toEqual(["/one", "/two", "/three"]);
+    expect((await results(threadId))[3]).toContain("one");
+    model.assertFinished();
+  });
+
+  it("does not run early what may not run in this turn", async () => {
+    holding();
+    await start(holds(fetches("/one"), fetches("/two"), " Done."), { text: "One page is enough." });
+    const { told, threadId, over } = await begin({ tool_policy: "guarded" });
+    await expect.poll(asked).toEqual(["/one"]);
+    release();
+    await over;
+    expect(asked()).toEqual(["/one"]);
+    expect(told).toContain("web_fetch blocked");
+    expect(await results(threadId)).toHaveLength(2);
+  });
+
+  it("ends with a reply that is stopped, and is told as cancelled", async () => {
+    holding();
+    await start(holds(fetches("/one"), " Done."));
+    const { told, threadId, over } = await begin();
+    await expect.poll(asked).toEqual(["/one"]);
+    const [run] = await server.client.runs.list(threadId);
+    await server.client.runs.cancel(threadId, run?.run_id ?? "", true);
+    await over;
+    expect(told.at(-1)).toBe("web_fetch cancelled");
+    expect(asked()).toEqual(["/one"]);
+  });
+
+  it("ends with a reply that breaks off, and is told as cancelled", async () => {
+    holding();
+    const reply = holds(fetches("/one"), "\nAnd", " on.");
+    await start(Object.assign(reply, { fault: { kind: "cut", after: 2 } as const }));
+    const { told, over } = await begin();
+    await expect.poll(asked).toEqual(["/one"]);
+    release();
+    await over;
+    expect(told).toEqual(["web_fetch pending", "web_fetch executing", "web_fetch cancelled"]);
+  });
+});
