@@ -46,22 +46,23 @@ export const graph = new StateGraph(State).addNode("work", () => ({})).addEdge(S
 `;
 }
 
-/** What the types of one graph of the folder say of its state's fields. */
-async function fieldsOf(path: string): Promise<unknown> {
-  const graphs = await load({ agent: `./${path}:graph` });
+/** What the types of graphs of the folder say of their states' fields. */
+async function fieldsOf(...paths: string[]): Promise<unknown[]> {
+  const graphs = await load(Object.fromEntries(paths.map((path) => [path, `./${path}:graph`])));
   expect(graphs.problems).toEqual([]);
   // On a busy machine the compiler takes longer than a client would be kept waiting.
   const learning = learnSchemas({ graphs, folder, cache, logger, wait: 60_000 });
-  const { state_schema } = await graphs.schemas("agent", signal);
+  const schemas = await Promise.all(paths.map((path) => graphs.schemas(path, signal)));
   await learning.stop();
-  return (state_schema as { properties: unknown }).properties;
+  return schemas.map(({ state_schema }) => (state_schema as { properties: unknown }).properties);
 }
 
-/** The same, asked of the compiler itself. */
-async function typedFields(path: string): Promise<unknown> {
+/** The same of several graphs by their paths, asked of the compiler itself, once for all of them. */
+async function typedFields(paths: string[]): Promise<unknown[]> {
   await mkdir(cache, { recursive: true });
-  const source = { id: "agent", path: join(folder, path), name: "graph" };
-  return (await readTypes([source], { folder, scratch: cache, signal })).get("agent")?.state?.["properties"];
+  const sources = paths.map((path) => ({ id: path, path: join(folder, path), name: "graph" }));
+  const found = await readTypes(sources, { folder, scratch: cache, signal });
+  return paths.map((path) => found.get(path)?.state?.["properties"]);
 }
 
 const two = { annotation: join(fixtures, "annotation.ts:graph"), zod: join(fixtures, "zod-state.ts:graph") };
@@ -172,63 +173,69 @@ describe("what types say", () => {
   });
 
   it("is kept until a source changes, of the graph or one that it imports, by whatever name", async () => {
-    await write({
-      "tsconfig.json": `{ "compilerOptions": { "paths": { "@/*": ["./lib/*"] } } }`,
-      "graph.ts": graphOf("topic: Annotation<Topic>()", `import type { Topic } from "@/topic";`),
-      "lib/topic.ts": "export type Topic = string;\n",
-    });
-    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "string" } });
+    const graph = graphOf("topic: Annotation<Topic>()", `import type { Topic } from "@/topic";`);
+    for (const name of ["one", "two"]) {
+      await write({
+        [`${name}/tsconfig.json`]: `{ "compilerOptions": { "paths": { "@/*": ["./lib/*"] } } }`,
+        [`${name}/graph.ts`]: graph,
+        [`${name}/lib/topic.ts`]: "export type Topic = string;\n",
+      });
+    }
+    const fields = (): Promise<unknown[]> => fieldsOf("one/graph.ts", "two/graph.ts");
+    expect(await fields()).toEqual([{ topic: { type: "string" } }, { topic: { type: "string" } }]);
     // What stands in the cache is what is told, so nothing was compiled.
     for (const name of await readdir(cache)) {
       const kept = await readFile(join(cache, name), "utf8");
       await writeFile(join(cache, name), kept.replaceAll('"topic":{"type":"string"}', '"topic":{"type":"kept"}'));
     }
-    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "kept" } });
-    await write({ "lib/topic.ts": `export type Topic = "sea" | "land";\n` });
-    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "string", enum: ["land", "sea"] } });
+    expect(await fields()).toEqual([{ topic: { type: "kept" } }, { topic: { type: "kept" } }]);
     await write({
-      "tsconfig.json": `{ "compilerOptions": { "paths": { "@/*": ["./other/*"] } } }`,
-      "other/topic.ts": "export type Topic = number;\n",
+      "one/lib/topic.ts": `export type Topic = "sea" | "land";\n`,
+      "two/tsconfig.json": `{ "compilerOptions": { "paths": { "@/*": ["./other/*"] } } }`,
+      "two/other/topic.ts": "export type Topic = number;\n",
     });
-    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "number" } });
+    expect(await fields()).toEqual([
+      { topic: { type: "string", enum: ["land", "sea"] } },
+      { topic: { type: "number" } },
+    ]);
   });
 
-  it("is found by the aliases of a tsconfig.json, whatever else that asks for", async () => {
+  it("is found by the aliases of a tsconfig.json, whatever else that asks for or gets wrong, and in spite of what the compiler complains of", async () => {
+    const wrong = {
+      extends_nothing: `{ "extends": "./nowhere.json" }`,
+      extends_itself: `{ "extends": "./tsconfig.json" }`,
+      no_json: `{ "compilerOptions": `,
+    };
+    const complaining = graphOf(
+      "kind: Annotation<Kind>(), odd: Annotation<NotThere>()",
+      `enum Kind { one = "1", two = "2" }`,
+    );
+    for (const [name, text] of Object.entries(wrong)) {
+      await write({ [`${name}/tsconfig.json`]: text, [`${name}/graph.ts`]: complaining });
+    }
+    const height = "/** Of trees. */\nexport type Height = number;\n";
     await write({
-      "settings/base.json": `{ "compilerOptions": { "paths": { "@/*": ["../src/lib/*"] } } } // everyone's`,
-      "tsconfig.json": `{
+      "paths/settings/base.json": `{ "compilerOptions": { "paths": { "@/*": ["../src/lib/*"] } } } // everyone's`,
+      "paths/tsconfig.json": `{
         "extends": "./settings/base.json",
         "compilerOptions": { "moduleResolution": "node", "target": "es5", "noSuchOption": 1, },
       }`,
-      "src/lib/state.ts": "/** Of trees. */\nexport type Height = number;\n",
-      "src/graph.ts": graphOf("height: Annotation<Height>()", `import type { Height } from "@/state";`),
+      "paths/src/lib/state.ts": height,
+      "paths/src/graph.ts": graphOf("height: Annotation<Height>()", `import type { Height } from "@/state";`),
+      "base/tsconfig.json": `{ "compilerOptions": { "baseUrl": "./src" } }`,
+      "base/src/lib/state.ts": height,
+      "base/src/graph.ts": graphOf("height: Annotation<Height[]>()", `import type { Height } from "lib/state";`),
     });
-    expect(await typedFields("src/graph.ts")).toEqual({ height: { type: "number" } });
-    await write({
-      "tsconfig.json": `{ "compilerOptions": { "baseUrl": "./src" } }`,
-      "src/graph.ts": graphOf("height: Annotation<Height[]>()", `import type { Height } from "lib/state";`),
-    });
-    expect(await typedFields("src/graph.ts")).toEqual({ height: { type: "array", items: { type: "number" } } });
+    const paths = Object.keys(wrong).map((name) => `${name}/graph.ts`);
+    const found = { kind: { type: "string", enum: ["1", "2"] }, odd: {} };
+    expect(await typedFields([...paths, "paths/src/graph.ts", "base/src/graph.ts"])).toEqual([
+      found,
+      found,
+      found,
+      { height: { type: "number" } },
+      { height: { type: "array", items: { type: "number" } } },
+    ]);
   });
-
-  it.each([
-    ["extends what is not there", `{ "extends": "./nowhere.json" }`],
-    ["extends itself", `{ "extends": "./tsconfig.json" }`],
-    ["is no JSON", `{ "compilerOptions": `],
-  ])(
-    "is known beside a tsconfig.json that %s, and in spite of what the compiler complains of",
-    async (_title, text) => {
-      await write({
-        "tsconfig.json": text,
-        "graph.ts": graphOf(
-          "kind: Annotation<Kind>(), odd: Annotation<NotThere>()",
-          `enum Kind { one = "1", two = "2" }`,
-        ),
-      });
-      const found = await typedFields("graph.ts");
-      expect(found).toEqual({ kind: { type: "string", enum: ["1", "2"] }, odd: {} });
-    },
-  );
 
   it("is read by a process that ends with the one that asked", async () => {
     const work = await mkdtemp(join(folder, "work-"));
@@ -265,7 +272,6 @@ describe("what types say", () => {
     }
     for (const name of ["zod", "@standard-schema"]) await symlink(join(own, name), join(packages, name), "dir");
     await cp(join(fixtures, "described-zod3.mjs"), join(folder, "graph.mjs"));
-    expect(await fieldsOf("graph.mjs")).toMatchObject({ messages: { langgraph_type: "messages" } });
     await cp(join(fixtures, "described-zod3.mjs"), join(folder, "common.cjs"));
     const text = await readFile(join(folder, "common.cjs"), "utf8");
     const common = text
@@ -273,6 +279,7 @@ describe("what types say", () => {
       .replaceAll("export const", "const")
       .concat("module.exports = { graph };\n");
     await writeFile(join(folder, "common.cjs"), common);
-    expect(await fieldsOf("common.cjs")).toMatchObject({ messages: { langgraph_type: "messages" } });
+    const messages = { messages: { langgraph_type: "messages" } };
+    expect(await fieldsOf("graph.mjs", "common.cjs")).toMatchObject([messages, messages]);
   });
 });
