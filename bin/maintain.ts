@@ -1,13 +1,8 @@
+import "./resolve-once.cjs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { currentConfig } from "@millrace/engine/config/config";
 import { AppError, explain, isAppError } from "@millrace/engine/errors/errors";
-import {
-  backupDatabase,
-  checkWhole,
-  pruneDatabase,
-  restoreDatabase,
-} from "@millrace/engine/storage/sqlite/database/maintenance";
 
 /** The maintenance of the database, by command: `npm run backup`, `restore`, `prune` and `verify`. */
 
@@ -47,6 +42,11 @@ function summary({ sessions, runs, bytes }: { sessions: number; runs: number; by
   return `${sessions} session(s), ${runs} run(s), ${megabytes(bytes)}`;
 }
 
+/** Loaded when the command is known to be right: a mistake is answered at once. */
+async function maintenance() {
+  return await import("@millrace/engine/storage/sqlite/database/maintenance");
+}
+
 async function perform(): Promise<string> {
   const options = { "older-than": { type: "string" }, delete: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
@@ -56,19 +56,24 @@ async function perform(): Promise<string> {
   switch (command) {
     case "backup": {
       const file = fileOf(rest);
+      const { backupDatabase } = await maintenance();
       return `Saved ${summary(await backupDatabase(path, file))} to ${file}.`;
     }
     case "restore": {
-      const { report, kept } = await restoreDatabase(fileOf(rest), path);
+      const file = fileOf(rest);
+      const { restoreDatabase } = await maintenance();
+      const { report, kept } = await restoreDatabase(file, path);
       return `Restored ${summary(report)}.${kept === undefined ? "" : ` What was there before is ${kept}.`}`;
     }
     case "prune": {
       const before = new Date(Date.now() - duration(values["older-than"]));
       const strategy = values.delete ? "delete" : "keep_latest";
+      const { pruneDatabase } = await maintenance();
       const { pruned, bytesBefore, bytesAfter } = await pruneDatabase(path, { before, strategy });
       return `Pruned ${pruned} session(s): ${megabytes(bytesBefore)} before, ${megabytes(bytesAfter)} now.`;
     }
     case "verify": {
+      const { checkWhole } = await maintenance();
       const report = checkWhole(path);
       if (report.problems.length === 0) return `${path} is sound: ${summary(report)}.`;
       throw new AppError("storage_corrupt", `${path} is damaged:\n${report.problems.join("\n")}`, {

@@ -79,7 +79,7 @@ export class ServerProcess {
     });
     this.#child = child;
     closeSync(log);
-    for (let attempt = 0; attempt < 3000; attempt += 1) {
+    for (let attempt = 0; attempt < 1200; attempt += 1) {
       const end = child.exitCode ?? child.signalCode;
       if (end !== null) throw new Error(`The server ended with ${end}.`);
       const answers = await fetch(`${this.url}/ok`).then(
@@ -87,7 +87,8 @@ export class ServerProcess {
         () => false,
       );
       if (answers) return;
-      await delay(10);
+      // To ask more often takes from the start what it would need itself.
+      await delay(25);
     }
     throw new Error("The server was not ready after 30 s.");
   }
