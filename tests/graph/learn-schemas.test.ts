@@ -106,6 +106,29 @@ describe("a request that comes before the types are read", () => {
     await learning.done;
   });
 
+  it("lets the reading begin, which otherwise waits until the start is over", async () => {
+    const graphs = await load(two);
+    const read: string[][] = [];
+    const learning = learnSchemas({
+      graphs,
+      folder,
+      cache,
+      logger,
+      delay: 3_600_000,
+      read: async (sources) => {
+        read.push(sources.map(({ id }) => id));
+        return await Promise.resolve(new Map([["annotation", types]]));
+      },
+    });
+    // This graph says all itself; a reading that it began would be there after so many turns.
+    await graphs.schemas("zod", signal);
+    for (let turn = 0; turn < 50; turn += 1) await readdir(folder);
+    expect(read).toEqual([]);
+    expect(await graphs.schemas("annotation", signal)).toMatchObject({ state_schema: types.state });
+    expect(read).toEqual([["annotation"]]);
+    await learning.done;
+  });
+
   it("ends with its client, and is answered with the names of the channels when it has waited long enough", async () => {
     const lines: { msg: string; graph_id?: string }[] = [];
     const log = createLogger("info", { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });

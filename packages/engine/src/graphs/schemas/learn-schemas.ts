@@ -20,6 +20,9 @@ import type { Config } from "../../config/config.ts";
 /** Milliseconds that a request for schemas waits for types that are being read. */
 const longestWait = 10_000;
 
+/** Milliseconds after a start before types are read unasked: until then the first requests need the processor. */
+const quietStart = 3_000;
+
 /** What the reading of types needs. `cache` is a folder that stays. */
 interface LearnOptions {
   graphs: Graphs;
@@ -29,6 +32,8 @@ interface LearnOptions {
   logger: Logger;
   wait?: number;
   read?: typeof readTypes;
+  /** Milliseconds before the reading begins; a request for schemas lets it begin at once. */
+  delay?: number;
 }
 
 /** The reading of types in the background. */
@@ -48,7 +53,13 @@ export function learnSchemas(options: LearnOptions): Learning {
     options.graphs.ids().map((id) => [id, Promise.withResolvers<void>()]),
   );
   const late = new Set<string>();
-  const done = learn(options, (id) => known.get(id)?.resolve(), ending.signal)
+  const asked = new AbortController();
+  const sorted = Promise.withResolvers<void>();
+  const settle = (id: string): void => {
+    known.get(id)?.resolve();
+    known.delete(id);
+  };
+  const done = learn(options, settle, { sorted: sorted.resolve, asked: asked.signal, signal: ending.signal })
     .catch((error: unknown) => {
       if (!ending.signal.aborted) options.logger.info({ reason: errorMessage(error) }, "schemas_not_read_from_types");
     })
@@ -64,6 +75,9 @@ export function learnSchemas(options: LearnOptions): Learning {
     wait: async (id: string, signal: AbortSignal) => {
       const own = known.get(id)?.promise;
       if (own === undefined) return;
+      void sorted.promise.then(() => {
+        if (known.has(id)) asked.abort();
+      });
       const timer = new AbortController();
       const limit = options.wait ?? longestWait;
       const isLate = after(limit, true, { signal: timer.signal, ref: false }).catch(() => false);
@@ -83,9 +97,10 @@ export function learnSchemas(options: LearnOptions): Learning {
 }
 
 async function learn(
-  { graphs, folder, cache, logger, read = readTypes }: LearnOptions,
+  { graphs, folder, cache, logger, read = readTypes, delay = 0 }: LearnOptions,
   known: (id: string) => void,
-  signal: AbortSignal,
+  // `sorted` is called when all that needs no reading is known; `asked` is aborted when a request waits for the rest.
+  { sorted, asked, signal }: { sorted: () => void; asked: AbortSignal; signal: AbortSignal },
 ): Promise<void> {
   const untyped = await graphs.untyped();
   const ids = new Set(untyped.map(({ id }) => id));
@@ -101,6 +116,10 @@ async function learn(
     }
   }
   if (wanted.length === 0) return;
+  sorted();
+  const quiet = AbortSignal.any([asked, signal]);
+  await after(delay, undefined, { signal: quiet, ref: false }).catch(() => undefined);
+  signal.throwIfAborted();
   await mkdir(cache, { recursive: true });
   const sources = wanted.map(({ source }) => source);
   const found = await read(sources, { folder, scratch: cache, signal });
@@ -273,7 +292,8 @@ function reasonIn(said: string): string {
   return /^\w*Error.*$/mu.exec(said)?.[0] ?? "The compiler ended without an answer.";
 }
 
-/** Works the schemas out before anybody asks: the first time takes a while, and Studio asks at once. */
+/** Works the schemas out soon after the start, before anybody asks: the first time takes a while. */
 export function describeAhead(graphs: Graphs, config: Pick<Config, "graphs" | "dataDir">, logger: Logger): Learning {
-  return learnSchemas({ graphs, folder: dirname(config.graphs), cache: join(config.dataDir, "schemas"), logger });
+  const cache = join(config.dataDir, "schemas");
+  return learnSchemas({ graphs, folder: dirname(config.graphs), cache, logger, delay: quietStart });
 }
