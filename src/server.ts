@@ -34,7 +34,7 @@ import { buildWhenIdle, openConsoleBuild } from "./http/console/console-build.ts
 import { openSettings } from "./live-settings/live-settings.ts";
 import { withLiveSettings } from "./loop/live-services.ts";
 import { openAgents } from "./loop/own-services.ts";
-import type { RunServices } from "./loop/services.ts";
+import type { LentServices } from "./loop/services.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import type { Prompts } from "./prompts/prompts.ts";
 import { describeToolsBy } from "./prompts/templates/xml-tools.ts";
@@ -107,7 +107,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     http: (opened) => {
       runs = opened;
       const operations = openOperations(storage, services, opened);
-      const manual = createManualTools({ services, storage, runs: opened, graphs, counter });
+      const manual = createManualTools({ services, storage, byHand: storage.byHand, runs: opened, graphs, counter });
       return (shared) => agentHttp(shared, { ...forRoutes, operations, manual }, consoleBuild);
     },
     start: () => {
@@ -141,9 +141,9 @@ function openModelParts(config: Config, prompts: Prompts, logger: Logger, metric
 }
 
 /** Operations of tools; an undo sends an event to the session's readers. */
-function openOperations(storage: Storage, { locks, workspace, toolkitServices }: RunServices, runs: Runs): Operations {
+function openOperations(storage: Storage, { locks, workspace, toolkitServices }: LentServices, runs: Runs): Operations {
   return createOperations({
-    store: storage.operations,
+    store: storage.byHand.operations,
     locks,
     workspace,
     toolkitServices,
@@ -167,15 +167,14 @@ function lentServices(
   storage: Storage,
   workspace: string,
   logger: Logger,
-): Omit<RunServices, "loadModel" | "prompts" | "toolkitServices"> & Required<Pick<RunServices, "agents" | "toolkits">> {
+): Omit<LentServices, "loadModel" | "prompts" | "toolkitServices"> &
+  Required<Pick<LentServices, "agents" | "toolkits">> {
   return {
     ledger: storage.ledger,
     workspace,
     toolkits: enabledToolkits(config.toolkits),
     ownerTools: config.ownerTools,
     grants: (sessionId) => storage.approvals.grants(sessionId),
-    operations: storage.operations,
-    requests: storage.requests,
     onHookProblem: (hook, error) => logger.warn({ err: error, hook }, "tool_hook_failed"),
     locks: createLocks(),
     defaultModel: config.model,

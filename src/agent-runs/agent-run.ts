@@ -9,7 +9,7 @@ import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { GraphExtension, ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createProgress, type Progress } from "../loop/progress.ts";
-import { servicesKey, type RunServices, type ServicesLender } from "../loop/services.ts";
+import { servicesKey, type RunServices, type ServicesLender, type LentServices } from "../loop/services.ts";
 import type { ActiveRun } from "@millrace/engine/runs/active-run";
 import type { RunExtension, RunStarter } from "@millrace/engine/runs/options";
 import type {
@@ -36,7 +36,7 @@ export interface AgentParts {
   storage: Storage;
   logger: Logger;
   /** Services that every run gets. */
-  services: RunServices;
+  services: LentServices;
   /** Calls the server's callbacks; absent if there are none. */
   callBack?: CallBack | undefined;
   /** Called when a session is deleted; toolkits end their work for it. */
@@ -115,8 +115,12 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   #makeServices(): RunServices {
     const { storage, logger, services } = this.#parts;
     const { run, told } = this.#active;
+    const { ledger, operations, requests } = this.#active.store;
     return {
       ...services,
+      ledger,
+      operations,
+      requests,
       toolkitServices: services.toolkitServices.forSession({ sessionId: run.session_id, owner: run.kwargs.owner }),
       allowedTools: this.#allowedTools,
       ...(this.#addedTools && { addedTools: this.#addedTools }),

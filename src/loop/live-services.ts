@@ -1,17 +1,17 @@
 import type { LiveSettings } from "../live-settings/live-settings.ts";
 import { createRate } from "@millrace/engine/concurrency/limits";
-import type { RunServices } from "./services.ts";
+import type { LentServices } from "./services.ts";
 
 /**
  * Makes services that depend on changeable settings read them at each use. A run copies the services when it starts or
  * resumes, so a change counts from then on.
  */
-export function withLiveSettings<Services extends RunServices>(
+export function withLiveSettings<Services extends LentServices>(
   services: Services,
   settings: Pick<LiveSettings, "current">,
 ): Services {
   const [toolRate, modelRate] = [cached(rateOf), cached(rateOf)];
-  const live: Partial<RunServices> = {
+  const live: Partial<LentServices> = {
     get toolRate() {
       return toolRate(settings.current().toolRate);
     },
@@ -31,7 +31,7 @@ export function withLiveSettings<Services extends RunServices>(
   return Object.defineProperties(services, Object.getOwnPropertyDescriptors(live));
 }
 
-function rateOf(perSecond: number | undefined): RunServices["toolRate"] {
+function rateOf(perSecond: number | undefined): LentServices["toolRate"] {
   return perSecond === undefined ? undefined : createRate(perSecond);
 }
 

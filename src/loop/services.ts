@@ -16,7 +16,7 @@ import type { Prompts } from "../prompts/prompts.ts";
 import type { OwnerTools } from "@millrace/engine/config/tool-settings";
 import type { Grant } from "@millrace/engine/storage/records";
 import type { ModelRequestStore } from "@millrace/engine/storage/record-stores";
-import type { Ledger, OperationStore } from "@millrace/engine/storage/storage";
+import type { Ledger, LedgerReader, OperationStore } from "@millrace/engine/storage/attempt-store";
 import type { ToolHook } from "../tools/runtime/hooks.ts";
 import type { Locks } from "../tools/runtime/locks.ts";
 import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
@@ -35,21 +35,29 @@ export interface ModelUsage {
   cost: number;
 }
 
-/** Services for a run. `workspace` is an absolute path with links resolved. */
-export interface RunServices {
+/** Services for a run. */
+export interface RunServices extends LentServices {
   ledger: Ledger;
+  /** Stores workspace changes for undo; absent: no undo. */
+  operations?: OperationStore;
+  /** Records model requests for inspection. */
+  requests?: Pick<ModelRequestStore, "note">;
+}
+
+/**
+ * Services that all runs of a server share: what is written for a run, only its own services can write. `workspace` is an
+ * absolute path with links resolved.
+ */
+export interface LentServices {
+  ledger: LedgerReader;
   workspace: string;
   /** Files and task deletions that always need approval; see `ToolContext`. */
   criticalFiles?: readonly string[];
   confirmTasks?: boolean;
   /** The session's remembered approvals; absent if none are stored. */
   grants?: (sessionId: string) => Promise<Pick<Grant, "tool" | "path_pattern">[]>;
-  /** Stores workspace changes for undo; absent: no undo. */
-  operations?: OperationStore;
   /** Collects recent changes by tools. */
   changedFiles?: ChangedFiles;
-  /** Records model requests for inspection. */
-  requests?: Pick<ModelRequestStore, "note">;
   /** Additional context sources. */
   collectors?: readonly Collector[];
   /** Observers of tool calls, and a handler for their errors. */

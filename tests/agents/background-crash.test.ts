@@ -1,3 +1,4 @@
+import { withAttempts } from "../support/test-storage.ts";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,19 +37,21 @@ function withCopiesAround(storage: Storage, copy: () => void): Storage {
       copy();
       return result;
     };
-  const { sessions, runs, ledger } = storage;
-  return {
-    ...storage,
-    sessions: {
-      ...sessions,
-      create: around((...given: Parameters<typeof sessions.create>) => sessions.create(...given)),
-    },
-    runs: { ...runs, admit: around((...given: Parameters<typeof runs.admit>) => runs.admit(...given)) },
+  const { sessions, runs } = storage;
+  const followed = withAttempts(storage, ({ ledger }) => ({
     ledger: {
       ...ledger,
       start: around((...given: Parameters<typeof ledger.start>) => ledger.start(...given)),
       finish: around((...given: Parameters<typeof ledger.finish>) => ledger.finish(...given)),
     },
+  }));
+  return {
+    ...followed,
+    sessions: {
+      ...sessions,
+      create: around((...given: Parameters<typeof sessions.create>) => sessions.create(...given)),
+    },
+    runs: { ...runs, admit: around((...given: Parameters<typeof runs.admit>) => runs.admit(...given)) },
   };
 }
 

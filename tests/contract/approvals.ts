@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Run, Session } from "@millrace/engine/storage/records";
-import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
+import { runRecord, sessionRecord, type StorageFixture, finish } from "./records.ts";
 
 const first = "a".repeat(32);
 const second = "b".repeat(32);
@@ -20,7 +20,7 @@ export function describeApprovals(fixture: StorageFixture): void {
     await end(id, ...ids);
   };
   const end = (id: string, ...ids: string[]): Promise<unknown> =>
-    fixture.storage.runs.finish(id, { status: "success", session_status: "interrupted", interrupts: waits(...ids) });
+    finish(fixture.storage, id, { status: "success", session_status: "interrupted", interrupts: waits(...ids) });
   const pendingIds = async (): Promise<string[]> =>
     (await fixture.storage.approvals.pending("s1")).map(({ interrupt_id }) => interrupt_id);
   const create = (): Promise<Session> => fixture.storage.sessions.create(sessionRecord("s1"));

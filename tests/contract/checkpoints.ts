@@ -1,9 +1,9 @@
 import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import type { EventGroup, UnstoredEvents } from "@millrace/engine/storage/storage";
+import type { UnstoredEvents } from "@millrace/engine/storage/attempt-store";
 import { sampleEvents } from "./runs/events.ts";
-import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
+import { runRecord, sessionRecord, type StorageFixture, writer } from "./records.ts";
 
 const metadata = { source: "loop" as const, step: 0, parents: {} };
 const place = { configurable: { thread_id: "s1", checkpoint_ns: "", run_id: "r1" } };
@@ -11,14 +11,14 @@ const first = "00000000-0000-6000-8000-000000000001";
 const second = "00000000-0000-6000-8000-000000000002";
 
 /** Events as a run's log gives them: what `tell` adds is carried by the next write, and stays when that fails. */
-function createUnstored(attempt?: number): UnstoredEvents & { tell(...events: RunEvent[]): void; left: RunEvent[] } {
+function createUnstored(): UnstoredEvents & { tell(...events: RunEvent[]): void; left: RunEvent[] } {
   const left: RunEvent[] = [];
   return {
     left,
     tell: (...events) => left.push(...events),
-    async carry<Result>(write: (group: EventGroup) => Promise<Result>) {
+    async carry<Result>(write: (events: RunEvent[]) => Promise<Result>) {
       const events = [...left];
-      const result = await write({ session_id: "s1", run_id: "r1", attempt, events });
+      const result = await write(events);
       left.splice(0, events.length);
       return result;
     },
@@ -39,8 +39,8 @@ export function describeCheckpoints(fixture: StorageFixture): void {
   describe("the checkpointer of a run", () => {
     it("writes what was told before a checkpoint with it, and the same again never", async () => {
       await newRun();
-      const unstored = createUnstored(1);
-      const saver = fixture.storage.checkpointerWith(unstored);
+      const unstored = createUnstored();
+      const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
       const events = sampleEvents();
       unstored.tell(...events.slice(0, 5));
       await put(saver, first);
@@ -59,7 +59,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
 
     it("reads what others wrote, and others read what it wrote", async () => {
       await newRun();
-      const saver = fixture.storage.checkpointerWith(createUnstored(1));
+      const saver = writer(fixture.storage, "r1", 1).checkpointer(createUnstored());
       await put(fixture.storage.checkpointer, first);
       expect((await saver.getTuple(place))?.checkpoint.id).toBe(first);
       await put(saver, second);
@@ -70,10 +70,12 @@ export function describeCheckpoints(fixture: StorageFixture): void {
 
     it("writes neither the checkpoint nor the events of an attempt that another has taken over", async () => {
       await newRun();
-      const unstored = createUnstored(1);
-      const saver = fixture.storage.checkpointerWith(unstored);
+      const unstored = createUnstored();
+      const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
       await put(saver, first);
       await fixture.storage.runs.reclaim("r1");
+      // With nothing told either.
+      await expect(put(saver, second)).rejects.toMatchObject({ code: "conflict" });
       unstored.tell(...sampleEvents());
       await expect(put(saver, second)).rejects.toMatchObject({ code: "conflict" });
       const written = { configurable: { ...place.configurable, checkpoint_id: first } };
@@ -87,14 +89,14 @@ export function describeCheckpoints(fixture: StorageFixture): void {
     it("drops every write after it was closed, when those that had begun are over", async () => {
       await newRun();
       const gate = Promise.withResolvers<void>();
-      const unstored = createUnstored(1);
+      const unstored = createUnstored();
       const slow: UnstoredEvents = {
         carry: async (write) => {
           await gate.promise;
           return await unstored.carry(write);
         },
       };
-      const saver = fixture.storage.checkpointerWith(slow);
+      const saver = writer(fixture.storage, "r1", 1).checkpointer(slow);
       const at = (id: string) => ({ configurable: { ...place.configurable, checkpoint_id: id } });
       const begun = [put(saver, first), saver.putWrites(at(first), [["answer", 42]], "task")];
       let isClosed = false;
@@ -111,8 +113,8 @@ export function describeCheckpoints(fixture: StorageFixture): void {
 
     it("keeps the events for the next write when a checkpoint cannot be written", async () => {
       await newRun();
-      const unstored = createUnstored(1);
-      const saver = fixture.storage.checkpointerWith(unstored);
+      const unstored = createUnstored();
+      const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
       unstored.tell(...sampleEvents().slice(0, 2));
       class Broken {
         toJSON(): never {

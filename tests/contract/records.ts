@@ -1,10 +1,38 @@
 import type { Run, Session } from "@millrace/engine/storage/records";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { AttemptStore, RunOutcome } from "@millrace/engine/storage/attempt-store";
 import type { Storage } from "@millrace/engine/storage/storage";
 
 /** What a contract test works with: the open storage of this test, and a way to close it and open it again. */
 export interface StorageFixture {
   readonly storage: Storage;
   reopen(): Promise<Storage>;
+}
+
+/** What an attempt of a run writes; without its number, what is written for a run of no attempt. */
+export function writer(storage: Storage, run_id: string, attempt?: number, session_id = "s1"): AttemptStore {
+  return storage.attempt({ session_id, run_id, attempt });
+}
+
+/** Ends a run. */
+export function finish(
+  storage: Storage,
+  runId: string,
+  outcome: RunOutcome,
+  attempt?: number,
+): Promise<Run | undefined> {
+  return writer(storage, runId, attempt).finish(outcome);
+}
+
+/** Appends to the log of a run. */
+export function append(
+  storage: Storage,
+  sessionId: string,
+  runId: string,
+  events: RunEvent[],
+  attempt?: number,
+): Promise<void> {
+  return writer(storage, runId, attempt, sessionId).append(events);
 }
 
 /** A session record with what matters to a test set by `fields`. */

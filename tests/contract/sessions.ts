@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
+import { runRecord, sessionRecord, type StorageFixture, append } from "./records.ts";
 
 function ids(found: { sessions: { session_id: string }[] }): string[] {
   return found.sessions.map((session) => session.session_id);
@@ -67,8 +67,16 @@ export function describeSessions(fixture: StorageFixture): void {
       for (const id of ["gone", "kept"]) {
         await sessions.create(sessionRecord(id));
         await runs.admit(runRecord(`run of ${id}`, id));
-        await events.append(id, `run of ${id}`, [{ id: 0, event: "error", data: { error: "E", message: "m" } }]);
-        await ledger.start({ session_id: id, tool_call_id: "c", run_id: "r", tool: "t", effect: "unsafe" });
+        await append(fixture.storage, id, `run of ${id}`, [
+          { id: 0, event: "error", data: { error: "E", message: "m" } },
+        ]);
+        await fixture.storage.byHand.ledger.start({
+          session_id: id,
+          tool_call_id: "c",
+          run_id: "r",
+          tool: "t",
+          effect: "unsafe",
+        });
         await graph.invoke({ messages: [new HumanMessage("hi")] }, { configurable: { thread_id: id } });
       }
       expect(await sessions.delete("gone")).toBe(true);

@@ -62,7 +62,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeTasks("tasks", () => current.tasks);
     describeLedger("ledger", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
-      return current.ledger;
+      return current.byHand.ledger;
     });
     describeNamespaces(fixture);
     describeItems(fixture);
@@ -74,7 +74,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
-      return current.operations;
+      return current.byHand.operations;
     });
   });
 }

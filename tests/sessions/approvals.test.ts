@@ -9,7 +9,7 @@ import { loadConfig } from "@millrace/engine/config/config";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
-import type { RunServices } from "../../src/loop/services.ts";
+import type { LentServices } from "../../src/loop/services.ts";
 import { createModelLoader } from "@millrace/models/load-model";
 import { ModelRegistry } from "@millrace/models/registry/registry";
 import { offline } from "@millrace/offline/offline";
@@ -18,7 +18,8 @@ import { answerApproval, listApprovals } from "@millrace/engine/sessions/questio
 import { readQuestion, resumeValue, type ApprovalDecision } from "@millrace/engine/sessions/questions/questions";
 import type { Session } from "@millrace/engine/storage/records";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
-import type { Ledger } from "@millrace/engine/storage/storage";
+import { withAttempts } from "../support/test-storage.ts";
+import type { Ledger } from "@millrace/engine/storage/attempt-store";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createSession, never, request, serve } from "../runs/fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
@@ -91,8 +92,8 @@ class World {
   session: Session | undefined;
 
   #open(): Runs {
-    const services: RunServices = {
-      ledger: this.#counting(this.#storage.ledger),
+    const services: LentServices = {
+      ledger: this.#storage.ledger,
       ...toolkitParts(this.workspace, this.#storage.tasks),
       workspace: this.workspace,
       grants: (sessionId) => this.#storage.approvals.grants(sessionId),
@@ -104,11 +105,12 @@ class World {
       }),
     };
     const logger = createLogger("silent");
+    const storage = withAttempts(this.#storage, ({ ledger }) => ({ ledger: this.#counting(ledger) }));
     return new Runs({
-      storage: this.#storage,
+      storage,
       graphs: serve({ agent: workflow.compile() }, this.#storage.checkpointer),
       logger,
-      extension: agentRuns({ storage: this.#storage, logger, services }),
+      extension: agentRuns({ storage, logger, services }),
       maxConcurrent: 4,
       retryDelay: 1,
     });

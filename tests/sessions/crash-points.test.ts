@@ -24,10 +24,10 @@ afterEach(() => rm(folder, { recursive: true }));
 /** A storage that copies its file after each thing that making a session writes. */
 function copied(storage: Storage, copies: string[]): Storage {
   const following = withCopies(storage, folder, (path) => copies.push(path));
-  const nothingTold = { session_id: "", run_id: "", attempt: undefined, events: [] };
+  const ofNoRun = { session_id: "", run_id: "", attempt: undefined };
   return {
     ...storage,
-    checkpointer: following.checkpointerWith({ carry: (write) => write(nothingTold) }),
+    checkpointer: following.attempt(ofNoRun).checkpointer({ carry: (write) => write([]) }),
     sessions: {
       ...storage.sessions,
       create: async (session) => {

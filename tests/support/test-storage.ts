@@ -1,6 +1,8 @@
 import { AppError } from "@millrace/engine/errors/errors";
+import type { RunEvent } from "@millrace/engine/run-events";
 import type { Run, Session } from "@millrace/engine/storage/records";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { AttemptStore, OperationStore } from "@millrace/engine/storage/attempt-store";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { type Database, openDatabase } from "@millrace/engine/storage/sqlite/database/database";
 import { SessionRow, readRow } from "@millrace/engine/storage/sqlite/database/rows";
 import { findRun, insertRun } from "@millrace/engine/storage/sqlite/records/run-rows";
@@ -13,6 +15,8 @@ type Operation = "append" | "finish" | "reserve" | "claim" | "requestStop";
 export interface TestStorage extends SqliteStorage {
   /** Operations that fail as on a full disk. */
   failures: Set<Operation>;
+  /** Is awaited before each of these operations; what it throws, the operation throws. */
+  beforeWrite: ((operation: Operation, events?: RunEvent[]) => Promise<void> | void) | undefined;
   /** Is awaited before each write of a checkpoint; what it throws, the write throws. */
   beforePut: (() => Promise<void> | void) | undefined;
   database: Database;
@@ -37,30 +41,46 @@ export function createTestStorage(): TestStorage {
   });
   const [database] = opened;
   if (database === undefined) throw new Error("The storage was opened without its database.");
-  const storage: TestStorage = {
-    ...sqlite,
-    failures: new Set(),
-    beforePut: undefined,
-    database,
-    rows: rowsOf(database),
-    checkpointerWith: (events) => {
-      const saver = sqlite.checkpointerWith({
+  const check = async (operation: Operation, events?: RunEvent[]): Promise<void> => {
+    await storage.beforeWrite?.(operation, events);
+    if (storage.failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
+  };
+  const attempts = withAttempts(sqlite, (store) => ({
+    append: async (events) => {
+      await check("append", events);
+      await store.append(events);
+    },
+    reserve: async (mark) => {
+      await check("reserve");
+      await store.reserve(mark);
+    },
+    finish: async (outcome) => {
+      await check("finish");
+      return await store.finish(outcome);
+    },
+    checkpointer: (events) => {
+      const saver = store.checkpointer({
         carry: (write) =>
-          events.carry(async (group) => {
-            if (group.events.length > 0) check("append");
-            return await write(group);
+          events.carry(async (told) => {
+            if (told.length > 0) await check("append", told);
+            return await write(told);
           }),
       });
       return withHook(saver);
     },
-  };
-  const check = (operation: Operation): void => {
-    if (storage.failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
+  }));
+  const storage: TestStorage = {
+    ...attempts,
+    failures: new Set(),
+    beforeWrite: undefined,
+    beforePut: undefined,
+    database,
+    rows: rowsOf(database),
   };
   const checked =
     <Parameters extends unknown[], Result>(operation: Operation, work: (...given: Parameters) => Promise<Result>) =>
     async (...given: Parameters): Promise<Result> => {
-      check(operation);
+      await check(operation);
       return await work(...given);
     };
   const withHook = <Saver extends Pick<SqliteStorage["checkpointer"], "put">>(saver: Saver): Saver => {
@@ -72,12 +92,9 @@ export function createTestStorage(): TestStorage {
     return saver;
   };
   withHook(sqlite.checkpointer);
-  const { runs, events } = sqlite;
-  runs.finish = checked("finish", runs.finish.bind(runs));
+  const { runs } = sqlite;
   runs.claim = checked("claim", runs.claim.bind(runs));
   runs.requestStop = checked("requestStop", runs.requestStop.bind(runs));
-  events.append = checked("append", events.append.bind(events));
-  events.reserve = checked("reserve", events.reserve.bind(events));
   return storage;
 }
 
@@ -104,7 +121,45 @@ function rowsOf(database: Database): TestStorage["rows"] {
 
 /** The operations of these sessions. */
 export async function createTestOperations(...sessionIds: string[]): Promise<OperationStore> {
-  const { sessions, operations } = createTestStorage();
+  const { sessions, byHand } = createTestStorage();
   for (const id of sessionIds) await sessions.create(sessionRecord(id));
-  return operations;
+  return byHand.operations;
+}
+
+/** The storage, but what its attempts do is partly replaced: `replace` gets what the storage made for an attempt. */
+export function withAttempts<Kind extends Storage>(
+  storage: Kind,
+  replace: (store: AttemptStore) => Partial<AttemptStore>,
+): Kind {
+  return {
+    ...storage,
+    attempt(of) {
+      const store = storage.attempt(of);
+      const replaced = replace(store);
+      return new Proxy(store, {
+        get: (target, key) => {
+          const value: unknown = Reflect.get(key in replaced ? replaced : target, key);
+          return typeof value === "function" && !(key in replaced) ? value.bind(target) : value;
+        },
+      });
+    },
+  };
+}
+
+/** The checkpointer, but each thing it writes goes through `around`. */
+export function withWrites<Saver extends ReturnType<AttemptStore["checkpointer"]>>(
+  saver: Saver,
+  around: (write: (...args: never[]) => Promise<unknown>) => (...args: never[]) => Promise<unknown>,
+): Saver {
+  const replaced: Record<PropertyKey, unknown> = {
+    put: around(saver.put.bind(saver)),
+    putWrites: around(saver.putWrites.bind(saver)),
+  };
+  return new Proxy(saver, {
+    get: (target, key) => {
+      if (key in replaced) return replaced[key];
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }

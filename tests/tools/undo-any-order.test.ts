@@ -76,7 +76,10 @@ const step = fc.oneof(
 
 it("undo, in any order, gives back the exact bytes of before or refuses and touches nothing (TOOL-18)", async () => {
   const { signal } = new AbortController();
-  const { sessions, operations: store } = createTestStorage();
+  const {
+    sessions,
+    byHand: { operations: store },
+  } = createTestStorage();
   const ends = { undone: 0, refused: 0 };
   const steps = fc.array(step, { minLength: 2, maxLength: 10 });
   const order = fc.array(fc.nat(), { minLength: 20, maxLength: 20 });

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLedger } from "@millrace/engine/storage/memory";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationStore } from "@millrace/engine/storage/attempt-store";
 import { executeCall, type CallRuntime } from "../../src/tools/runtime/execute-call.ts";
 import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";

@@ -17,7 +17,7 @@ import { editorBuffer } from "../view/editor-buffer.ts";
 import { judgeCall, lookAtCall } from "./judge-call.ts";
 import { loopCall, userLanguage, userWords } from "../request.ts";
 import { emitFindings } from "../limits/review.ts";
-import { runIdOf, servicesOf, sessionIdOf, type RunServices } from "../services.ts";
+import { runIdOf, servicesOf, sessionIdOf, type LentServices } from "../services.ts";
 import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
@@ -134,7 +134,7 @@ export async function lookAt(
 }
 
 /** The operator's additional approvals. */
-export function askAbout({ criticalFiles = [], confirmTasks = false }: RunServices): AskAbout {
+export function askAbout({ criticalFiles = [], confirmTasks = false }: LentServices): AskAbout {
   return { criticalFiles, deletedTasks: confirmTasks };
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { FileChange, OperationRecord } from "@millrace/engine/storage/records";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationReader } from "@millrace/engine/storage/attempt-store";
 import { textOfState } from "../../tools/undo/record-operation.ts";
 import type { EditorBuffer } from "../../tools/runtime/tool.ts";
 import { loopCall } from "../request.ts";
@@ -36,7 +36,7 @@ async function textAfter(
   content: string,
   { path, turn }: Pick<EditorBuffer, "path" | "turn">,
   sessionId: string,
-  operations: OperationStore,
+  operations: OperationReader,
 ): Promise<string> {
   const { operations: newest } = await operations.list(sessionId, { limit: lookedThrough, offset: 0 });
   const edits = newest.flatMap((operation) => {

@@ -1,5 +1,6 @@
+import type { ByHand } from "@millrace/engine/storage/attempt-store";
 import type { Graphs } from "@millrace/engine/graphs/load";
-import type { RunServices } from "../../loop/services.ts";
+import type { LentServices } from "../../loop/services.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
 import type { EditParts } from "@millrace/engine/sessions/state/edit-messages";
 import type { ToolResult } from "../../tools/runtime/result.ts";
@@ -29,8 +30,10 @@ export type ManualAnswer =
       has_changed: boolean;
     };
 
-/** What runs by hand need. `services` are those that runs have, so that both meet at the same locks and the same ledger. */
+/** What runs by hand need. `services` are those that runs have, so that both meet at the same locks. */
 export interface ManualParts extends EditParts {
-  services: RunServices;
+  services: LentServices;
+  /** Where the calls are recorded. */
+  byHand: ByHand;
   graphs: Graphs;
 }

@@ -102,7 +102,7 @@ async function runOnce(
       message_id: messageId,
       ...(approved === undefined ? {} : { refuse: () => refuseUnless(approved, tool, input, context) }),
     },
-    parts.services,
+    { ...parts.services, ...parts.byHand },
   );
   if (result.code === notApproved(tool).code) {
     const again = await questionAbout(tool, input, call, context, parts.services);

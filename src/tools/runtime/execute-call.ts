@@ -1,4 +1,4 @@
-import type { Ledger, LedgerAnswer, OperationStore } from "@millrace/engine/storage/storage";
+import type { Ledger, LedgerAnswer, OperationStore } from "@millrace/engine/storage/attempt-store";
 import { canonicalJson } from "./canonical-json.ts";
 import { runHooks, type HookedCall, type ToolHook } from "./hooks.ts";
 import type { Locks } from "./locks.ts";

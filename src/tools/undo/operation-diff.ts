@@ -1,5 +1,5 @@
 import type { OperationRecord } from "@millrace/engine/storage/records";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationReader } from "@millrace/engine/storage/attempt-store";
 import type { Language } from "@millrace/engine/language";
 import { type DiffLine, diffLines, nearChanges } from "./line-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
@@ -25,7 +25,7 @@ const contextLines = 3;
 /** The first `limit` lines of an operation's diff with context; for documents the diff of their text. */
 export async function diffOf(
   operation: OperationRecord,
-  store: OperationStore,
+  store: OperationReader,
   limit: number,
   services: ToolkitServices,
   signal: AbortSignal,
@@ -46,14 +46,14 @@ export async function diffOf(
 }
 
 /** The diff of a text file with context; empty if it is not text or not stored. */
-export async function linesShown(operation: OperationRecord, store: OperationStore): Promise<DiffLine[]> {
+export async function linesShown(operation: OperationRecord, store: OperationReader): Promise<DiffLine[]> {
   const lines = await difference(operation, store);
   return typeof lines === "string" ? [] : nearChanges(lines, contextLines);
 }
 
 async function difference(
   { operation_id, change }: OperationRecord,
-  store: OperationStore,
+  store: OperationReader,
 ): Promise<DiffLine[] | NonNullable<OperationDiff["reason"]>> {
   if (change.kind === "move") return "moved";
   if (change.after === null) return "pending";
@@ -72,7 +72,7 @@ async function difference(
 /** The diff of a document's text, such as a Word file. */
 async function documentDifference(
   { operation_id, change }: OperationRecord,
-  store: OperationStore,
+  store: OperationReader,
   services: ToolkitServices,
   signal: AbortSignal,
 ): Promise<DiffLine[] | "not_text"> {

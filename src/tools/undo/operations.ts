@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { OperationRecord, Page } from "@millrace/engine/storage/records";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationReader, OperationStore } from "@millrace/engine/storage/attempt-store";
 import { undoChange } from "./undo-change.ts";
 import {
   contentOf,
@@ -202,7 +202,7 @@ function notUndoable(operation: OperationRecord): AppError {
   );
 }
 
-async function keptContent(store: OperationStore, operation: OperationRecord, hash: string): Promise<Uint8Array> {
+async function keptContent(store: OperationReader, operation: OperationRecord, hash: string): Promise<Uint8Array> {
   const bytes = await store.content(operation.operation_id, hash);
   if (bytes === undefined) throw notUndoable(operation);
   return bytes;
@@ -238,7 +238,7 @@ function lockKeys({ change, session_id }: OperationRecord, workspace: string): s
 }
 
 /** All operations of a session or a run, newest first. */
-async function allOperations(store: OperationStore, sessionId: string, runId?: string): Promise<OperationRecord[]> {
+async function allOperations(store: OperationReader, sessionId: string, runId?: string): Promise<OperationRecord[]> {
   // An operation added meanwhile shifts the pages, so one may come twice.
   const all = new Map<string, OperationRecord>();
   for (let offset = 0; ;) {
@@ -253,7 +253,7 @@ async function allOperations(store: OperationStore, sessionId: string, runId?: s
 async function addChange(
   found: Map<string, FileChanges>,
   operation: OperationRecord,
-  store: OperationStore,
+  store: OperationReader,
 ): Promise<void> {
   const { change } = operation;
   // The editor's text is not a file until the user saves it.

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { FileChange, OperationRecord } from "@millrace/engine/storage/records";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationStore } from "@millrace/engine/storage/attempt-store";
 import { identityOf, isSameState, missingFolders, snapshot, type Snapshot } from "./snapshot.ts";
 import { locate } from "../workspace/workspace-path.ts";
 import { diffLines } from "./line-diff.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { FileChange, FileState, OperationRecord } from "@millrace/engine/storage/records";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationReader } from "@millrace/engine/storage/attempt-store";
 import { diffLines } from "./line-diff.ts";
 import { textOfState } from "./record-operation.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";
@@ -163,7 +163,10 @@ interface TrackedPath {
 }
 
 /** The net changes by path, in order of first change; unchanged paths are left out. */
-export async function netChanges(oldestFirst: readonly OperationRecord[], store: OperationStore): Promise<NetChange[]> {
+export async function netChanges(
+  oldestFirst: readonly OperationRecord[],
+  store: OperationReader,
+): Promise<NetChange[]> {
   const tracked = new Map<string, TrackedPath>();
   for (const one of oldestFirst) {
     if (!hasEffect(one) || one.status === "pending") continue;
@@ -209,7 +212,7 @@ export async function netChanges(oldestFirst: readonly OperationRecord[], store:
 
 async function netOf(
   { old_path, isDocument, before, after, operations }: TrackedPath,
-  store: OperationStore,
+  store: OperationReader,
 ): Promise<Omit<NetChange, "path">> {
   const texts = await Promise.all([
     textIn(operations, "before", store),
@@ -237,7 +240,7 @@ async function netOf(
 async function textIn(
   operations: readonly OperationRecord[],
   side: "before" | "after",
-  store: OperationStore,
+  store: OperationReader,
 ): Promise<string | undefined> {
   for (const { change, operation_id } of operations) {
     if (change.kind === "move") continue;
@@ -251,7 +254,7 @@ async function textIn(
 export async function contentOf(
   { operation_id, change }: OperationRecord,
   side: "before" | "after",
-  store: OperationStore,
+  store: OperationReader,
 ): Promise<{ path: string; bytes: Uint8Array }> {
   const state = change.kind === "move" ? null : change[side];
   if (state?.kind !== "file") {

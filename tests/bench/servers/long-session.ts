@@ -45,7 +45,7 @@ export async function measureLongSession(turns: number): Promise<Section> {
       owner: null,
     });
     const services: RunServices = {
-      ledger: storage.ledger,
+      ledger: storage.byHand.ledger,
       ...toolkitParts(folder, storage.tasks),
       workspace: folder,
       locks: createLocks(),
@@ -54,8 +54,8 @@ export async function measureLongSession(turns: number): Promise<Section> {
       loadModel: createModelLoader(loadConfig({ OPENAI_API_KEY: "bench", OPENAI_BASE_URL: String(url) })),
     };
     // As a run of the server has it, but for events: the writes of a step and its checkpoint are one transaction.
-    const noEvents = { session_id: "long", run_id: "", attempt: undefined, events: [] };
-    const checkpointer = storage.checkpointerWith({ carry: (write) => write(noEvents) });
+    const ofNoRun = storage.attempt({ session_id: "long", run_id: "", attempt: undefined });
+    const checkpointer = ofNoRun.checkpointer({ carry: (write) => write([]) });
     const graph = workflow.compile({ checkpointer });
     const send = async (text: string): Promise<string> => {
       const { messages } = await graph.invoke(

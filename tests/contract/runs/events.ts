@@ -2,7 +2,7 @@ import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from "@langchain
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+import { runRecord, sessionRecord, type StorageFixture, writer, append } from "../records.ts";
 
 /** A log as a run writes it: tokens of two parallel calls, whole messages, state with live messages, plain data. */
 export function sampleEvents(): RunEvent[] {
@@ -73,7 +73,7 @@ export function describeEvents(fixture: StorageFixture): void {
           const events = sampleEvents().map((event, index) => ({ ...event, id: (last += 1 + (steps[index] ?? 0)) }));
           const borders = [0, ...places.toSorted((a, b) => a - b), events.length];
           for (const [index, start] of borders.slice(0, -1).entries()) {
-            await fixture.storage.events.append("s1", runId, events.slice(start, borders[index + 1]));
+            await append(fixture.storage, "s1", runId, events.slice(start, borders[index + 1]));
           }
           const found: RunEvent[] = [];
           for (let after = -1; ;) {
@@ -92,7 +92,7 @@ export function describeEvents(fixture: StorageFixture): void {
     it("keep the class and the parts of streamed chunks", async () => {
       await newRun("r1");
       const events = sampleEvents();
-      await fixture.storage.events.append("s1", "r1", events);
+      await append(fixture.storage, "s1", "r1", events);
       const chunks = (await fixture.storage.events.read("r1", -1, 100)).flatMap((event) =>
         event.event === "messages" && event.data instanceof AIMessageChunk ? [event.data] : [],
       );
@@ -109,7 +109,7 @@ export function describeEvents(fixture: StorageFixture): void {
 
     it("are read from any place, also inside a group", async () => {
       await newRun("r1");
-      await fixture.storage.events.append("s1", "r1", sampleEvents());
+      await append(fixture.storage, "s1", "r1", sampleEvents());
       const read = async (after: number, limit: number) =>
         (await fixture.storage.events.read("r1", after, limit)).map((event) => event.id);
       expect(await read(4, 3)).toEqual([5, 6, 7]);
@@ -125,10 +125,10 @@ export function describeEvents(fixture: StorageFixture): void {
       const { events, runs } = fixture.storage;
       const [first, second] = sampleEvents();
       if (first === undefined || second === undefined) throw new Error("two sample events expected");
-      await events.append("s1", "r1", [first, second]);
-      await expect(events.append("s1", "r1", [second])).rejects.toMatchObject({ code: "invalid_state" });
+      await append(fixture.storage, "s1", "r1", [first, second]);
+      await expect(append(fixture.storage, "s1", "r1", [second])).rejects.toMatchObject({ code: "invalid_state" });
       await expect(
-        events.append("s1", "r1", [
+        append(fixture.storage, "s1", "r1", [
           { ...first, id: 9 },
           { ...second, id: 9 },
         ]),
@@ -136,17 +136,18 @@ export function describeEvents(fixture: StorageFixture): void {
         code: "invalid_state",
       });
       expect(await events.read("r1", -1, 9)).toHaveLength(2);
-      await events.reserve("r1", 1000);
-      await events.reserve("r1", 500);
+      await writer(fixture.storage, "r1").reserve(1000);
+      await writer(fixture.storage, "r1").reserve(500);
       expect((await runs.get("r1"))?.event_mark).toBe(1000);
     });
 
     it("are refused for a run that does not exist or belongs to another session", async () => {
       await newRun("r1");
-      const { events } = fixture.storage;
-      await events.append("s1", "unknown", []);
-      await expect(events.append("s1", "unknown", sampleEvents())).rejects.toMatchObject({ code: "not_found" });
-      await expect(events.append("s2", "r1", sampleEvents())).rejects.toMatchObject({ code: "not_found" });
+      await append(fixture.storage, "s1", "unknown", []);
+      await expect(append(fixture.storage, "s1", "unknown", sampleEvents())).rejects.toMatchObject({
+        code: "not_found",
+      });
+      await expect(append(fixture.storage, "s2", "r1", sampleEvents())).rejects.toMatchObject({ code: "not_found" });
     });
   });
 }

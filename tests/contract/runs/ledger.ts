@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EffectClass } from "@millrace/engine/storage/records";
-import type { Ledger } from "@millrace/engine/storage/storage";
+import type { Ledger } from "@millrace/engine/storage/attempt-store";
 
 function call(effect: EffectClass, tool_call_id = "c1", session_id = "s1") {
   return { session_id, tool_call_id, run_id: "r1", tool: "a_tool", effect };

@@ -1,11 +1,12 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { callsKept, type ModelRequest } from "@millrace/engine/storage/record-stores";
-import { sessionRecord, type StorageFixture } from "../records.ts";
+import { sessionRecord, type StorageFixture, writer } from "../records.ts";
 
 const tools = [{ type: "function", function: { name: "read_file", parameters: { type: "object" } } }];
 
-function requestOf(changes: Partial<ModelRequest> = {}): ModelRequest {
+/** A request to a model, with what matters to a test set by `changes`. */
+export function requestOf(changes: Partial<ModelRequest> = {}): ModelRequest {
   return {
     session_id: "s1",
     run_id: "r1",
@@ -45,7 +46,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       const { sessions, requests } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       expect(await requests.last("s1")).toBeUndefined();
-      await requests.note(requestOf({ asked_at: "2026-01-01T00:00:00.000Z" }));
+      await writer(fixture.storage, "r1").requests.note(requestOf({ asked_at: "2026-01-01T00:00:00.000Z" }));
       const call = { id: "c1", name: "read_file", args: { path: "a" } };
       const last = requestOf({
         asked_at: "2026-01-01T00:00:01.000Z",
@@ -57,9 +58,9 @@ export function describeModelRequests(fixture: StorageFixture): void {
           new HumanMessage("Only for this call."),
         ],
       });
-      await requests.note(last);
+      await writer(fixture.storage, "r1").requests.note(last);
       const silent = requestOf({ node: "plan", is_silent: true, tools: [], asked_at: "2026-01-01T00:00:02.000Z" });
-      await requests.note(silent);
+      await writer(fixture.storage, "r1").requests.note(silent);
       const after = (await fixture.reopen()).requests;
       expect(asData(await after.last("s1"))).toEqual(asData(last));
       expect((await after.last("s1"))?.messages[1]).toMatchObject({ tool_calls: [call] });
@@ -68,10 +69,12 @@ export function describeModelRequests(fixture: StorageFixture): void {
     });
 
     it("are kept one by one, the newest of a run and of a session, and the last of each node in any case", async () => {
-      const { sessions, requests } = fixture.storage;
+      const { sessions } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       const note = (run_id: string, node: string, system: string) =>
-        requests.note(requestOf({ run_id, node, head: { system, parts: [], documentation: [] } }));
+        writer(fixture.storage, "r1").requests.note(
+          requestOf({ run_id, node, head: { system, parts: [], documentation: [] } }),
+        );
       await note("r1", "plan", "the plan");
       for (let count = 1; count <= callsKept.ofRun + 3; count += 1) await note("r1", "free_work", `call ${count}`);
       await note("r2", "free_work", "the next run");
@@ -96,7 +99,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       }
       expect((await after.last("s1", "plan"))?.head.system).toBe("the plan");
       for (let run = 0; run < callsKept.ofSession + 5; run += 1) {
-        await after.note(requestOf({ run_id: `many-${run}`, messages: [] }));
+        await writer(fixture.storage, "r1").requests.note(requestOf({ run_id: `many-${run}`, messages: [] }));
       }
       expect(await after.calls("s1", "r2")).toEqual([]);
       expect(await after.calls("s1", "many-4")).toEqual([]);
@@ -107,7 +110,8 @@ export function describeModelRequests(fixture: StorageFixture): void {
     it("go with their session, and are not kept without one", async () => {
       const { sessions, requests } = fixture.storage;
       for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));
-      for (const session_id of ["s1", "s2", "unknown"]) await requests.note(requestOf({ session_id }));
+      for (const session_id of ["s1", "s2", "unknown"])
+        await writer(fixture.storage, "r1").requests.note(requestOf({ session_id }));
       await sessions.delete("s1");
       expect(await requests.last("s1")).toBeUndefined();
       expect(await requests.last("unknown")).toBeUndefined();

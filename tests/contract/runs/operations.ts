@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { OperationRecord } from "@millrace/engine/storage/records";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationStore } from "@millrace/engine/storage/attempt-store";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 
-function operation(operation_id: string, fields: Partial<OperationRecord> = {}): OperationRecord {
+/** The record of an operation, with what matters to a test set by `fields`. */
+export function operation(operation_id: string, fields: Partial<OperationRecord> = {}): OperationRecord {
   const before = { kind: "file", mode: 0o644, size: 3, hash: "one" } as const;
   return {
     operation_id,

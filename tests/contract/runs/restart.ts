@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sampleEvents } from "./events.ts";
-import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+import { runRecord, sessionRecord, type StorageFixture, append } from "../records.ts";
 
 /** What is closed and opened again is all there. */
 export function describeRestart(fixture: StorageFixture): void {
@@ -10,11 +10,11 @@ export function describeRestart(fixture: StorageFixture): void {
       await before.sessions.create(sessionRecord("s1", { metadata: { a: 1 } }));
       await before.runs.admit(runRecord("r1", "s1"));
       const run = await before.runs.claim("s1");
-      await before.events.append("s1", "r1", sampleEvents());
+      await append(before, "s1", "r1", sampleEvents());
       const call = { session_id: "s1", run_id: "r1", tool: "t", effect: "unsafe" } as const;
-      await before.ledger.start({ ...call, tool_call_id: "ended" });
-      await before.ledger.finish("s1", "ended", { text: "done" });
-      await before.ledger.start({ ...call, tool_call_id: "begun" });
+      await before.byHand.ledger.start({ ...call, tool_call_id: "ended" });
+      await before.byHand.ledger.finish("s1", "ended", { text: "done" });
+      await before.byHand.ledger.start({ ...call, tool_call_id: "begun" });
       const created_at = "2026-01-01T00:00:00.000Z";
       const dates = { owner: null, scheduled_dates: ["2026-01-02"], created_at, updated_at: created_at };
       const task = await before.tasks.create({ task_id: "t1", title: "T", completed: false, area_id: null, ...dates });
@@ -24,11 +24,11 @@ export function describeRestart(fixture: StorageFixture): void {
       expect(await after.sessions.get("s1")).toEqual(session);
       expect(await after.runs.unfinished()).toEqual([run]);
       expect(await after.events.read("r1", -1, 100)).toEqual(sampleEvents());
-      expect(await after.ledger.start({ ...call, tool_call_id: "ended" })).toEqual({
+      expect(await after.byHand.ledger.start({ ...call, tool_call_id: "ended" })).toEqual({
         kind: "finished",
         result: { text: "done" },
       });
-      expect(await after.ledger.start({ ...call, tool_call_id: "begun" })).toMatchObject({ kind: "unknown" });
+      expect(await after.byHand.ledger.start({ ...call, tool_call_id: "begun" })).toMatchObject({ kind: "unknown" });
       expect(await after.tasks.get("t1")).toEqual(task);
     });
 

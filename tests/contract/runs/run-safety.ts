@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { RunOutcome } from "@millrace/engine/storage/storage";
-import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+import { requestOf } from "./model-requests.ts";
+import { operation } from "./operations.ts";
+import type { RunOutcome } from "@millrace/engine/storage/attempt-store";
+import { runRecord, sessionRecord, type StorageFixture, writer, finish, append } from "../records.ts";
 
 const success: RunOutcome = { status: "success", session_status: "idle", interrupts: {} };
 const someday = "2999-01-01T00:00:00.000Z";
@@ -23,7 +25,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
       expect(new Set(first.map((run) => run.run_id))).toEqual(new Set(["r0"]));
       await fixture.storage.runs.claim("s1");
       expect(await submit("later")).toMatchObject({ run_id: "r0", status: "running" });
-      await fixture.storage.runs.finish("r0", success);
+      await finish(fixture.storage, "r0", success);
       await fixture.reopen();
       expect(await submit("after")).toMatchObject({ run_id: "r0", status: "success" });
       expect(await fixture.storage.runs.list("s1", { limit: 10, offset: 0 })).toHaveLength(1);
@@ -90,9 +92,9 @@ export function describeRunSafety(fixture: StorageFixture): void {
       await newSession("s1");
       const { runs } = fixture.storage;
       await runs.admit(runRecord("r1", "s1"));
-      await runs.park();
+      await writer(fixture.storage, "r1").release();
       expect(await runs.claim("s1")).toMatchObject({ attempt: 1, crashes: 0 });
-      await runs.park();
+      await writer(fixture.storage, "r1", 1).release();
       expect(await runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 0 });
       expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3, crashes: 1 });
     });
@@ -102,17 +104,63 @@ export function describeRunSafety(fixture: StorageFixture): void {
       const { runs, events } = fixture.storage;
       await runs.admit(runRecord("r1", "s1"));
       await runs.claim("s1");
-      await events.append("s1", "r1", [custom(0)], 1);
+      await append(fixture.storage, "s1", "r1", [custom(0)], 1);
       await runs.reclaim("r1");
       const stale = { code: "conflict", message: expect.stringContaining("Attempt 1") };
-      await expect(events.append("s1", "r1", [custom(1)], 1)).rejects.toMatchObject(stale);
-      await expect(events.reserve("r1", 5000, 1)).rejects.toMatchObject(stale);
-      expect(await runs.finish("r1", success, 1)).toBeUndefined();
+      await expect(append(fixture.storage, "s1", "r1", [custom(1)], 1)).rejects.toMatchObject(stale);
+      await expect(writer(fixture.storage, "r1", 1).reserve(5000)).rejects.toMatchObject(stale);
+      expect(await finish(fixture.storage, "r1", success, 1)).toBeUndefined();
       expect(await runs.get("r1")).toMatchObject({ status: "running", event_mark: 0 });
-      await events.append("s1", "r1", [custom(1)], 2);
-      await events.reserve("r1", 5000, 2);
-      expect(await runs.finish("r1", success, 2)).toMatchObject({ status: "success", event_mark: 5000 });
+      await append(fixture.storage, "s1", "r1", [custom(1)], 2);
+      await writer(fixture.storage, "r1", 2).reserve(5000);
+      expect(await finish(fixture.storage, "r1", success, 2)).toMatchObject({ status: "success", event_mark: 5000 });
       expect((await events.read("r1", -1, 10)).map(({ id }) => id)).toEqual([0, 1]);
+    });
+  });
+
+  describe("an attempt that another has taken over", () => {
+    const call = { session_id: "s1", tool_call_id: "c1", run_id: "r1", tool: "t", effect: "unsafe" } as const;
+
+    it("begins and ends no call, records no change of a file and is not let go of", async () => {
+      await newSession("s1");
+      const { runs, operations, ledger, requests } = fixture.storage;
+      await runs.admit(runRecord("r1", "s1"));
+      await runs.claim("s1");
+      const former = writer(fixture.storage, "r1", 1);
+      expect(await former.ledger.start(call)).toEqual({ kind: "start" });
+      const begun = operation("o1");
+      await former.operations.begin(begun, new Map());
+      await runs.reclaim("r1");
+      const stale = { code: "conflict", message: expect.stringContaining("Attempt 1") };
+      await expect(former.ledger.start({ ...call, tool_call_id: "c2" })).rejects.toMatchObject(stale);
+      await expect(former.ledger.start({ ...call, effect: "pure" })).rejects.toMatchObject(stale);
+      await expect(former.ledger.finish("s1", "c1", "late")).rejects.toMatchObject(stale);
+      await expect(former.operations.begin(operation("o2"), new Map())).rejects.toMatchObject(stale);
+      const settled = former.operations.settle("o1", { ...begun, status: "success" }, new Map());
+      await expect(settled).rejects.toMatchObject(stale);
+      await expect(former.requests.note(requestOf())).rejects.toMatchObject(stale);
+      await former.release();
+      expect(await ledger.list("s1")).toEqual([expect.objectContaining({ tool_call_id: "c1", state: "started" })]);
+      expect((await operations.list("s1", { limit: 10, offset: 0 })).operations).toEqual([begun]);
+      expect(await requests.calls("s1", "r1")).toEqual([]);
+      const current = writer(fixture.storage, "r1", 2);
+      expect(await current.ledger.start(call)).toMatchObject({ kind: "unknown" });
+      await current.ledger.finish("s1", "c1", "done");
+      expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3, crashes: 2 });
+    });
+
+    it("finds nothing to write to when the run is gone", async () => {
+      await newSession("s1");
+      await fixture.storage.runs.admit(runRecord("r1", "s1"));
+      await fixture.storage.runs.claim("s1");
+      const store = writer(fixture.storage, "r1", 1);
+      await fixture.storage.runs.delete("r1");
+      const gone = { code: "not_found" };
+      await expect(store.ledger.start(call)).rejects.toMatchObject(gone);
+      await expect(store.reserve(5000)).rejects.toMatchObject(gone);
+      await expect(store.append([custom(0)])).rejects.toMatchObject(gone);
+      expect(await store.finish(success)).toBeUndefined();
+      expect(await fixture.storage.ledger.list("s1")).toEqual([]);
     });
   });
 
@@ -133,13 +181,13 @@ export function describeRunSafety(fixture: StorageFixture): void {
       ] as const) {
         await runs.admit(runRecord(id, session));
       }
-      for (let id = 0; id < 250; id += 1) await events.append("s1", "over", [custom(id)]);
-      await events.append("s2", "running", [custom(0)]);
+      for (let id = 0; id < 250; id += 1) await append(fixture.storage, "s1", "over", [custom(id)]);
+      await append(fixture.storage, "s2", "running", [custom(0)]);
       expect(await events.last("over")).toBe(249);
       expect(await events.last("silent")).toBe(-1);
       await runs.claim("s2");
-      await runs.finish("over", success);
-      await runs.finish("silent", success);
+      await finish(fixture.storage, "over", success);
+      await finish(fixture.storage, "silent", success);
       expect(await expireAll("2020-01-01T00:00:00.000Z")).toBe(0);
       expect(await expireAll(someday)).toBeGreaterThan(1);
       expect(await events.read("over", -1, 10)).toEqual([]);

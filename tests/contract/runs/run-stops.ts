@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RunOutcome } from "@millrace/engine/storage/storage";
-import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+import type { RunOutcome } from "@millrace/engine/storage/attempt-store";
+import { runRecord, sessionRecord, type StorageFixture, finish } from "../records.ts";
 
 const stopped: RunOutcome = { status: "interrupted", session_status: "idle", interrupts: {} };
 
@@ -31,13 +31,13 @@ export function describeRunStops(fixture: StorageFixture): void {
     it("says why, in the words of the first who did, also after a restart and when the run is over", async () => {
       for (const id of ["said", "silent", "over"]) await admit(id, id);
       const { runs } = fixture.storage;
-      await runs.finish("over", stopped);
+      await finish(fixture.storage, "over", stopped);
       await runs.requestStop("over", "interrupt", "too late");
       await runs.requestStop("silent", "interrupt");
       await runs.requestStop("said", "interrupt");
       await runs.requestStop("said", "interrupt", "wrong file");
       await runs.requestStop("said", "rollback", "another one");
-      expect(await runs.finish("said", stopped)).toMatchObject({ cancel_reason: "wrong file" });
+      expect(await finish(fixture.storage, "said", stopped)).toMatchObject({ cancel_reason: "wrong file" });
       await fixture.reopen();
       const reasons = ["said", "silent", "over"].map(async (id) => (await fixture.storage.runs.get(id))?.cancel_reason);
       expect(await Promise.all(reasons)).toEqual(["wrong file", undefined, undefined]);
@@ -55,7 +55,7 @@ export function describeRunStops(fixture: StorageFixture): void {
     it("changes no run that is over", async () => {
       await admit("r1", "s1");
       const { runs } = fixture.storage;
-      await runs.finish("r1", { ...stopped, status: "success" });
+      await finish(fixture.storage, "r1", { ...stopped, status: "success" });
       await runs.requestStop("r1", "rollback");
       expect(await asked("r1")).toEqual([null]);
       expect(await runs.leftRollbacks()).toEqual([]);
@@ -66,7 +66,7 @@ export function describeRunStops(fixture: StorageFixture): void {
       const { runs } = fixture.storage;
       for (const id of ["left", "gone", "going"]) await runs.requestStop(id, "rollback");
       await runs.requestStop("kept", "interrupt");
-      for (const id of ["left", "gone", "kept"]) await runs.finish(id, stopped);
+      for (const id of ["left", "gone", "kept"]) await finish(fixture.storage, id, stopped);
       await runs.delete("gone");
       expect((await runs.leftRollbacks()).map(({ run_id }) => run_id)).toEqual(["left"]);
     });
@@ -75,8 +75,8 @@ export function describeRunStops(fixture: StorageFixture): void {
   it("knows when a run was last changed", async () => {
     expect(await fixture.storage.runs.lastChange()).toBeUndefined();
     for (const id of ["early", "late", "waits"]) await admit(id, id);
-    await fixture.storage.runs.finish("late", { ...stopped, ended_at: "2999-01-02T00:00:00.000Z" });
-    await fixture.storage.runs.finish("early", { ...stopped, ended_at: "2999-01-01T00:00:00.000Z" });
+    await finish(fixture.storage, "late", { ...stopped, ended_at: "2999-01-02T00:00:00.000Z" });
+    await finish(fixture.storage, "early", { ...stopped, ended_at: "2999-01-01T00:00:00.000Z" });
     await fixture.reopen();
     expect(await fixture.storage.runs.lastChange()).toBe("2999-01-02T00:00:00.000Z");
   });
@@ -86,7 +86,7 @@ export function describeRunStops(fixture: StorageFixture): void {
       for (const id of ["over", "walks", "waits"]) await admit(id, "s1");
       await admit("elsewhere", "s2");
       const { runs } = fixture.storage;
-      await runs.finish("over", stopped);
+      await finish(fixture.storage, "over", stopped);
       await runs.claim("s1");
       await admit("new", "s1", { multitask_strategy: strategy });
       await fixture.reopen();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RunOutcome } from "@millrace/engine/storage/storage";
-import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+import type { RunOutcome } from "@millrace/engine/storage/attempt-store";
+import { runRecord, sessionRecord, type StorageFixture, finish, append } from "../records.ts";
 
 const success: RunOutcome = { status: "success", session_status: "idle", interrupts: {} };
 const page = { limit: 10, offset: 0 };
@@ -34,7 +34,7 @@ export function describeRuns(fixture: StorageFixture): void {
       await expect(runs.admit(rejecting)).rejects.toMatchObject(refused);
       expect(await runs.get("r2")).toBeUndefined();
       await runs.admit(runRecord("r3", "s2", { multitask_strategy: "reject" }));
-      await runs.finish("r1", success);
+      await finish(fixture.storage, "r1", success);
       expect((await runs.admit(rejecting)).run_id).toBe("r2");
     });
 
@@ -42,7 +42,7 @@ export function describeRuns(fixture: StorageFixture): void {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1"));
-      await runs.finish("r1", { ...success, ended_at: day(9) });
+      await finish(fixture.storage, "r1", { ...success, ended_at: day(9) });
       expect(await runs.get("r1")).toMatchObject({ status: "success", updated_at: day(9) });
     });
 
@@ -90,9 +90,9 @@ function describeQueue(fixture: StorageFixture): void {
       expect(await runs.claim("s1")).toMatchObject({ run_id: "early", status: "running", attempt: 1 });
       expect(await runs.claim("s1")).toBeUndefined();
       expect(await runs.claim("s2")).toMatchObject({ run_id: "other" });
-      await runs.finish("early", success);
+      await finish(fixture.storage, "early", success);
       expect(await runs.claim("s1")).toMatchObject({ run_id: "late" });
-      await runs.finish("late", success);
+      await finish(fixture.storage, "late", success);
       expect(await runs.claim("s1")).toMatchObject({ run_id: "same day" });
     });
 
@@ -128,7 +128,7 @@ function describeQueue(fixture: StorageFixture): void {
       await runs.claim("s1");
       expect(await runs.reclaim("r1")).toMatchObject({ status: "running", attempt: 2 });
       expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3 });
-      await runs.finish("r1", success);
+      await finish(fixture.storage, "r1", success);
       expect(await runs.reclaim("r1")).toBeUndefined();
     });
 
@@ -142,13 +142,13 @@ function describeQueue(fixture: StorageFixture): void {
       await runs.admit(runRecord("r1", "kept"));
       await runs.admit(temporary("r2", "over"));
       await runs.admit(temporary("r3", "going"));
-      for (const id of ["r1", "r2"]) await runs.finish(id, success);
+      for (const id of ["r1", "r2"]) await finish(fixture.storage, id, success);
       const [past, future] = [day(1), "2999-01-01T00:00:00.000Z"];
       expect(await runs.leftTemporary(past)).toEqual(["over"]);
       await sessions.create(sessionRecord("keyed"));
       await runs.admit(temporary("r4", "keyed"), { submission: { key: "k", hash: "h" } });
       expect(await runs.leftTemporary(future)).toEqual(["over"]);
-      await runs.finish("r4", success);
+      await finish(fixture.storage, "r4", success);
       expect(await runs.leftTemporary(past)).toEqual(["over"]);
       expect((await runs.leftTemporary(future)).toSorted()).toEqual(["keyed", "over"]);
     });
@@ -164,8 +164,8 @@ function describeQueue(fixture: StorageFixture): void {
       expect(idsOf(await runs.list("s1", { limit: 1, offset: 1 }))).toEqual(["r2"]);
       expect(idsOf(await runs.list("s1", { ...page, status: "pending" }))).toEqual(["r3", "r2"]);
       expect(idsOf(await runs.unfinished())).toEqual(["r1", "r4", "r2", "r3"]);
-      await runs.finish("r1", success);
-      await runs.finish("r3", { ...success, status: "interrupted" });
+      await finish(fixture.storage, "r1", success);
+      await finish(fixture.storage, "r3", { ...success, status: "interrupted" });
       expect(idsOf(await runs.unfinished())).toEqual(["r4", "r2"]);
     });
   });
@@ -180,12 +180,17 @@ function describeOutcomes(fixture: StorageFixture): void {
       await runs.claim("s1");
       const interrupts = { task: [{ id: "i1", value: "sure?" }] };
       const failure = { error: "AppError", message: "no" };
-      const ended = await runs.finish("r1", { status: "error", error: failure, session_status: "error", interrupts });
+      const ended = await finish(fixture.storage, "r1", {
+        status: "error",
+        error: failure,
+        session_status: "error",
+        interrupts,
+      });
       expect(ended).toMatchObject({ status: "error", error: failure });
       expect(await runs.get("r1")).toEqual(ended);
       expect(await sessions.get("s1")).toMatchObject({ status: "error", interrupts });
-      expect(await runs.finish("r1", success)).toBeUndefined();
-      expect(await runs.finish("unknown", success)).toBeUndefined();
+      expect(await finish(fixture.storage, "r1", success)).toBeUndefined();
+      expect(await finish(fixture.storage, "unknown", success)).toBeUndefined();
       expect(await sessions.get("s1")).toMatchObject({ status: "error", interrupts });
     });
 
@@ -194,8 +199,8 @@ function describeOutcomes(fixture: StorageFixture): void {
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1"));
       const outcomes = await Promise.all([
-        runs.finish("r1", success),
-        runs.finish("r1", { ...success, status: "interrupted" }),
+        finish(fixture.storage, "r1", success),
+        finish(fixture.storage, "r1", { ...success, status: "interrupted" }),
       ]);
       expect(outcomes.map((run) => run?.status)).toEqual(["success", undefined]);
       expect((await runs.get("r1"))?.status).toBe("success");
@@ -206,12 +211,12 @@ function describeOutcomes(fixture: StorageFixture): void {
       await sessions.create(sessionRecord("s1"));
       for (const id of ["r1", "r2", "r3"]) await runs.admit(runRecord(id, "s1"));
       await runs.claim("s1");
-      await runs.finish("r3", { ...success, status: "interrupted" });
+      await finish(fixture.storage, "r3", { ...success, status: "interrupted" });
       expect((await sessions.get("s1"))?.status).toBe("busy");
-      await runs.finish("r1", success);
+      await finish(fixture.storage, "r1", success);
       expect((await sessions.get("s1"))?.status).toBe("busy");
       await runs.claim("s1");
-      await runs.finish("r2", success);
+      await finish(fixture.storage, "r2", success);
       expect((await sessions.get("s1"))?.status).toBe("idle");
     });
 
@@ -219,7 +224,7 @@ function describeOutcomes(fixture: StorageFixture): void {
       const { sessions, runs, events } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1"));
-      await events.append("s1", "r1", [{ id: 0, event: "error", data: { error: "E", message: "m" } }]);
+      await append(fixture.storage, "s1", "r1", [{ id: 0, event: "error", data: { error: "E", message: "m" } }]);
       expect(await runs.delete("r1")).toBe(true);
       expect(await runs.delete("r1")).toBe(false);
       expect(await runs.get("r1")).toBeUndefined();

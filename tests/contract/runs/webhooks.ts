@@ -1,20 +1,21 @@
 import { describe, expect, it } from "vitest";
-import type { RunOutcome, Storage } from "@millrace/engine/storage/storage";
+import type { RunOutcome } from "@millrace/engine/storage/attempt-store";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { BusyReceivers } from "@millrace/engine/storage/record-stores";
-import { runRecord, sessionRecord, type StorageFixture } from "../records.ts";
+import { runRecord, sessionRecord, type StorageFixture, finish } from "../records.ts";
 
 const far = "2999-01-01T00:00:00.000Z";
 
 /** Ends a run of a session of its own, with something to tell. */
 async function endRun(
-  { sessions, runs }: Storage,
+  storage: Storage,
   id: string,
   webhook: RunOutcome["webhook"],
   owner: string | null = null,
 ): Promise<void> {
-  await sessions.create({ ...sessionRecord(`s-${id}`), owner });
-  await runs.admit(runRecord(id, `s-${id}`));
-  await runs.finish(id, { status: "success", session_status: "idle", interrupts: {}, webhook });
+  await storage.sessions.create({ ...sessionRecord(`s-${id}`), owner });
+  await storage.runs.admit(runRecord(id, `s-${id}`));
+  await finish(storage, id, { status: "success", session_status: "idle", interrupts: {}, webhook });
 }
 
 /** What the ends of runs have left to tell. */
@@ -28,7 +29,7 @@ export function describeWebhooks(fixture: StorageFixture): void {
       await endRun(fixture.storage, "r2", { url: "/b", host: "", body: "{}" });
       // An end that comes too late tells nothing.
       const late: RunOutcome = { status: "error", session_status: "error", interrupts: {} };
-      await fixture.storage.runs.finish("r1", { ...late, webhook: { url: "/c", host: "", body: "{}" } });
+      await finish(fixture.storage, "r1", { ...late, webhook: { url: "/c", host: "", body: "{}" } });
       await sessions.delete("s-r1");
       const after = (await fixture.reopen()).webhooks;
       const due = await after.due(far, 10);

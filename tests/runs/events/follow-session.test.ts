@@ -93,10 +93,8 @@ describe("the record of a session", () => {
     const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     await gate.arrived;
     const written = Promise.withResolvers<void>();
-    const rows = { ...storage.runs };
-    storage.runs.finish = async (...args) => {
-      await written.promise;
-      return await rows.finish(...args);
+    storage.beforeWrite = async (operation) => {
+      if (operation === "finish") await written.promise;
     };
     const cancelled = runs.cancel(queued.run_id, { action: "interrupt", wait: true });
     await settle();

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
 import type { Storage } from "@millrace/engine/storage/storage";
+import { withAttempts, withWrites } from "../../support/test-storage.ts";
 import { crashCopy, openIn } from "./crash-copy.ts";
 import { collect, createRuns, createSession, never, request, serve, State } from "../fixtures.ts";
 
@@ -57,22 +58,9 @@ function withCopies(storage: Storage, told: RunEvent[], points: Point[]): Storag
       return result;
     };
   };
-  return {
-    ...storage,
-    checkpointerWith(events) {
-      const saver = storage.checkpointerWith(events);
-      const put = follow(saver.put.bind(saver));
-      const putWrites = follow(saver.putWrites.bind(saver));
-      return new Proxy(saver, {
-        get: (target, key) => {
-          if (key === "put") return put;
-          if (key === "putWrites") return putWrites;
-          const value: unknown = Reflect.get(target, key);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-    },
-  };
+  return withAttempts(storage, (store) => ({
+    checkpointer: (events) => withWrites(store.checkpointer(events), follow),
+  }));
 }
 
 const plain = (events: RunEvent[]): unknown => JSON.parse(JSON.stringify(events));

@@ -1,3 +1,4 @@
+import { append } from "../../contract/records.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
@@ -61,7 +62,7 @@ describe("the clock of events after a restart", () => {
     const last = await storage.events.last(run.run_id);
     const told = ahead(2);
     const toldThen = { id: last + 1, at: told, event: "values" as const, namespace: [], data: {} };
-    await storage.events.append(run.session_id, run.run_id, [toldThen]);
+    await append(storage, run.session_id, run.run_id, [toldThen]);
     const runs = restart(storage, { agent: plainGraph() });
     await runs.recover();
     const events = await collect(runs.follow(run.run_id, last + 1, never));
@@ -284,11 +285,8 @@ describe("a store that refuses", () => {
     storage.failures.add("reserve");
     const run = await runs.start(session, request("agent", { stream_mode: ["custom"] }));
     const failing = new Promise<void>((resolve) => {
-      const { events } = storage;
-      const reserve = events.reserve.bind(events);
-      events.reserve = (...parameters) => {
-        resolve();
-        return reserve(...parameters);
+      storage.beforeWrite = (operation) => {
+        if (operation === "reserve") resolve();
       };
     });
     await failing;

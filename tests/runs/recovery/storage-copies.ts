@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Storage } from "@millrace/engine/storage/storage";
+import { withAttempts, withWrites } from "../../support/test-storage.ts";
 import { crashCopy } from "./crash-copy.ts";
 
 /** A storage that copies its file after each thing the checkpointer writes: what a crash at that moment leaves. */
@@ -12,21 +13,7 @@ export function withCopies(storage: Storage, folder: string, copied: (path: stri
       copied(crashCopy(folder, join(folder, `copy-${count++}`)));
       return result;
     };
-  return {
-    ...storage,
-    checkpointerWith(events) {
-      const saver = storage.checkpointerWith(events);
-      const followed: Record<PropertyKey, unknown> = {
-        put: follow(saver.put.bind(saver)),
-        putWrites: follow(saver.putWrites.bind(saver)),
-      };
-      return new Proxy(saver, {
-        get: (target, key) => {
-          if (key in followed) return followed[key];
-          const value: unknown = Reflect.get(target, key);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-    },
-  };
+  return withAttempts(storage, (store) => ({
+    checkpointer: (events) => withWrites(store.checkpointer(events), follow),
+  }));
 }

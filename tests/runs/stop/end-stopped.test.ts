@@ -53,7 +53,7 @@ async function claimed(
   await storage.runs.admit(draft);
   const run = await storage.runs.claim(draft.session_id);
   if (run === undefined) throw new Error("there is nothing to claim");
-  const active = new ActiveRun(run, storage.events);
+  const active = new ActiveRun(run, storage);
   const logger = createLogger("silent");
   const extension = agentRuns({
     storage,

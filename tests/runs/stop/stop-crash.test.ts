@@ -1,3 +1,4 @@
+import { withAttempts, createTestStorage } from "../../support/test-storage.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +11,6 @@ import type { Run } from "@millrace/engine/storage/records";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { RunStore, Storage } from "@millrace/engine/storage/storage";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { createTestStorage } from "../../support/test-storage.ts";
 import { crashCopy, openIn } from "../recovery/crash-copy.ts";
 import {
   collect,
@@ -55,14 +55,18 @@ function start(storage: Storage, gate = createGate()): Runs {
   return runs;
 }
 
-/** A storage whose run store is dead in one place, as it is when the process ends there. */
-function deadAt(storage: Storage, operation: keyof RunStore): Storage {
+/** Where the process ends. */
+type Place = keyof RunStore | "finish";
+
+/** A storage that is dead in one place, as it is when the process ends there. */
+function deadAt(storage: Storage, operation: Place): Storage {
   const dead = (): Promise<never> => Promise.reject(new Error("the process is dead"));
+  if (operation === "finish") return withAttempts(storage, () => ({ finish: dead }));
   return { ...storage, runs: { ...storage.runs, [operation]: dead } };
 }
 
 /** A process that ends in the middle of a stop, and the next one over what it has left. */
-async function crashDuringStop(options: { action: "interrupt" | "rollback"; at: keyof RunStore; queued?: boolean }) {
+async function crashDuringStop(options: { action: "interrupt" | "rollback"; at: Place; queued?: boolean }) {
   const first = open(folder);
   const gate = createGate();
   const runs = start(deadAt(first, options.at), gate);
@@ -222,12 +226,13 @@ describe("a turn whose stop was cut short by a crash", () => {
         await first.runs.requestStop(...args);
         if (at === "requestStop") await die();
       },
-      // What comes after the moment of the crash must not be in the copy; this one is the moment.
-      finish: at === "finish" ? die : () => new Promise(() => undefined),
     };
+    // What comes after the moment of the crash must not be in the copy; this one is the moment.
+    const finish = at === "finish" ? die : () => new Promise<never>(() => undefined);
+    const dying = withAttempts(first, () => ({ finish }));
     // A process that is dead keeps nothing: its turn waits behind the note.
     const checkpointer = at === "finish" ? first.checkpointer : unwritable(first.checkpointer, died.promise);
-    const before = await startStopBench({ script, storage: { ...first, checkpointer, runs: runStore } });
+    const before = await startStopBench({ script, storage: { ...dying, checkpointer, runs: runStore } });
     const { run, reader } = await before.start("Add a task");
     await reader.until(() => [...reader.text().values()].some(({ content }) => content.endsWith("word29")));
     const answered = before.runs.cancel(run.run_id, { action: "interrupt", wait: false });

@@ -7,7 +7,7 @@ import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import BetterSqlite3 from "better-sqlite3";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
-import { runRecord, sessionRecord } from "../../contract/records.ts";
+import { runRecord, sessionRecord, append } from "../../contract/records.ts";
 import { describeStorage } from "../../contract/storage.ts";
 
 describeStorage("the SQLite storage", async (place) => createSqliteStorage(place));
@@ -44,7 +44,7 @@ describe("the SQLite file", () => {
     try {
       expect(await storage.runs.unfinished()).toMatchObject([{ run_id: "r1", status: "running", attempt: 1 }]);
       const start = (tool_call_id: string, effect: "pure" | "idempotent" | "unsafe") =>
-        storage.ledger.start({ session_id: "s1", run_id: "r1", tool: "t", tool_call_id, effect });
+        storage.byHand.ledger.start({ session_id: "s1", run_id: "r1", tool: "t", tool_call_id, effect });
       expect(await start("ended", "unsafe")).toEqual({ kind: "finished", result: "the result" });
       expect(await start("unsafe", "unsafe")).toMatchObject({ kind: "unknown" });
       expect(await start("idempotent", "idempotent")).toEqual({ kind: "repeat" });
@@ -69,14 +69,15 @@ describe("the SQLite file", () => {
         namespace: [],
         data: { messages: [...messages] },
       });
-      await storage.events.append("s1", "r1", [values(0)]);
-      await storage.events.append("s1", "r1", [values(1)]);
+      await append(storage, "s1", "r1", [values(0)]);
+      await append(storage, "s1", "r1", [values(1)]);
       const metadata = { langgraph_node: "call_model", langgraph_triggers: ["a trigger with a long name"] };
       const token = (id: number) => {
         const data = new AIMessageChunk({ id: "a", content: "word" });
         return { id, event: "messages" as const, namespace: ["loop:1"], data, metadata };
       };
-      await storage.events.append(
+      await append(
+        storage,
         "s1",
         "r1",
         Array.from({ length: 100 }, (_, index) => token(index + 2)),
@@ -95,8 +96,14 @@ describe("the SQLite file", () => {
       await storage.sessions.create(sessionRecord("s1"));
       await storage.runs.admit(runRecord("r1", "s1"));
       const data = { messages: [new HumanMessage({ id: "m", content: "hi" })] };
-      await storage.events.append("s1", "r1", [{ id: 0, event: "values", namespace: [], data }]);
-      await storage.ledger.start({ session_id: "s1", tool_call_id: "c", run_id: "r1", tool: "t", effect: "unsafe" });
+      await append(storage, "s1", "r1", [{ id: 0, event: "values", namespace: [], data }]);
+      await storage.byHand.ledger.start({
+        session_id: "s1",
+        tool_call_id: "c",
+        run_id: "r1",
+        tool: "t",
+        effect: "unsafe",
+      });
       await storage.sessions.delete("s1");
       const tables = query("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
       expect(tables).toContain("run_events");

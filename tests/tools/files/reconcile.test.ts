@@ -2,7 +2,7 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLedger } from "@millrace/engine/storage/memory";
-import type { OperationStore } from "@millrace/engine/storage/storage";
+import type { OperationStore } from "@millrace/engine/storage/attempt-store";
 import { executeCall, type CallRuntime } from "../../../src/tools/runtime/execute-call.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";

@@ -1,5 +1,6 @@
 import type { JsonObject, Run } from "../storage/records.ts";
-import type { EventStore, RunCheckpointer } from "../storage/storage.ts";
+import type { AttemptStore, RunCheckpointer } from "../storage/attempt-store.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { RunCompanion } from "./companion.ts";
 import { RunLog } from "./events/log.ts";
 import { withUserOf } from "./admission/user-of-run.ts";
@@ -13,6 +14,8 @@ export class ActiveRun {
   /** The newest row. */
   run: Run;
   readonly log: RunLog;
+  /** What it writes to: for no attempt until it has begun, then for its attempt. */
+  store: AttemptStore;
   readonly stop = new Stop();
   /** The checkpointer of the current attempt; closed before a stop writes. */
   saver: RunCheckpointer | undefined;
@@ -34,15 +37,18 @@ export class ActiveRun {
   user: JsonObject | undefined;
   /** Remove it and its checkpoints when it has ended. */
   rollback = false;
+  readonly #storage: Pick<Storage, "attempt" | "events">;
   readonly #settle: (run: Run) => void;
   readonly #abandon: (reason: unknown) => void;
   #readers = 0;
   #onUnread: (() => void) | undefined;
   #wasRead = false;
 
-  constructor(run: Run, events: EventStore) {
+  constructor(run: Run, storage: Pick<Storage, "attempt" | "events">) {
     this.run = run;
-    this.log = new RunLog(events, run, (error) => this.stop.request("error", error));
+    this.#storage = storage;
+    this.store = storage.attempt({ ...run, attempt: undefined });
+    this.log = new RunLog(storage.events, this.store, run, (error) => this.stop.request("error", error));
     const { promise, resolve, reject } = Promise.withResolvers<Run>();
     this.over = promise;
     this.#settle = resolve;
@@ -64,7 +70,8 @@ export class ActiveRun {
   /** A worker has claimed it: `run` is the row with the attempt that begins. */
   begin(run: Run): void {
     this.run = run;
-    this.log.attempt = run.attempt;
+    this.store = this.#storage.attempt(run);
+    this.log.writer = this.store;
     this.walking = true;
     // A run that was stopped before a crash is taken up only to be ended.
     if (this.stop.state === "idle") this.stop.move("running");

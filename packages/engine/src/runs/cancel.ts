@@ -100,21 +100,21 @@ export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: Runne
     if (active.walking) active.stop.control.requestDrain();
     else active.abandon(reason);
   }
-  // Now, in case the stop is cut short, and again at the end for what was claimed at this moment.
-  await park(deps);
+  // Before they have stopped, in case the server's stop is cut short.
+  await release(dispatch, deps);
   const grace = setTimeout(() => {
     for (const active of dispatch.active.values()) if (active.walking) active.stop.request("app_shutdown");
   }, graceMs);
   await ended;
   clearTimeout(grace);
-  await park(deps);
 }
 
-async function park({ storage, logger }: RunnerDeps): Promise<void> {
+async function release(dispatch: Dispatch, { logger }: RunnerDeps): Promise<void> {
+  const walking = [...dispatch.active.values()].filter((active) => active.walking);
   try {
-    await storage.runs.park();
+    await Promise.all(walking.map(({ store }) => store.release()));
   } catch (error) {
     // The next start then takes the runs for crashed ones, of which they may have some.
-    logger.error({ err: error }, "runs_not_parked");
+    logger.error({ err: error }, "runs_not_released");
   }
 }

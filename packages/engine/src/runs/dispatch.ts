@@ -44,7 +44,7 @@ export class Dispatch {
   /** Takes a run in hand. It is not begun before `schedule`. */
   track(run: Run): ActiveRun {
     const { storage, performance, starter } = this.#options;
-    const active = new ActiveRun(run, storage.events);
+    const active = new ActiveRun(run, storage);
     active.companion = performance.extension?.accompany(active, starter);
     this.active.set(run.run_id, active);
     return active;
@@ -87,7 +87,11 @@ export class Dispatch {
       if (run === undefined) return left !== undefined;
       const active = this.active.get(run.run_id);
       // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
-      if (active === undefined || active.ended || performance.stopping.aborted) return true;
+      if (active === undefined || active.ended) return true;
+      if (performance.stopping.aborted) {
+        await storage.attempt(run).release();
+        return true;
+      }
       active.begin(run);
       this.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, performance);

@@ -2,7 +2,7 @@ import type { Interrupt, StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { ServedGraph } from "../graphs/served-graph.ts";
 import type { JsonObject, Run, RunError, RunStatus, Session } from "../storage/records.ts";
-import type { RunOutcome } from "../storage/storage.ts";
+import type { RunOutcome } from "../storage/attempt-store.ts";
 import { z } from "zod";
 import { adviceOf, errorMessage, explain, isAppError } from "../errors/errors.ts";
 

@@ -1,6 +1,6 @@
 import { AppError, assertNever } from "../errors/errors.ts";
 import type { Task, ToolCallRecord } from "./records.ts";
-import type { Ledger, LedgerAnswer } from "./storage.ts";
+import type { Ledger, LedgerAnswer } from "./attempt-store.ts";
 import type { TaskStore, TaskView } from "./record-stores.ts";
 
 /**

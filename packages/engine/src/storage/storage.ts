@@ -1,22 +1,18 @@
 import type {
   Page,
   Approval,
-  EffectClass,
   Grant,
   Namespace,
-  OperationRecord,
   Run,
-  RunError,
   RunStatus,
   Session,
   SessionStatus,
   StopAction,
-  ToolCallRecord,
 } from "./records.ts";
+import type { AttemptStore, ByHand, LedgerReader, OperationReader, RunWriter } from "./attempt-store.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../run-events.ts";
 import type {
-  Webhook,
   WebhookStore,
   CronStore,
   CronTurn,
@@ -62,18 +58,6 @@ export interface SessionStore {
   search(query: SessionQuery): Promise<{ sessions: Session[]; total: number }>;
 }
 
-/** How a run ended, and how that leaves its session. Written together, in one transaction. */
-export interface RunOutcome {
-  status: Exclude<RunStatus, "pending" | "running">;
-  error?: RunError;
-  session_status: SessionStatus;
-  interrupts: Session["interrupts"];
-  /** When it ended (ISO date). Default now. */
-  ended_at?: string;
-  /** What is to be told of it, to whom; see `WebhookStore`. */
-  webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
-}
-
 /** What an admission depends on, besides the run's own strategy. */
 export interface Admission {
   /** How many runs of all sessions may be pending; default any number. */
@@ -114,14 +98,10 @@ export interface RunStore {
    * that was asked to stop.
    */
   claim(sessionId: string): Promise<Run | undefined>;
-  /** A run left `running` gets its next attempt: `attempt` + 1, and `crashes` + 1 when it was not parked. */
+  /** A run left `running` gets its next attempt: `attempt` + 1, and `crashes` + 1 when it was not released. */
   reclaim(runId: string): Promise<Run | undefined>;
-  /** Marks every running run as let go of by a server that stops: its next reclaim counts no crash. */
-  park(): Promise<void>;
   /** Writes down what is asked of a run that is not over. A `rollback` stays one. On disk before the promise resolves. */
   requestStop(runId: string, action: StopAction, reason?: string): Promise<void>;
-  /** Only a pending or running run can end, and when `attempt` is given only that one; `undefined` when it cannot. */
-  finish(runId: string, outcome: RunOutcome, attempt?: number): Promise<Run | undefined>;
   delete(runId: string): Promise<boolean>;
   /** Removes the runs of an assistant that are over, with their events. */
   deleteOfAssistant(assistantId: string): Promise<void>;
@@ -138,29 +118,8 @@ export interface RunStore {
   lastChange(): Promise<string | undefined>;
 }
 
-/** Events of one run in their order, for its log; see `EventStore.append`. */
-export interface EventGroup {
-  session_id: string;
-  run_id: string;
-  attempt: number | undefined;
-  events: RunEvent[];
-}
-
-/** Where a checkpointer gets the events that were told and are not stored yet. */
-export interface UnstoredEvents {
-  /** Calls `write` with them, one call at a time. They count as stored when it resolves, and stay when it rejects. */
-  carry<Result>(write: (group: EventGroup) => Promise<Result>): Promise<Result>;
-}
-
-/**
- * What one run told the world, in order. Ids are the run's own sequence and are never used twice. A write that names an
- * `attempt` other than the run's own throws `conflict`: somebody else has taken the run up.
- */
+/** What one run told the world, in order. Ids are the run's own sequence and are never used twice. */
 export interface EventStore {
-  /** Reserves ids below `mark` for this run, so that a crash cannot reuse one it has already sent. */
-  reserve(runId: string, mark: number, attempt?: number): Promise<void>;
-  /** Appends in order. Values inside are stored by value; messages of the session are stored once. */
-  append(sessionId: string, runId: string, events: RunEvent[], attempt?: number): Promise<void>;
   /** Events with `id > after`, oldest first. */
   read(runId: string, after: number, limit: number): Promise<RunEvent[]>;
   /** The newest stored id, -1 when the log is empty. */
@@ -170,34 +129,6 @@ export interface EventStore {
    * its events are gone. False when there was none left.
    */
   expire(before: string): Promise<boolean>;
-}
-
-/** What came of asking the ledger for leave to start a call (law 3). */
-export type LedgerAnswer =
-  | { kind: "start" }
-  | { kind: "repeat" }
-  | { kind: "reconcile"; started_at: string }
-  | { kind: "finished"; result: unknown }
-  | { kind: "unknown"; started_at: string };
-
-/** The record of tool effects: what was begun and what came of it. */
-export interface Ledger {
-  /**
-   * Records the start before the effect (on disk unless it is `pure`). `finished` when the call has a stored result,
-   * `repeat` when it was begun before and may be repeated, `reconcile` when one has to look first, `unknown` when it
-   * may not be repeated.
-   */
-  start(call: {
-    session_id: string;
-    tool_call_id: string;
-    run_id: string;
-    tool: string;
-    effect: EffectClass;
-  }): Promise<LedgerAnswer>;
-  /** Records the result after the effect. */
-  finish(sessionId: string, toolCallId: string, result: unknown): Promise<void>;
-  get(sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined>;
-  list(sessionId: string): Promise<ToolCallRecord[]>;
 }
 
 /**
@@ -216,34 +147,6 @@ export interface ApprovalStore {
   revoke(sessionId: string, grantId: string): Promise<boolean>;
 }
 
-/** Bytes of files, by the SHA-256 of the bytes in hexadecimal. */
-export type FileContents = ReadonlyMap<string, Uint8Array>;
-
-/** What tool calls changed in the workspace, and what undoes it. */
-export interface OperationStore {
-  /**
-   * Records what a call is about to change, with the bytes of before; on disk (fsync) when the promise resolves. Gives the
-   * record: the first one where the call was recorded already, as after a crash. Throws `not_found` without a session.
-   */
-  begin(operation: OperationRecord, contents: FileContents): Promise<OperationRecord>;
-  /** Writes how it ended, and more bytes. Where nothing is to be undone (`is_kept` false) its bytes are let go. */
-  settle(
-    operationId: string,
-    end: Pick<OperationRecord, "status" | "change" | "lines_added" | "lines_removed" | "first_line" | "is_kept">,
-    contents: FileContents,
-  ): Promise<void>;
-  get(sessionId: string, operationId: string): Promise<OperationRecord | undefined>;
-  /** The operation of a call of the ledger. */
-  ofCall(sessionId: string, toolCallId: string): Promise<OperationRecord | undefined>;
-  /** Newest first, with the number of all that match. */
-  list(
-    sessionId: string,
-    query: Page & { run_id?: string | undefined; message_id?: string | undefined },
-  ): Promise<{ operations: OperationRecord[]; total: number }>;
-  /** Bytes that were stored with an operation. */
-  content(operationId: string, hash: string): Promise<Uint8Array | undefined>;
-}
-
 /** Which session is the current one of a namespace, by owner; an owner without a name is nobody. */
 export interface NamespaceStore {
   /** `undefined` when nothing is current: nothing was yet, or it was deleted. */
@@ -255,28 +158,22 @@ export interface NamespaceStore {
 }
 
 /**
- * The checkpointer of one attempt of a run. LangGraph lets go of its caller at an abort while steps that have not noticed
- * still run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
- */
-export interface RunCheckpointer extends BaseCheckpointSaver {
-  /** Drops every later write, and resolves when those that have begun are over, well or not. */
-  close(): Promise<void>;
-}
-
-/**
  * Everything that outlives the process. Only `server.ts` chooses an implementation; each passes
  * `tests/contract/storage.ts`. Failures are `AppError`s with a `storage_*` code.
  */
 export interface Storage {
+  /** Everything that the attempt writes; costs nothing but memory. */
+  attempt(of: RunWriter): AttemptStore;
+  byHand: ByHand;
   sessions: SessionStore;
   runs: RunStore;
   events: EventStore;
-  ledger: Ledger;
+  ledger: LedgerReader;
   tasks: TaskStore;
   approvals: ApprovalStore;
-  operations: OperationStore;
+  operations: OperationReader;
   namespaces: NamespaceStore;
-  requests: ModelRequestStore;
+  requests: Omit<ModelRequestStore, "note">;
   items: ItemStore;
   textIndex: TextIndexStore;
   crons: CronStore;
@@ -284,11 +181,6 @@ export interface Storage {
   assistants: AssistantStore;
   webhooks: WebhookStore;
   checkpointer: BaseCheckpointSaver;
-  /**
-   * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that
-   * were told before it, so that no checkpoint is on disk without them. Throws what `append` throws.
-   */
-  checkpointerWith(events: UnstoredEvents): RunCheckpointer;
   overview: OverviewStore;
   /** Tells the listener of every change of sessions, runs, approvals and operations from now on. There is one listener. */
   watch(listener: ChangeListener): void;

@@ -3,7 +3,7 @@ import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/l
 import { z } from "zod";
 import type { Run } from "@millrace/engine/storage/records";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
-import { sessionRecord, runRecord } from "../../../contract/records.ts";
+import { sessionRecord, runRecord, finish, append } from "../../../contract/records.ts";
 
 /** Two sessions, by id. */
 const sessions = ["0192d1c4-7d5e-7000-8000-00000000000a", "0192d1c4-7d5e-7000-8000-00000000000b"];
@@ -27,8 +27,8 @@ export async function writeHistory(storage: SqliteStorage, turns: number): Promi
       await storage.runs.claim(id);
       const message = new HumanMessage({ id: `question-${turn}`, content: `${turn}: ${"q".repeat(300)}` });
       await graph.invoke({ messages: [message] }, { configurable: { thread_id: id, run_id } });
-      await storage.events.append(id, run_id, [{ id: 0, event: "metadata", data: { run_id, attempt: 1 } }]);
-      await storage.runs.finish(run_id, { status: "success", session_status: "idle", interrupts: {} });
+      await append(storage, id, run_id, [{ id: 0, event: "metadata", data: { run_id, attempt: 1 } }]);
+      await finish(storage, run_id, { status: "success", session_status: "idle", interrupts: {} });
     }
   }
 }

@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { ModelRequest } from "@millrace/engine/storage/record-stores";
-import { sessionRecord } from "../../../contract/records.ts";
+import { sessionRecord, writer } from "../../../contract/records.ts";
 
 let folder: string;
 let storage: SqliteStorage;
@@ -64,7 +64,7 @@ it("costs the same however long the session is, and leaves nothing behind", asyn
   for (const round of [1, 2, 3]) {
     const pruned = new HumanMessage({ id: "m700", content: "left out" });
     const shown = [...messages.slice(0, 700), pruned, ...messages.slice(701), new HumanMessage(`note ${round}`)];
-    await storage.requests.note(requestOf("s1", "You are here.", shown));
+    await writer(storage, "r1").requests.note(requestOf("s1", "You are here.", shown));
   }
   expect(number("SELECT count(*) FROM model_requests")).toBe(3);
   expect(number("SELECT max(length(data)) FROM model_requests")).toBeLessThan(2500);
@@ -80,10 +80,10 @@ it("keeps a text once for all sessions that share it, until the last of them is 
   const texts = () => number("SELECT count(*) FROM model_texts WHERE text LIKE '%lighthouse%'");
   for (const id of ["s1", "s2"]) {
     await sessionWith(id, []);
-    await storage.requests.note(requestOf(id, "You keep a lighthouse.", []));
+    await writer(storage, "r1").requests.note(requestOf(id, "You keep a lighthouse.", []));
   }
   expect(texts()).toBe(1);
-  await storage.requests.note(requestOf("s1", "You sail.", []));
+  await writer(storage, "r1").requests.note(requestOf("s1", "You sail.", []));
   expect(texts()).toBe(1);
   await storage.sessions.delete("s2");
   expect(texts()).toBe(1);

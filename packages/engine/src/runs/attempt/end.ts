@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
-import type { RunOutcome } from "../../storage/storage.ts";
+import type { RunOutcome } from "../../storage/attempt-store.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { freshTime } from "../events/log.ts";
 import { readNewest } from "../follow/follow.ts";
@@ -33,11 +33,8 @@ export async function writeEnd(
         told = true;
       }
       await active.log.flush();
-      // A run that has not begun may be claimed at this very moment; then its end counts for any attempt.
-      const fence = active.walking ? active.run.attempt : undefined;
       const ended_at = new Date(freshTime()).toISOString();
-      const run =
-        (await storage.runs.finish(run_id, { ...outcome, ended_at }, fence)) ?? (await storage.runs.get(run_id));
+      const run = (await active.store.finish({ ...outcome, ended_at })) ?? (await storage.runs.get(run_id));
       if (run !== undefined && !isOver(run.status)) return undefined;
       if (outcome.webhook !== undefined) deps.onWebhook?.();
       return run ?? unwritten(active.run, outcome);

@@ -49,7 +49,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   }
   active.ended = true;
   const ending = result.ending.kind === "stopped" ? stoppedEnding(stop) : result.ending;
-  const keeping = ending.kind === "stopped" ? deps.storage.checkpointerWith(active.log) : undefined;
+  const keeping = ending.kind === "stopped" ? active.store.checkpointer(active.log) : undefined;
   const values = keeping === undefined ? result.values : await keepStopped(active, keeping, deps);
   // A graph that has come to its end without a question waits for nothing.
   const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, ending, deps);
@@ -179,7 +179,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   deps.logger.info({ run_id, session_id, graph_id, attempt }, "run_started");
   const looping = crashLoop(run, deps.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
-  const saver = storage.checkpointerWith(log);
+  const saver = active.store.checkpointer(log);
   active.saver = saver;
   const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
   companion?.begins(resumes);

@@ -1,6 +1,7 @@
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
-import type { EventGroup, EventStore, UnstoredEvents } from "../../storage/storage.ts";
+import type { AttemptStore, UnstoredEvents } from "../../storage/attempt-store.ts";
+import type { EventStore } from "../../storage/storage.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never;
 /** An event before it has its place in the run's sequence. */
@@ -42,7 +43,7 @@ export async function* readStored(
  */
 export class RunLog implements UnstoredEvents {
   readonly #store: EventStore;
-  readonly #run: { session_id: string; run_id: string };
+  readonly #runId: string;
   readonly #onStoreFailure: (error: unknown) => void;
   #events: RunEvent[] = [];
   /** Id of the first event in memory. */
@@ -61,13 +62,19 @@ export class RunLog implements UnstoredEvents {
   #closed = false;
   #hasTold = false;
   #waiting = new Set<() => void>();
-  /** The attempt that writes; the store refuses the groups of another (fence). Unset until the run has begun. */
-  attempt: number | undefined;
+  /** The attempt that writes; of no attempt until the run has begun. */
+  writer: Pick<AttemptStore, "reserve" | "append">;
 
   /** `onStoreFailure` is called when a group could not be written; `flush` tries again. */
-  constructor(store: EventStore, run: Run, onStoreFailure: (error: unknown) => void) {
+  constructor(
+    store: EventStore,
+    writer: Pick<AttemptStore, "reserve" | "append">,
+    run: Run,
+    onStoreFailure: (error: unknown) => void,
+  ) {
     this.#store = store;
-    this.#run = { session_id: run.session_id, run_id: run.run_id };
+    this.writer = writer;
+    this.#runId = run.run_id;
     this.#onStoreFailure = onStoreFailure;
     // A first attempt owns the block that came with the admission; a later one starts above all that were ever reserved.
     this.#base = run.attempt === 0 ? 0 : run.event_mark;
@@ -106,7 +113,7 @@ export class RunLog implements UnstoredEvents {
 
   async #reserve(): Promise<void> {
     const mark = Math.max(this.#mark, this.#next) + idBlock;
-    await this.#store.reserve(this.#run.run_id, mark, this.attempt);
+    await this.writer.reserve(mark);
     this.#mark = mark;
   }
 
@@ -143,17 +150,15 @@ export class RunLog implements UnstoredEvents {
 
   async #writeAll(): Promise<void> {
     while (this.#stored < this.#next) {
-      await this.carry(({ session_id, run_id, events, attempt }) =>
-        this.#store.append(session_id, run_id, events, attempt),
-      );
+      await this.carry((events) => this.writer.append(events));
     }
   }
 
   /** See `UnstoredEvents`: two writes at once would store the same events twice. */
-  carry<Result>(write: (group: EventGroup) => Promise<Result>): Promise<Result> {
+  carry<Result>(write: (events: RunEvent[]) => Promise<Result>): Promise<Result> {
     const written = this.#lastWrite.then(async () => {
       const events = this.#events.slice(this.#stored - this.#base);
-      const result = await write({ ...this.#run, attempt: this.attempt, events });
+      const result = await write(events);
       this.#stored += events.length;
       const surplus = this.#stored - this.#base - windowSize;
       if (surplus >= windowSize) {
@@ -185,7 +190,7 @@ export class RunLog implements UnstoredEvents {
         // Read before the store is asked: what is trimmed meanwhile is in the store for the next round.
         const base = this.#base;
         if (cursor + 1 < base) {
-          for await (const batch of readStored(this.#store, this.#run.run_id, cursor, signal)) {
+          for await (const batch of readStored(this.#store, this.#runId, cursor, signal)) {
             cursor = batch.at(-1)?.id ?? cursor;
             yield batch;
           }

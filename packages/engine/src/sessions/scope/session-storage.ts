@@ -1,6 +1,6 @@
 import type { Runs } from "../../runs/runs.ts";
-import type { ModelRequestStore, SessionTtlStore } from "../../storage/record-stores.ts";
-import type { Ledger, Storage } from "../../storage/storage.ts";
+import type { SessionTtlStore } from "../../storage/record-stores.ts";
+import type { Storage } from "../../storage/storage.ts";
 /** What the protocol may do with runs. */
 export type SessionRuns = Pick<
   Runs,
@@ -28,9 +28,10 @@ export type SessionRuns = Pick<
   between<Result>(sessionId: string, work: () => Promise<Result>, to?: "change" | "delete"): Promise<Result>;
 };
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
-export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
+export type SessionStorage = Pick<
+  Storage,
+  "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks"
+> & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused">;
-  ledger: Pick<Ledger, "list" | "get">;
-  requests: Pick<ModelRequestStore, "last" | "calls" | "call">;
   ttls: Pick<SessionTtlStore, "get" | "set">;
 };

@@ -1,21 +1,23 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Durations } from "../../metrics/families.ts";
+import type { Ledger, OperationStore } from "../attempt-store.ts";
 import type { Storage } from "../storage.ts";
-import { createApprovalStore, createRunStore } from "./records/runs.ts";
+import { createApprovalStore, createRunStore, followSession } from "./records/runs.ts";
+import { endRun, hasUnfinished, parkRun, requireAttempt, setSessionStatus } from "./records/run-rows.ts";
 import { createAssistantStore } from "./records/assistants.ts";
 import type { CacheLimits } from "./cache.ts";
 import { MillraceSaver } from "./checkpoints/checkpointer.ts";
-import { createCronStore, createWebhookStore } from "./records/crons.ts";
+import { createCronStore, createWebhookStore, insertWebhook } from "./records/crons.ts";
 import { checkDatabase, checkFile, CommitMark, GroupCommit } from "./database/durable.ts";
 import { openDatabase, toStorageError, type Database } from "./database/database.ts";
-import { createEventStore } from "./events/events.ts";
+import { createEventStore, reserveIds, storeEvents } from "./events/events.ts";
 import { lockDatabase } from "./database/lock-database.ts";
 import { createLedger } from "./records/ledger.ts";
 import { createOperationStore } from "./records/operations.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
-import { createModelRequestStore } from "./records/model-requests.ts";
+import { createModelRequestStore, type SqliteRequests } from "./records/model-requests.ts";
 import { createNamespaceStore, createSessionStore } from "./records/sessions.ts";
 import { createOverviewStore } from "./records/overview.ts";
 import { createSessionTtlStore } from "./records/session-ttls.ts";
@@ -52,19 +54,24 @@ export function createSqliteStorage(
     const witness = (mark = path === ":memory:" ? undefined : new CommitMark(opened));
     const commits = new GroupCommit(opened, witness);
     const checkpointer = new MillraceSaver(opened, undefined, limits);
+    const requests = createModelRequestStore(opened, commits, checkpointer.codec);
+    const ledger = createLedger(opened, commits);
+    const operations = createOperationStore(opened, commits);
     let closing: Promise<void> | undefined;
     return {
       sessions: createSessionStore(opened, commits, (threadId) => checkpointer.deleteThreadRows(threadId)),
       runs: createRunStore(opened, commits),
       events: createEventStore(opened, commits, checkpointer.codec),
-      ledger: createLedger(opened, commits),
+      attempt: attemptsOf({ database: opened, commits, saver: checkpointer, requests }),
+      byHand: { ledger, operations },
+      ledger,
       tasks: createTaskStore(opened, commits),
       approvals: createApprovalStore(opened, commits),
-      operations: createOperationStore(opened, commits),
+      operations,
       namespaces: createNamespaceStore(opened, commits),
       assistants: createAssistantStore(opened, commits),
       webhooks: createWebhookStore(opened, commits),
-      requests: createModelRequestStore(opened, commits, checkpointer.codec),
+      requests,
       items: createItemStore(opened, commits),
       textIndex: createTextIndex(opened, commits),
       crons: createCronStore(opened, commits),
@@ -75,7 +82,6 @@ export function createSqliteStorage(
       // A commit without work still counts itself, and waits for the disk.
       commitTimes: commits.times,
       probe: () => commits.durably(() => undefined),
-      checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>
         (closing ??= commits.settled().then(() => {
           opened.close();
@@ -92,6 +98,52 @@ export function createSqliteStorage(
     lock.release();
     throw error;
   }
+}
+
+/**
+ * What an attempt writes, by the attempt. Most graphs call no tools: what only those need is made when it is used. It
+ * stands here and in one function since every run goes through it.
+ */
+function attemptsOf({
+  database,
+  commits,
+  saver,
+  requests,
+}: {
+  database: Database;
+  commits: GroupCommit;
+  saver: MillraceSaver;
+  requests: SqliteRequests;
+}): Storage["attempt"] {
+  return (of) => {
+    let ledger: Ledger | undefined;
+    let operations: OperationStore | undefined;
+    return {
+      reserve: (mark) => commits.durably(() => reserveIds(database, of, mark)),
+      async append(events) {
+        if (events.length > 0) await commits.transaction(() => storeEvents(database, saver.codec, of, events));
+      },
+      checkpointer: (events) => new MillraceSaver(database, { saver, of, events }),
+      finish: (outcome) =>
+        commits.durably(() => {
+          const run = endRun(database, of, outcome);
+          if (run === undefined) return undefined;
+          const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
+          setSessionStatus(database, run.session_id, status, outcome.interrupts);
+          followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });
+          if (outcome.webhook !== undefined) insertWebhook(database, run, outcome.webhook);
+          return run;
+        }),
+      release: () => commits.durably(() => parkRun(database, of)),
+      get ledger() {
+        return (ledger ??= createLedger(database, commits, of));
+      },
+      get operations() {
+        return (operations ??= createOperationStore(database, commits, of));
+      },
+      requests: { note: (request) => requests.noteWith(request, () => requireAttempt(database, of)) },
+    };
+  };
 }
 
 function makeFolder(path: string): void {

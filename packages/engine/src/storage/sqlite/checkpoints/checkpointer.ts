@@ -9,7 +9,7 @@ import {
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import type { UnstoredEvents } from "../../storage.ts";
+import type { RunWriter, UnstoredEvents } from "../../attempt-store.ts";
 import type { CacheLimits } from "../cache.ts";
 import { CheckpointStore } from "./checkpoint-store.ts";
 import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
@@ -70,19 +70,22 @@ export class MillraceSaver extends SqliteSaver {
   readonly #groups: WriteGroups | undefined;
 
   /**
-   * `database` must be open and migrated; whoever opened it closes it. `beside`: of the same rows as that one, but with
-   * the `events` told before a write in the transaction of that write, and with the writes of a step and the checkpoint
-   * after it in one. `limits`: of what memory holds.
+   * `database` must be open and migrated. `beside`: of the same rows as that one, but for one attempt of a run, with the
+   * `events` told before a write in its transaction, and with the writes of a step and the checkpoint after it in one.
    */
-  constructor(database: Database, beside?: { saver: MillraceSaver; events: UnstoredEvents }, limits?: CacheLimits) {
+  constructor(
+    database: Database,
+    beside?: { saver: MillraceSaver; of: RunWriter; events: UnstoredEvents },
+    limits?: CacheLimits,
+  ) {
     super(database.raw);
     this.#database = database;
     this.#groups =
       beside &&
       new WriteGroups((work) =>
-        beside.events.carry((group) =>
+        beside.events.carry((events) =>
           this.#write(() => {
-            storeEvents(database, this.codec, group);
+            storeEvents(database, this.codec, beside.of, events);
             work();
           }),
         ),

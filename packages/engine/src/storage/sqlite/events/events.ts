@@ -2,11 +2,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { RunEvent } from "../../../run-events.ts";
-import type { EventGroup, EventStore } from "../../storage.ts";
+import type { RunWriter } from "../../attempt-store.ts";
+import type { EventStore } from "../../storage.ts";
 import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
 import { readRow, parseRow, readRows } from "../database/rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
+import { requireAttempt, takenUp } from "../records/run-rows.ts";
 import { DecodedGroups, packEvents, unpackEvents } from "./event-batch.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
@@ -30,12 +32,6 @@ const BatchRow = z.object({
 });
 const PayloadRow = z.object({ payload: z.union([z.string(), z.instanceof(Buffer)]) });
 
-/** A worker that was taken for dead must not write into the log of its successor (docs/decisions, fence). */
-function checkAttempt(runId: string, current: number, attempt: number | undefined): void {
-  if (attempt === undefined || attempt === current) return;
-  throw new AppError("conflict", `Attempt ${attempt} of run "${runId}" is over: attempt ${current} has taken it up.`);
-}
-
 /** Where a run's log stands; `last_id` is -1 when it is empty. */
 function readLog(database: Database, runId: string): z.infer<typeof LogRow> | undefined {
   const sql = `SELECT runs.id AS run, session_id, attempt, expired_events,
@@ -51,17 +47,18 @@ function readBatches(database: Database, runId: string, after: number, limit: nu
   return readRows(BatchRow, "run_events", database.prepare(sql).all(runId, after, limit));
 }
 
-/** `EventStore.append` inside the caller's transaction. */
-export function storeEvents(database: Database, codec: Codec, group: EventGroup): void {
-  const { session_id, run_id, attempt, events } = group;
-  const first = events[0];
-  const last = events.at(-1);
-  if (first === undefined || last === undefined) return;
+/** Stores what was told as one group, which may be empty, in the caller's transaction. */
+export function storeEvents(database: Database, codec: Codec, of: RunWriter, events: RunEvent[]): void {
+  const { session_id, run_id, attempt } = of;
+  if (attempt === undefined && events.length === 0) return;
   const log = readLog(database, run_id);
   if (log?.session_id !== session_id) {
     throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
   }
-  checkAttempt(run_id, log.attempt, attempt);
+  if (attempt !== undefined && attempt !== log.attempt) throw takenUp(of, log.attempt);
+  const first = events[0];
+  const last = events.at(-1);
+  if (first === undefined || last === undefined) return;
   let previous = Math.max(log.last_id, log.expired_events);
   for (const { id } of events) {
     if (id <= previous) {
@@ -72,6 +69,12 @@ export function storeEvents(database: Database, codec: Codec, group: EventGroup)
   database
     .prepare("INSERT INTO run_events (run, first_id, last_id, payload) VALUES (?, ?, ?, ?)")
     .run(log.run, first.id, last.id, codec.encode(session_id, packEvents(events)));
+}
+
+/** `AttemptStore.reserve` in the caller's transaction. */
+export function reserveIds(database: Database, of: RunWriter, mark: number): void {
+  requireAttempt(database, of);
+  database.prepare("UPDATE runs SET event_mark = max(event_mark, ?) WHERE run_id = ?").run(mark, of.run_id);
 }
 
 /** Removes the oldest rows of the oldest log that is due; see `EventStore.expire`. */
@@ -112,18 +115,6 @@ async function readGroup(
 export function createEventStore(database: Database, commits: GroupCommit, codec: Codec): EventStore {
   const groups = new DecodedGroups();
   return {
-    reserve: (runId, mark, attempt) =>
-      commits.durably(() => {
-        const log = attempt === undefined ? undefined : readLog(database, runId);
-        if (log !== undefined) checkAttempt(runId, log.attempt, attempt);
-        database.prepare("UPDATE runs SET event_mark = max(event_mark, ?) WHERE run_id = ?").run(mark, runId);
-      }),
-
-    async append(session_id, run_id, events, attempt) {
-      if (events.length === 0) return;
-      await commits.transaction(() => storeEvents(database, codec, { session_id, run_id, attempt, events }));
-    },
-
     last: async (runId) => database.read(() => readLog(database, runId))?.last_id ?? -1,
 
     expire: (before) => commits.transaction(() => expirePart(database, before)),

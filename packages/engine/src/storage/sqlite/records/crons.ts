@@ -12,7 +12,7 @@ import { CountRow, json, parseRow, readRows, readRow } from "../database/rows.ts
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import type { Run } from "../../records.ts";
-import type { RunOutcome } from "../../storage.ts";
+import type { RunOutcome } from "../../attempt-store.ts";
 
 const CronRow = Cron.extend({
   payload: json(Cron.shape.payload),

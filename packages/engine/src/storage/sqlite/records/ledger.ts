@@ -1,10 +1,11 @@
 import { AppError } from "../../../errors/errors.ts";
 import type { ToolCallRecord } from "../../records.ts";
-import type { Ledger } from "../../storage.ts";
+import type { Ledger, RunWriter } from "../../attempt-store.ts";
 import { answerRecorded, notStarted } from "../../memory.ts";
 import type { Database } from "../database/database.ts";
 import { readRow, readRows, ToolCallRow } from "../database/rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
+import { requireAttempt } from "./run-rows.ts";
 
 const select = `SELECT @session_id AS session_id, tool_call_id, run_id, tool, effect, state, result, started_at, finished_at
   FROM tool_calls WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)`;
@@ -12,9 +13,10 @@ const select = `SELECT @session_id AS session_id, tool_call_id, run_id, tool, ef
 /**
  * The ledger in SQLite (law 3). A start that must not be forgotten is on disk before its promise resolves; a `pure` one
  * and the results are not waited for: losing them to a power cut repeats a harmless call or, for an unsafe one, reports
- * "unknown", which is true.
+ * "unknown", which is true. `of`: the attempt that writes; absent for calls that belong to no run.
  */
-export function createLedger(database: Database, commits: GroupCommit): Ledger {
+export function createLedger(database: Database, commits: GroupCommit, of?: RunWriter): Ledger {
+  const fence = (): void => of && requireAttempt(database, of);
   const find = (session_id: string, tool_call_id: string): ToolCallRecord | undefined =>
     readRow(
       ToolCallRow,
@@ -36,6 +38,7 @@ export function createLedger(database: Database, commits: GroupCommit): Ledger {
   return {
     start(call) {
       const work = () => {
+        fence();
         const recorded = find(call.session_id, call.tool_call_id);
         if (recorded !== undefined) return answerRecorded(recorded);
         insert(call);
@@ -46,6 +49,7 @@ export function createLedger(database: Database, commits: GroupCommit): Ledger {
 
     finish(sessionId, toolCallId, result) {
       return commits.transaction(() => {
+        fence();
         const { changes } = database
           .prepare(
             `UPDATE tool_calls SET state = 'finished', result = @result, finished_at = @finished_at

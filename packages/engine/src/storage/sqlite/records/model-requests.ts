@@ -133,11 +133,17 @@ function groupsOf(messages: readonly BaseMessage[]): BaseMessage[][] {
   return groups;
 }
 
+/** The requests, which attempts note in their own name. */
+export interface SqliteRequests extends Omit<ModelRequestStore, "note"> {
+  /** `ModelRequestStore.note`, unless `check`, in the same transaction, throws. */
+  noteWith(request: ModelRequest, check: () => void): Promise<void>;
+}
+
 /**
  * The requests in SQLite. A request's messages are those of the session, which are stored already: its row refers
  * to them, so that it costs the same however long the session is (docs/decisions).
  */
-export function createModelRequestStore(database: Database, commits: GroupCommit, codec: Codec): ModelRequestStore {
+export function createModelRequestStore(database: Database, commits: GroupCommit, codec: Codec): SqliteRequests {
   const texts = new Texts(database);
   const storedLists = new Set<string>();
 
@@ -167,8 +173,11 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
     readRequest({ database, codec, texts }, sql, { session_id, ...parameters });
 
   return {
-    async note(request) {
-      const stored = await commits.transaction(() => write(request));
+    async noteWith(request, check) {
+      const stored = await commits.transaction(() => {
+        check();
+        return write(request);
+      });
       if (storedLists.size >= listsRemembered) storedLists.clear();
       if (stored !== undefined) storedLists.add(stored);
     },

@@ -1,10 +1,11 @@
 import { AppError } from "../../../errors/errors.ts";
 import type { Change } from "../../changes.ts";
 import type { OperationRecord } from "../../records.ts";
-import type { FileContents, OperationStore } from "../../storage.ts";
+import type { FileContents, OperationStore, RunWriter } from "../../attempt-store.ts";
 import { ContentRow, CountRow, OperationRow, parseRow, readRows, readRow } from "../database/rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
+import { requireAttempt } from "./run-rows.ts";
 
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;
@@ -18,14 +19,19 @@ const byId = `SELECT ${columns} FROM operations JOIN sessions ON sessions.id = o
 
 const filter = `AND (@run_id IS NULL OR run_id = @run_id) AND (@message_id IS NULL OR message_id = @message_id)`;
 
-/** Operations in SQLite. The bytes of before are on disk before the call may change anything. */
-export function createOperationStore(database: Database, commits: GroupCommit): OperationStore {
+/**
+ * Operations in SQLite. The bytes of before are on disk before the call may change anything. `of`: the attempt that
+ * writes; absent for calls that belong to no run.
+ */
+export function createOperationStore(database: Database, commits: GroupCommit, of?: RunWriter): OperationStore {
+  const fence = (): void => of && requireAttempt(database, of);
   const one = (column: "operation_id" | "tool_call_id", session_id: string, id: string): OperationRecord | undefined =>
     readRow(OperationRow, "operations", database.prepare(`${select} AND ${column} = @id`).get({ session_id, id }));
 
   return {
     begin: (operation, contents) =>
       commits.durably(() => {
+        fence();
         const known = one("tool_call_id", operation.session_id, operation.tool_call_id);
         if (known !== undefined) return known;
         insert(database, operation);
@@ -36,6 +42,7 @@ export function createOperationStore(database: Database, commits: GroupCommit): 
 
     settle: (operation_id, end, contents) =>
       commits.transaction(() => {
+        fence();
         const updated_at = new Date().toISOString();
         database
           .prepare(

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { Change } from "../../changes.ts";
 import type { Run, RunStatus, Session, SessionStatus, StopAction, Page } from "../../records.ts";
+import type { RunOutcome, RunWriter } from "../../attempt-store.ts";
 import type { Admission } from "../../storage.ts";
 import { CountRow, parseRow, readRows, RunRow, SubmissionRow, readRow } from "../database/rows.ts";
 import { type Database, isConstraint } from "../database/database.ts";
@@ -84,6 +85,24 @@ export function listUnfinished(database: Database): Run[] {
   const sql = `SELECT ${runColumns} FROM runs WHERE id IN (SELECT id FROM runs WHERE ${isUnfinished})
     AND ${isTrulyUnfinished} ORDER BY runs.created_at, runs.id`;
   return readRows(RunRow, "runs", database.prepare(sql).all());
+}
+
+const AttemptRow = z.object({ attempt: z.number() });
+
+/**
+ * The fence: a worker that was taken for dead must not write beside its successor (see docs/decisions). Throws `conflict`
+ * when another attempt has taken the run up, `not_found` when the run is gone.
+ */
+export function requireAttempt(database: Database, { run_id, attempt }: RunWriter): void {
+  if (attempt === undefined) return;
+  const row = readRow(AttemptRow, "runs", database.prepare("SELECT attempt FROM runs WHERE run_id = ?").get(run_id));
+  if (row === undefined) throw new AppError("not_found", `Run "${run_id}" not found.`);
+  if (row.attempt !== attempt) throw takenUp({ run_id, attempt }, row.attempt);
+}
+
+/** The error for a write of an attempt that is over. */
+export function takenUp({ run_id, attempt }: Omit<RunWriter, "session_id">, current: number): AppError {
+  return new AppError("conflict", `Attempt ${attempt} of run "${run_id}" is over: attempt ${current} has taken it up.`);
 }
 
 const SessionIdRow = z.object({ session_id: z.string() });
@@ -183,21 +202,23 @@ export function reclaimRun(database: Database, run_id: string): Run | undefined 
   return changed(database, database.prepare(sql).get({ run_id, now: new Date().toISOString() }));
 }
 
-/** All running runs are let go of on purpose. */
-export function parkRuns(database: Database): void {
-  database.prepare(`UPDATE runs SET parked = 1 WHERE ${isUnfinished} AND status = 'running'`).run();
+/** A running run is let go of on purpose, if it is still the attempt's. */
+export function parkRun(database: Database, { run_id, attempt }: RunWriter): void {
+  const sql = `UPDATE runs SET parked = 1
+    WHERE run_id = @run_id AND status = 'running' AND attempt = coalesce(@attempt, attempt)`;
+  database.prepare(sql).run({ run_id, attempt: attempt ?? null });
 }
 
-/** Compare and set: only an unfinished run ends, so that of two outcomes the first one stands. */
+/** Compare and set: only an unfinished run of this attempt ends, so that of two outcomes the first one stands. */
 export function endRun(
   database: Database,
-  run_id: string,
-  end: { status: RunStatus; error: Run["error"]; attempt: number | undefined; ended_at: string | undefined },
+  { run_id, attempt }: RunWriter,
+  end: Pick<RunOutcome, "status" | "error" | "ended_at">,
 ): Run | undefined {
   const sql = `UPDATE runs SET status = @status, error = @error, updated_at = @now
     WHERE run_id = @run_id AND ${isUnfinished} AND attempt = coalesce(@attempt, attempt) RETURNING ${runColumns}`;
-  const { status, error, attempt = null, ended_at = new Date().toISOString() } = end;
-  const row = { run_id, status, error: JSON.stringify(error), attempt, now: ended_at };
+  const { status, error = null, ended_at = new Date().toISOString() } = end;
+  const row = { run_id, status, error: JSON.stringify(error), attempt: attempt ?? null, now: ended_at };
   return changed(database, database.prepare(sql).get(row));
 }
 

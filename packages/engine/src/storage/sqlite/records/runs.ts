@@ -1,7 +1,7 @@
 import { AppError } from "../../../errors/errors.ts";
 import type { Approval, Grant, Run, Session } from "../../records.ts";
 import type { Admission, ApprovalAnswer, ApprovalStore, RunStore } from "../../storage.ts";
-import { insertWebhook, takeTurn } from "./crons.ts";
+import { takeTurn } from "./crons.ts";
 import { ApprovalRow, GrantRow, readRows, readRow } from "../database/rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
@@ -9,7 +9,6 @@ import {
   claimRun,
   countPending,
   countPendingOfOwner,
-  endRun,
   findRun,
   findSubmission,
   hasUnfinished,
@@ -22,7 +21,6 @@ import {
   markStop,
   markStops,
   noteGraph,
-  parkRuns,
   reclaimRun,
   releaseSession,
   removeRun,
@@ -104,20 +102,6 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     reclaim: (runId) => commits.transaction(() => reclaimRun(database, runId)),
 
     requestStop: (runId, action, reason) => commits.durably(() => markStop(database, runId, action, reason)),
-
-    park: () => commits.durably(() => parkRuns(database)),
-
-    finish: (runId, outcome, attempt) =>
-      commits.durably(() => {
-        const { ended_at, error = null } = outcome;
-        const run = endRun(database, runId, { status: outcome.status, error, attempt, ended_at });
-        if (run === undefined) return undefined;
-        const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
-        setSessionStatus(database, run.session_id, status, outcome.interrupts);
-        followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });
-        if (outcome.webhook !== undefined) insertWebhook(database, run, outcome.webhook);
-        return run;
-      }),
 
     delete: (runId) =>
       commits.transaction(() => {

@@ -1,0 +1,145 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { RunEvent } from "../run-events.ts";
+import type {
+  EffectClass,
+  OperationRecord,
+  Page,
+  Run,
+  RunError,
+  RunStatus,
+  Session,
+  SessionStatus,
+  ToolCallRecord,
+} from "./records.ts";
+import type { ModelRequestStore, Webhook } from "./record-stores.ts";
+
+/**
+ * Who writes for a run: the attempt that a claim has begun. Without its number, a run of which no attempt writes: one
+ * that is ended before its turn, whichever attempt takes it up at that moment.
+ */
+export interface RunWriter {
+  session_id: string;
+  run_id: string;
+  attempt: number | undefined;
+}
+
+/** How a run ended, and how that leaves its session. Written together, in one transaction. */
+export interface RunOutcome {
+  status: Exclude<RunStatus, "pending" | "running">;
+  error?: RunError;
+  session_status: SessionStatus;
+  interrupts: Session["interrupts"];
+  /** When it ended (ISO date). Default now. */
+  ended_at?: string;
+  /** What is to be told of it, to whom; see `WebhookStore`. */
+  webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
+}
+
+/** Where a checkpointer gets the events that were told and are not stored yet. */
+export interface UnstoredEvents {
+  /** Calls `write` with them, one call at a time. They count as stored when it resolves, and stay when it rejects. */
+  carry<Result>(write: (events: RunEvent[]) => Promise<Result>): Promise<Result>;
+}
+
+/**
+ * The checkpointer of one attempt of a run. LangGraph lets go of its caller at an abort while steps that have not noticed
+ * still run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
+ */
+export interface RunCheckpointer extends BaseCheckpointSaver {
+  /** Drops every later write, and resolves when those that have begun are over, well or not. */
+  close(): Promise<void>;
+}
+
+/**
+ * Everything that one attempt writes for its run: the only way to write for a run. Each write looks, in its own
+ * transaction, whether the run is still this attempt's. If another one has taken it up, it changes nothing and throws
+ * `conflict`; of a run that is gone, `not_found`.
+ */
+export interface AttemptStore {
+  /** Reserves ids of events below `mark`, so that a crash cannot reuse one that was sent. On disk when it resolves. */
+  reserve(mark: number): Promise<void>;
+  /** Appends to the run's log. Values inside are stored by value; messages of the session are stored once. */
+  append(events: RunEvent[]): Promise<void>;
+  /**
+   * Each `put` and `putWrites` of it is one transaction with the events that were told before, so that no checkpoint is
+   * on disk without them.
+   */
+  checkpointer(events: UnstoredEvents): RunCheckpointer;
+  /** The run's end, on disk when it resolves; `undefined` when it has ended already or is another attempt's. */
+  finish(outcome: RunOutcome): Promise<Run | undefined>;
+  /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */
+  release(): Promise<void>;
+  readonly ledger: Ledger;
+  readonly operations: OperationStore;
+  readonly requests: Pick<ModelRequestStore, "note">;
+}
+
+/** What came of asking the ledger for leave to start a call (law 3). */
+export type LedgerAnswer =
+  | { kind: "start" }
+  | { kind: "repeat" }
+  | { kind: "reconcile"; started_at: string }
+  | { kind: "finished"; result: unknown }
+  | { kind: "unknown"; started_at: string };
+
+/** The record of tool effects, to be read: what was begun and what came of it. */
+export interface LedgerReader {
+  get(sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined>;
+  list(sessionId: string): Promise<ToolCallRecord[]>;
+}
+
+/** The record of tool effects. */
+export interface Ledger extends LedgerReader {
+  /**
+   * Records the start before the effect (on disk unless it is `pure`). `finished` when the call has a stored result,
+   * `repeat` when it was begun before and may be repeated, `reconcile` when one has to look first, `unknown` when it
+   * may not be repeated.
+   */
+  start(call: {
+    session_id: string;
+    tool_call_id: string;
+    run_id: string;
+    tool: string;
+    effect: EffectClass;
+  }): Promise<LedgerAnswer>;
+  /** Records the result after the effect. */
+  finish(sessionId: string, toolCallId: string, result: unknown): Promise<void>;
+}
+
+/** Bytes of files, by the SHA-256 of the bytes in hexadecimal. */
+export type FileContents = ReadonlyMap<string, Uint8Array>;
+
+/** What tool calls changed in the workspace, to be read. */
+export interface OperationReader {
+  get(sessionId: string, operationId: string): Promise<OperationRecord | undefined>;
+  /** The operation of a call of the ledger. */
+  ofCall(sessionId: string, toolCallId: string): Promise<OperationRecord | undefined>;
+  /** Newest first, with the number of all that match. */
+  list(
+    sessionId: string,
+    query: Page & { run_id?: string | undefined; message_id?: string | undefined },
+  ): Promise<{ operations: OperationRecord[]; total: number }>;
+  /** Bytes that were stored with an operation. */
+  content(operationId: string, hash: string): Promise<Uint8Array | undefined>;
+}
+
+/** What tool calls changed in the workspace, and what undoes it. */
+export interface OperationStore extends OperationReader {
+  /**
+   * Records what a call is about to change, with the bytes of before; on disk (fsync) when the promise resolves. Gives the
+   * record: the first one where the call was recorded already, as after a crash. Throws `not_found` without a session.
+   */
+  begin(operation: OperationRecord, contents: FileContents): Promise<OperationRecord>;
+  /** Writes how it ended, and more bytes. Where nothing is to be undone (`is_kept` false) its bytes are let go. */
+  settle(
+    operationId: string,
+    end: Pick<OperationRecord, "status" | "change" | "lines_added" | "lines_removed" | "first_line" | "is_kept">,
+    contents: FileContents,
+  ): Promise<void>;
+}
+
+/** Writes of calls that a person makes or undoes; they belong to no run. */
+export interface ByHand {
+  ledger: Ledger;
+  operations: OperationStore;
+}
