@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Command, CommanderError, Option } from "commander";
 import { distance } from "fastest-levenshtein";
@@ -67,6 +67,12 @@ async function start(file: string): Promise<void> {
   await serveBy(ownParts(folder));
 }
 
+/** Serves the assistant that comes along, with its files in the working folder, which names no graphs of its own. */
+async function startAssistant(): Promise<void> {
+  setVariables({ MILLRACE_GRAPHS: join(ownFolder, "langgraph.json") });
+  await serveBy(ownParts(process.cwd()));
+}
+
 /** The server is loaded when it is wanted: help and mistakes answer at once. */
 async function serveBy(defaults?: Record<string, string>): Promise<void> {
   const { serve } = await import("../src/server.ts");
@@ -127,13 +133,15 @@ function program(): Command {
     .exitOverride()
     .addHelpText("after", "\nWithout a command it serves by the environment alone; see .env.example.");
   serving(millrace.command("start", { isDefault: true }))
-    .description("serves the graphs of langgraph.json")
+    .description("serves the graphs of langgraph.json, or the assistant where there is none")
     // Loads the program and waits for its turn; see develop.ts.
     .addOption(new Option("--wait").hideHelp())
     .action(async (options: ServeOptions) => {
       setPlace(options);
       const isNamed = process.argv[2] === "start" || options.config !== undefined;
-      if (!isNamed) await serveBy();
+      const hasGraphs = options.config !== undefined || existsSync("langgraph.json");
+      if (!hasGraphs && environmentVariable("MILLRACE_GRAPHS") === undefined) await startAssistant();
+      else if (!isNamed) await serveBy();
       else if (options.wait === true) await startInTurn(manifestAt(options.config ?? "."));
       else await start(manifestAt(options.config ?? "."));
     });

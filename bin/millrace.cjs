@@ -3,11 +3,15 @@
 // The start for any Node: plain CommonJS that old versions can read. What the program needs (better-sqlite3 13 crashes
 // below 22.14, TypeScript runs as it is from 22.18) is given by the pinned Node of node_modules when ours is too old.
 const { spawn } = require("node:child_process");
+const { existsSync } = require("node:fs");
 const nodeModule = require("node:module");
 const path = require("node:path");
 const { pathToFileURL } = require("node:url");
 
-const program = path.join(__dirname, "command.ts");
+// A package holds JavaScript: Node runs no TypeScript in node_modules.
+const compiled = path.join(__dirname, "command.js");
+const isCompiled = existsSync(compiled);
+const program = isCompiled ? compiled : path.join(__dirname, "command.ts");
 const [major, minor] = process.versions.node.split(".").map(Number);
 // MB for new objects, a quarter of Node's own limit. With 8 a streamed token costs half as much again; 32 makes nothing
 // faster, and a conversation takes 24 MB more.
@@ -38,11 +42,11 @@ function runWith(node, words) {
 }
 
 const pinned = pinnedNode();
-if (isAtLeast(22, 18)) {
-  require("./resolve-once.cjs");
+if (isAtLeast(22, isCompiled ? 15 : 18)) {
+  const { packages } = require("./resolve-once.cjs");
   // What was compiled, and the sources without their types, stay with the packages for the next start, which takes a
   // third less. Where that cannot be written nothing is kept.
-  nodeModule.enableCompileCache(path.join(__dirname, "..", "node_modules", ".cache", "millrace"));
+  nodeModule.enableCompileCache(path.join(packages, ".cache", "millrace"));
   process.argv[1] = program;
   import(pathToFileURL(program).href);
 } else if (pinned !== undefined) {

@@ -9,9 +9,15 @@ const { fileURLToPath, pathToFileURL } = require("node:url");
  * package.json again for each of the 7,000 imports of a start, which is a third of the start. What users' modules import it looks for itself.
  */
 
-const root = pathToFileURL(path.join(__dirname, "..", path.sep)).href;
+const folder = path.join(__dirname, "..");
+const ending = `${path.sep}node_modules${path.sep}`;
+/** The folder of packages: the one that this program is installed in, or its own. */
+const packagesFolder = folder.includes(ending)
+  ? folder.slice(0, folder.lastIndexOf(ending) + ending.length)
+  : path.join(folder, "node_modules", path.sep);
+const root = pathToFileURL(path.join(folder, path.sep)).href;
 const ownFolders = ["bin/", "packages/", "src/", "toolkits/"].map((name) => root + name);
-const packages = `${root}node_modules/`;
+const packages = pathToFileURL(packagesFolder).href;
 const written = /^\.{1,2}\/[^?#%]*(\.[cm]?[jt]s)$/u;
 
 /** Formats of modules, by folder and ending: a package.json says them for a folder. @type {Map<string, string>} */
@@ -58,3 +64,5 @@ function packageOf(url) {
 }
 
 nodeModule.registerHooks({ resolve });
+
+module.exports = { packages: packagesFolder };

@@ -39,7 +39,10 @@ function steps(afterTools: readonly string[]) {
 /** The loop of a sub-agent, which has no agents of its own. */
 const agentLoop = steps(["assemble"]).compile({ name: "agentic_loop" });
 
-/** The agentic loop, a subgraph that nodes call. A call may delegate to agents, each in a task of its own. */
+/**
+ * The agentic loop, a subgraph that nodes call. A call may delegate to agents, each in a task of its own.
+ * @internal Its type cannot be written down in the declarations of a package.
+ */
 export const loop = steps(["assemble", "delegate"])
   .addNode("delegate", delegate, { ends: ["sub_agent", "assemble"] })
   .addNode(

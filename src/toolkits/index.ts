@@ -1,3 +1,4 @@
+import { addedToolkits } from "./added-toolkits.ts";
 import { agents } from "./agents.ts";
 import { circuits } from "../../toolkits/circuits/index.ts";
 import { code } from "../../toolkits/code/index.ts";
@@ -13,8 +14,8 @@ import { mcp } from "../../toolkits/mcp/index.ts";
 import { web } from "../../toolkits/web/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 
-/** Every toolkit, in the order in which models get their tools and their documents. A new one is a folder and a line here. */
-export const toolkits: readonly Toolkit[] = [
+/** The toolkits that come along. A new one is a folder and a line here. */
+const own: readonly Toolkit[] = [
   files,
   documents,
   code,
@@ -29,3 +30,6 @@ export const toolkits: readonly Toolkit[] = [
   circuits,
   web,
 ];
+
+/** Every toolkit, in the order in which models get their tools and their documents; those of langgraph.json last. */
+export const toolkits: readonly Toolkit[] = [...own, ...(await addedToolkits(own))];

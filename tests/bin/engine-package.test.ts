@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packAndInstall } from "../support/processes/packed.ts";
 import { projectFolder } from "../support/source-files.ts";
 
-const modules = join(projectFolder, "node_modules");
-const environment = { ...process.env, PATH: `${join(modules, ".bin")}${delimiter}${process.env["PATH"] ?? ""}` };
 let folder = "";
 /** The empty folder that the package is installed in. */
 let app = "";
@@ -15,42 +14,15 @@ let app = "";
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "millrace-package-"));
   app = join(folder, "app");
-  // Packed in a copy: packing rewrites the package's own manifest for a while.
-  const copy = join(folder, "packages", "engine");
-  for (const name of ["src", "package.json", "tsconfig.json", "pack.mjs"]) {
-    cpSync(join(projectFolder, "packages/engine", name), join(copy, name), { recursive: true });
-  }
-  cpSync(join(projectFolder, "tsconfig.json"), join(folder, "tsconfig.json"));
-  symlinkSync(modules, join(folder, "node_modules"));
-  const installed = join(app, "node_modules", "@millrace", "engine");
-  mkdirSync(installed, { recursive: true });
-  await run("npm", ["pack", "--pack-destination", folder, "--offline"], copy);
-  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
-  await run("tar", ["-xzf", join(folder, tarball), "-C", installed, "--strip-components=1"], folder);
-  // Its dependencies, as an installation would put them beside it.
-  for (const name of readdirSync(modules).filter((one) => one !== "@millrace" && !one.startsWith("."))) {
-    symlinkSync(join(modules, name), join(app, "node_modules", name));
-  }
+  const path = "packages/engine";
+  await packAndInstall(folder, { name: "@millrace/engine", path, names: [path] });
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Runs a program to its end. Throws with what it said where that is a failure. */
-async function run(command: string, given: string[], cwd: string): Promise<void> {
-  const child = spawn(command, given, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  let output = "";
-  child.stdout.on("data", (part) => (output += String(part)));
-  child.stderr.on("data", (part) => (output += String(part)));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (code !== 0) throw new Error(`${command} ended with ${String(code)}: ${output}`);
-}
 
 describe("the engine as a package", () => {
   it("holds JavaScript and types, and no sources", () => {
     const installed = join(app, "node_modules", "@millrace", "engine");
-    expect(readdirSync(installed).toSorted()).toEqual(["dist", "package.json"]);
+    expect(readdirSync(installed).toSorted()).toEqual(["README.md", "dist", "package.json"]);
     expect(existsSync(join(installed, "dist", "server.js"))).toBe(true);
     expect(existsSync(join(installed, "dist", "server.d.ts"))).toBe(true);
     expect(existsSync(join(projectFolder, "packages/engine/package.json.kept"))).toBe(false);

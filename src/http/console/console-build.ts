@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { access, constants, mkdir, mkdtemp, readdir, readFile, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Logger } from "@millrace/engine/logger";
+import { programFolder } from "@millrace/engine/process/folders";
 
 /** How the console is: files in a folder, being built, or not to be had, and why. `suggestion`: what to do about it. */
 export type ConsoleState =
@@ -42,18 +43,11 @@ export function buildWhenIdle(build: ConsoleBuild, isIdle: () => boolean): () =>
   return () => clearInterval(timer);
 }
 
-/** The program's folder: where the sources of the console, or its built files, are. */
-function programFolder(): string {
-  let folder = import.meta.dirname;
-  while (!existsSync(join(folder, "package-lock.json")) && dirname(folder) !== folder) folder = dirname(folder);
-  return folder;
-}
-
 /**
  * The console built from its sources by a child process and kept in `dist/console/<stamp>`. Without sources or build
  * packages, the output of `npm run build` is served.
  */
-export function openConsoleBuild(logger: Logger, root: string = programFolder()): ConsoleBuild {
+export function openConsoleBuild(logger: Logger, root: string = programFolder): ConsoleBuild {
   const build = join(root, "console", "build.ts");
   let known: Promise<ConsoleState> | undefined;
   /** The stamp of the sources of which the newest build has failed. */
@@ -62,7 +56,8 @@ export function openConsoleBuild(logger: Logger, root: string = programFolder())
   const start = async (): Promise<ConsoleState> => {
     if (!canBuild(build)) {
       failed = "";
-      return builtBefore(join(root, "dist", "console"));
+      // In a clone, in the package, and beside the bundle that `npm run build` makes.
+      return builtBefore(["dist/console", "console", "../console"].map((folder) => join(root, folder)));
     }
     const stamp = await stampOf(root);
     const ready = join(root, "dist", "console", stamp);
@@ -132,10 +127,10 @@ async function outputFolder(root: string): Promise<string> {
   }
 }
 
-async function builtBefore(folder: string): Promise<ConsoleState> {
-  const names = existsSync(folder) ? await readdir(folder) : [];
-  const built = names.find((name) => existsSync(join(folder, name, "index.html")));
-  if (built !== undefined) return { status: "ready", folder: join(folder, built) };
+/** The first of these folders with a release in it. */
+function builtBefore(folders: readonly string[]): ConsoleState {
+  const built = folders.map((folder) => join(folder, "release")).find((one) => existsSync(join(one, "index.html")));
+  if (built !== undefined) return { status: "ready", folder: built };
   return {
     status: "failed",
     reason: "Neither the packages that build the console nor its built files are installed.",

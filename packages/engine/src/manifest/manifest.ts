@@ -55,6 +55,7 @@ const ManifestFile = z.looseObject({
   ui_config: z.looseObject({ shared: z.array(z.string()).default([]) }).optional(),
   store: z.looseObject({ index: StoreIndex.optional(), ttl: ItemTtl.optional() }).optional(),
   checkpointer: z.looseObject({ ttl: ThreadTtl.optional() }).optional(),
+  millrace: z.looseObject({ toolkits: z.array(Reference).default([]) }).optional(),
 });
 
 /** What `langgraph.json` says that this server acts on; its keys for building images are passed over. */
@@ -72,6 +73,8 @@ export interface Manifest {
   interfaces: Pick<InterfaceSources, "modules" | "shared">;
   /** How long new items and threads stay. */
   times: DefaultTimes;
+  /** Modules that add to the agent, as `./file.ts:export`. */
+  toolkits: string[];
   /** By what items of the store are found that mean the same as a query. */
   index: z.infer<typeof StoreIndex> | undefined;
 }
@@ -87,7 +90,9 @@ export async function readManifest(file: string): Promise<Manifest> {
   const path = resolve(file);
   try {
     const text = await readFile(path, "utf8");
-    const { graphs, env, auth, http, ui, ui_config, store, checkpointer } = ManifestFile.parse(JSON.parse(text));
+    const { graphs, env, auth, http, ui, ui_config, store, checkpointer, millrace } = ManifestFile.parse(
+      JSON.parse(text),
+    );
     const interfaces = { modules: ui ?? {}, shared: ui_config?.shared ?? [] };
     return {
       path,
@@ -98,6 +103,7 @@ export async function readManifest(file: string): Promise<Manifest> {
       auth,
       http,
       interfaces,
+      toolkits: millrace?.toolkits ?? [],
       index: store?.index,
       times: defaultTimes(store?.ttl, checkpointer?.ttl),
     };

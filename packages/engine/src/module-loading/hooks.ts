@@ -10,7 +10,7 @@ import { AppError, errorMessage, explain, isAppError } from "../errors/errors.ts
 
 /** What this program itself is built on, lent to folders that have no packages of their own; and the transformer's helpers. */
 const lentPackages =
-  /^(@langchain\/(core|langgraph|langgraph-checkpoint|langgraph-sdk|openai|ollama)|hono|langsmith|zod|@oxc-project\/runtime)(\/|$)/u;
+  /^(@langchain\/(core|langgraph|langgraph-checkpoint|langgraph-sdk|openai|ollama)|hono|langsmith|zod|@oxc-project\/runtime|millrace)(\/|$)/u;
 
 /** Endings that TypeScript's authors write, and what stands on disk. */
 const writtenEndings: [RegExp, string[]][] = [
@@ -21,7 +21,9 @@ const writtenEndings: [RegExp, string[]][] = [
 const missingEndings = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 const indexFiles = ["ts", "tsx", "mts", "js", "mjs", "cjs"].map((ending) => `${sep}index.${ending}`);
 
-const ownRequire = nodeModule.createRequire(import.meta.url);
+/** Where packages are lent from: also this program itself is found there, by its name. */
+const lender = pathToFileURL(join(programFolder, "package.json")).href;
+const ownRequire = nodeModule.createRequire(lender);
 const transformed = /\.(?:[cm]?tsx?|jsx)$/u;
 const warnings = new Set<(problem: string) => void>();
 let isOpen = false;
@@ -82,7 +84,7 @@ function resolveHook(settings: (folder: string) => FileSettings, transformer: Tr
       if (!lentPackages.test(specifier)) throw error;
       // What is required is looked for beside the module that requires it, whatever the context says.
       if (isRequired) return next(ownRequire.resolve(specifier), context);
-      return next(specifier, { ...context, parentURL: import.meta.url });
+      return next(specifier, { ...context, parentURL: lender });
     }
   };
 }

@@ -1,0 +1,159 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startModelServer } from "@millrace/testing/model-server";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packAndInstall, run } from "../support/processes/packed.ts";
+import { programEnvironment } from "../support/processes/program.ts";
+import { projectFolder } from "../support/source-files.ts";
+
+let folder = "";
+/** The folder that the package is installed in. */
+let app = "";
+let installed = "";
+let program = "";
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-package-"));
+  app = join(folder, "app");
+  installed = join(app, "node_modules", "millrace");
+  program = join(installed, "dist", "package", "bin", "millrace.cjs");
+  const files = ["package.json", "pack.mjs", "tsconfig.package.json", "CHANGELOG.md", "README.md", "LICENSE"];
+  const names = [...files, "bin", "console", "exports", "packages", "src", "toolkits"];
+  await packAndInstall(folder, { name: "millrace", path: ".", names });
+  writeFileSync(join(app, "package.json"), '{ "type": "module" }');
+}, 240_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Serves a folder while `use` runs. */
+async function serving(cwd: string, env: Record<string, string>, use: (url: string) => Promise<void>): Promise<void> {
+  const child: ChildProcess = spawn(process.execPath, [program, "start"], {
+    cwd,
+    env: { ...programEnvironment, HOME: folder, PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(child, "close");
+  let said = "";
+  child.stderr?.on("data", (part) => (said += String(part)));
+  child.stdout?.on("data", (part) => (said += String(part)));
+  try {
+    await expect.poll(() => child.exitCode ?? said, { timeout: 30_000 }).toMatch(/"url":"/u);
+    await use(/"url":"([^"]+)"/u.exec(said)?.[1] ?? "");
+    child.kill("SIGTERM");
+    expect(await closed, said).toEqual([0, null]);
+  } finally {
+    child.kill("SIGKILL");
+    await closed;
+  }
+}
+
+describe("the package", () => {
+  it("holds JavaScript, types and the console, no sources and no tests, and names what it needs", () => {
+    const files = globSync("**/*", { cwd: installed });
+    expect(files.filter((file) => /(?<!\.d)\.ts$|\.test\.|\.map$/u.test(file))).toEqual([]);
+    expect(files).toContain("dist/package/console/release/index.html");
+    const { version, private: isPrivate } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
+    const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+    expect([manifest.version, isPrivate, manifest.scripts]).toEqual([version, undefined, undefined]);
+    const needed = new Set<string>();
+    for (const file of files.filter((one) => one.endsWith(".js") && !one.includes("/console/"))) {
+      const text = readFileSync(join(installed, file), "utf8");
+      for (const [, name = ""] of text.matchAll(
+        /\b(?:from |import |import\()"((?!node:)(?:@[\w-]+\/)?[a-z][\w.-]*)[/"]/gu,
+      ))
+        needed.add(name);
+    }
+    expect(needed.size).toBeGreaterThan(30);
+    const named = { ...manifest.dependencies, ...manifest.peerDependencies };
+    expect([...needed].filter((name) => !(name in named))).toEqual([]);
+  });
+
+  it(
+    "serves the assistant in an empty folder, and one command more makes a turn that uses a tool",
+    { timeout: 60_000 },
+    async () => {
+      const empty = join(folder, "empty");
+      mkdirSync(empty);
+      await serving(empty, { MILLRACE_MODEL: "offline", MILLRACE_CONSOLE: "on" }, async (url) => {
+        const said = await run(
+          process.execPath,
+          [program, "run", "--url", url, "--json", "Write hello into note.txt"],
+          empty,
+        );
+        const types = said
+          .trim()
+          .split("\n")
+          .map((line): string => JSON.parse(line).type);
+        expect(types).toEqual(expect.arrayContaining(["call", "result", "text"]));
+        expect(readFileSync(join(empty, ".millrace", "workspace", "note.txt"), "utf8")).toContain("hello");
+        const page = await fetch(`${url}/console/`);
+        expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<script")]);
+        const info: unknown = await (await fetch(`${url}/info`)).json();
+        expect(JSON.stringify(info)).toContain(
+          JSON.parse(readFileSync(join(installed, "package.json"), "utf8")).version,
+        );
+      });
+    },
+  );
+
+  it("adds the toolkits of langgraph.json to the assistant, without a fork", { timeout: 60_000 }, async () => {
+    const project = join(app, "texts");
+    mkdirSync(project);
+    const write = (name: string, text: string): void => writeFileSync(join(project, name), text);
+    const manifest = (...toolkits: string[]): void =>
+      write("langgraph.json", JSON.stringify({ graphs: { agent: "./agent.ts:agent" }, millrace: { toolkits } }));
+    manifest("./texts.ts:texts");
+    write("agent.ts", 'export { agent } from "millrace/agent";\n');
+    write("texts.ts", readFileSync(join(projectFolder, "tests/fixtures/package/texts.ts"), "utf8"));
+    const model = await startModelServer({
+      script: [
+        { toolCalls: [{ name: "count_words", arguments: { text: "one two three" } }] },
+        { text: "It has three words." },
+        { text: "Nothing is missing." },
+      ],
+    });
+    const env = { MILLRACE_MODEL: "openai:scripted", OPENAI_API_KEY: "test", OPENAI_BASE_URL: model.url };
+    try {
+      await serving(project, env, async (url) => {
+        const said = await run(process.execPath, [program, "run", "--url", url, "How long is: one two three"], project);
+        expect(said).toContain("Nothing is missing.");
+        model.assertFinished();
+        expect(JSON.stringify(model.requests[1]?.messages)).toContain("3 words");
+        expect(JSON.stringify(model.requests[2]?.messages)).toContain("Review the last answer");
+      });
+    } finally {
+      await model.close();
+    }
+    write("other.ts", "export const other = { name: 1 };\n");
+    manifest("./other.ts:other");
+    const start = run(process.execPath, [program, "start"], project);
+    await expect(start).rejects.toThrow(/millrace\.toolkits \.\/other\.ts:other is no toolkit/u);
+    manifest("./texts.ts:texts", "./texts.ts:texts");
+    await expect(run(process.execPath, [program, "start"], project)).rejects.toThrow(
+      /already a toolkit of the name texts/u,
+    );
+  });
+
+  it("brings a test kit, with types, that needs no key", { timeout: 60_000 }, async () => {
+    const project = join(app, "kit");
+    mkdirSync(project);
+    const kit = join(projectFolder, "tests", "fixtures", "package", "kit");
+    for (const name of readdirSync(kit)) cpSync(join(kit, name), join(project, name.replace("kit.", "graph.test.")));
+    const said = await run(process.execPath, ["--test"], project);
+    expect(said).toMatch(/pass 1\b/u);
+    await run(join(projectFolder, "node_modules", ".bin", "tsc"), ["-p", project], project);
+    expect(existsSync(join(project, ".millrace"))).toBe(false);
+  });
+});
