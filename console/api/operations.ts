@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import { ApiError, request } from "./client.ts";
+import { ApiError, request, send } from "./client.ts";
 import { OperationDiff } from "./shapes.ts";
 
 /** The lines that an operation changed. */
@@ -12,6 +12,49 @@ export function useDiff(threadId: string, operationId: string, limit: number, en
     enabled,
     staleTime: 60_000,
   });
+}
+
+/** What a file holds, as far as the page can show it. */
+export type FileContent = { kind: "text"; text: string } | { kind: "picture"; blob: Blob } | { kind: "bytes" };
+
+const pictures: Record<string, string> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+};
+
+/** The type of a picture that the page draws, by the name of its file. A drawing of SVG could hold scripts: it is a text. */
+export function pictureType(path: string): string | undefined {
+  return pictures[path.split(".").at(-1)?.toLowerCase() ?? ""];
+}
+
+/** The whole of a file before or after an operation. */
+export async function readContent(
+  threadId: string,
+  operationId: string,
+  side: "before" | "after",
+  signal: AbortSignal,
+): Promise<FileContent> {
+  return contentOf(await send(`/threads/${threadId}/operations/${operationId}/content?side=${side}`, { signal }));
+}
+
+/** A file of the workspace as it is now. */
+export async function readFileOf(path: string, signal: AbortSignal): Promise<FileContent> {
+  return contentOf(await send(`/files/content?path=${encodeURIComponent(path)}`, { signal }));
+}
+
+async function contentOf(response: Response): Promise<FileContent> {
+  const path = response.headers.get("content-disposition") ?? "";
+  const bytes = await response.arrayBuffer();
+  const type = pictureType(path);
+  if (type !== undefined) return { kind: "picture", blob: new Blob([bytes], { type }) };
+  try {
+    return { kind: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch {
+    return { kind: "bytes" };
+  }
 }
 
 const Conflict = z.object({

@@ -58,7 +58,7 @@ export const ToolCall = z.object({ id: z.nullable(z.string()), name: z.string(),
 export const Suggestions = z.object({
   message_id: z.string(),
   status_summary: z.string(),
-  options: z.array(z.object({ id: z.string(), label: z.string(), text: z.string() })),
+  options: z.array(z.object({ id: z.string(), label: z.string(), text: z.string(), kind: z.optional(z.string()) })),
   state: z.enum(["active", "selected", "expired"]),
   selected_id: z.nullable(z.string()),
 });

@@ -1,4 +1,5 @@
 import { QueryClientProvider } from "@tanstack/react-query";
+import SearchX from "lucide-react/icons/search-x";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Route, Router, Switch } from "wouter";
 import { ApiError, whenRefused } from "../api/client.ts";
@@ -67,7 +68,13 @@ function SignedIn() {
     );
   }
   if (status === 401) return <SignIn isAgain={false} />;
-  if (error !== null) return <Failed error={error} onRetry={() => void caller.refetch()} />;
+  if (error !== null) {
+    return (
+      <main className="sign-in">
+        <Failed error={error} onRetry={() => void caller.refetch()} isPage />
+      </main>
+    );
+  }
   return null;
 }
 
@@ -101,7 +108,7 @@ function Places() {
           {({ assistant }) => <GraphPage key={assistant} assistantId={decodeURIComponent(assistant)} />}
         </Route>
         <Route>
-          <Empty title={t("state.gone")} hint={t("state.goneHint")} />
+          <Empty icon={<SearchX />} title={t("state.gone")} hint={t("state.goneHint")} isPage />
         </Route>
       </Switch>
     </Suspense>

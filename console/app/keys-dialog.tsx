@@ -9,7 +9,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     ["mod+k", t("keys.palette")],
     ["n", t("keys.new")],
     ["/", t("keys.search")],
-    ["g c · g i", t("keys.go")],
+    ["g c · g i · g r · g g", t("keys.go")],
     ["mod+j", t("keys.waiting")],
     ["j · k", t("keys.next")],
     ["e", t("keys.edit")],
@@ -23,18 +23,20 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
   ];
   return (
     <Dialog title={t("app.keys")} onClose={onClose}>
-      <dl className="keys">
-        {rows.map(([keys, text]) => (
-          <div key={keys}>
-            <dt>
-              {keys.split(" · ").map((one) => (
-                <kbd key={one}>{shownKeys(one)}</kbd>
-              ))}
-            </dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
+      <div className="keys" role="group" aria-label={t("app.keys")} tabIndex={0}>
+        <dl>
+          {rows.map(([keys, text]) => (
+            <div key={keys}>
+              <dt>
+                {keys.split(" · ").map((one) => (
+                  <kbd key={one}>{shownKeys(one)}</kbd>
+                ))}
+              </dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
+        </dl>
+      </div>
     </Dialog>
   );
 }

@@ -8,6 +8,8 @@ const Preferences = z.object({
   singleKeys: z._default(z.boolean(), true),
   enterSends: z._default(z.boolean(), true),
   listShown: z._default(z.boolean(), true),
+  retrieval: z._default(z.boolean(), true),
+  oneToolAtATime: z._default(z.boolean(), false),
   assistant: z._default(z.string(), "agent"),
 });
 export type Preferences = z.infer<typeof Preferences>;

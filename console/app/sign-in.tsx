@@ -27,39 +27,43 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
       setTrying(false);
     }
   };
+  const form = (
+    <form className="sign-in-card" onSubmit={(event) => void submit(event)} aria-labelledby="sign-in-title">
+      <img src="/console/icon.svg" width={40} height={40} alt="" />
+      <h1 id="sign-in-title">{t("signIn.title")}</h1>
+      <p className="hint">{isAgain ? t("signIn.again") : t("signIn.hint")}</p>
+      <label className="field">
+        <span>{t("signIn.key")}</span>
+        <input
+          className="input"
+          type="password"
+          autoComplete="current-password"
+          ref={focusAtFirst}
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+        />
+      </label>
+      <label className="check">
+        <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} />
+        <span>
+          {t("signIn.remember")}
+          <small>{t("signIn.rememberHint")}</small>
+        </span>
+      </label>
+      {problem !== "" && (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <Button type="submit" kind="primary" disabled={key.trim() === "" || isTrying}>
+        {t("signIn.submit")}
+      </Button>
+    </form>
+  );
+  if (!isAgain) return <main className="sign-in">{form}</main>;
   return (
-    <div className={isAgain ? "sign-in sign-in-over" : "sign-in"}>
-      <form className="sign-in-card" onSubmit={(event) => void submit(event)} aria-labelledby="sign-in-title">
-        <img src="/console/icon.svg" width={40} height={40} alt="" />
-        <h1 id="sign-in-title">{t("signIn.title")}</h1>
-        <p className="hint">{isAgain ? t("signIn.again") : t("signIn.hint")}</p>
-        <label className="field">
-          <span>{t("signIn.key")}</span>
-          <input
-            className="input"
-            type="password"
-            autoComplete="current-password"
-            ref={focusAtFirst}
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-          />
-        </label>
-        <label className="check">
-          <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} />
-          <span>
-            {t("signIn.remember")}
-            <small>{t("signIn.rememberHint")}</small>
-          </span>
-        </label>
-        {problem !== "" && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <Button type="submit" kind="primary" disabled={key.trim() === "" || isTrying}>
-          {t("signIn.submit")}
-        </Button>
-      </form>
+    <div className="sign-in sign-in-over" role="dialog" aria-modal="true" aria-labelledby="sign-in-title">
+      {form}
     </div>
   );
 }

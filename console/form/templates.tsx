@@ -9,6 +9,7 @@ import {
   type CyclicSchemaExpandProps,
   type FieldTemplateProps,
   type IconButtonProps,
+  type MultiSchemaFieldTemplateProps,
   type TemplatesType,
 } from "@rjsf/utils";
 import type { ReactNode } from "react";
@@ -74,6 +75,20 @@ function ArrayFieldItemTemplate({ children, buttonsProps, hasToolbar, registry }
   );
 }
 
+/** A value of one of several kinds: which one, and the value itself. */
+function MultiSchemaFieldTemplate({ schema, selector, optionSchemaField }: MultiSchemaFieldTemplateProps) {
+  const { t } = useTranslation(work);
+  return (
+    <div className="form-union">
+      <label>
+        <span className="visually-hidden">{t("form.union", { name: schema.title ?? "" })}</span>
+        {selector}
+      </label>
+      {optionSchemaField}
+    </div>
+  );
+}
+
 function CyclicSchemaExpandTemplate({ name, fieldPathId, onExpand }: CyclicSchemaExpandProps) {
   const { t } = useTranslation(work);
   return (
@@ -91,6 +106,7 @@ export const templates: Partial<Omit<TemplatesType, "ButtonTemplates">> & {
   FieldTemplate,
   ArrayFieldItemTemplate,
   CyclicSchemaExpandTemplate,
+  MultiSchemaFieldTemplate,
   ButtonTemplates: {
     AddButton: formButton("add", <Plus size={14} />, true),
     RemoveButton: formButton("remove", <X size={16} />),

@@ -17,8 +17,14 @@ export const Markdown = memo(function Markdown({ text, isOpen = false }: { text:
   const last = blocks.length - 1;
   return (
     <div className="md">
-      {blocks.map(({ source, from }, index) => (
-        <MarkdownBlock key={from} source={source} definitions={definitions} isOpen={isOpen && index === last} />
+      {blocks.map(({ source, from, depth }, index) => (
+        <MarkdownBlock
+          key={from}
+          source={source}
+          depth={depth}
+          definitions={definitions}
+          isOpen={isOpen && index === last}
+        />
       ))}
     </div>
   );
@@ -27,18 +33,23 @@ export const Markdown = memo(function Markdown({ text, isOpen = false }: { text:
 const MarkdownBlock = memo(
   function MarkdownBlock({
     source,
+    depth,
     definitions,
     isOpen,
   }: {
     source: string;
+    depth: number;
     definitions: ReadonlyMap<string, string>;
     isOpen: boolean;
   }) {
     if (source.length > longestBlock) return <pre className="md-long">{source}</pre>;
-    return renderBlock(source, definitions, isOpen);
+    return renderBlock(source, { depth, definitions, isOpen });
   },
   (one, other) =>
-    one.source === other.source && one.isOpen === other.isOpen && sameDefinitions(one.definitions, other.definitions),
+    one.source === other.source &&
+    one.depth === other.depth &&
+    one.isOpen === other.isOpen &&
+    sameDefinitions(one.definitions, other.definitions),
 );
 
 function sameDefinitions(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean {

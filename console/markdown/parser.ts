@@ -1,5 +1,6 @@
 import { TreeFragment, type Tree } from "@lezer/common";
 import { GFM, parser as base, type InlineContext, type MarkdownConfig } from "@lezer/markdown";
+import { formulas } from "./math.ts";
 
 /** Characters of Chinese, Japanese and Korean, their punctuation included. */
 const cjk =
@@ -50,14 +51,14 @@ const emphasisBesideCjk: MarkdownConfig = {
   ],
 };
 
-/** Markdown as models write it: GitHub's tables, tasks, strikethrough and links, and emphasis beside Chinese. */
-export const parser = base.configure([GFM, emphasisBesideCjk]);
+/** Markdown as models write it: GitHub's tables, tasks, strikethrough and links, formulas, and emphasis beside Chinese. */
+export const parser = base.configure([GFM, emphasisBesideCjk, formulas]);
 
-/** A top-level block: its kind and its text. */
+/** A top-level block. `depth`: headings that a heading stands below, whatever levels a model has left out. */
 export interface BlockSource {
-  kind: string;
   source: string;
   from: number;
+  depth: number;
 }
 
 /** A text that was parsed, so that a longer one costs what was added. */
@@ -92,8 +93,13 @@ function commonStart(one: string, other: string): number {
 /** The top-level blocks of a parsed text. */
 export function blocksOf({ text, tree }: Parsed): BlockSource[] {
   const blocks: BlockSource[] = [];
+  const above: number[] = [];
   for (let node = tree.topNode.firstChild; node !== null; node = node.nextSibling) {
-    blocks.push({ kind: node.name, source: text.slice(node.from, node.to), from: node.from });
+    const rank = Number(/Heading(\d)$/u.exec(node.name)?.[1] ?? 0);
+    while (rank > 0 && (above.at(-1) ?? 0) >= rank) above.pop();
+    const source = text.slice(node.from, node.to);
+    blocks.push({ source, from: node.from, depth: rank === 0 ? 0 : above.length });
+    if (rank > 0) above.push(rank);
   }
   return blocks;
 }

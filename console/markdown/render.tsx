@@ -1,19 +1,25 @@
 import type { SyntaxNode } from "@lezer/common";
+import i18next from "i18next";
 import { Fragment, type ReactNode } from "react";
+import { anchor, picture } from "./anchor.tsx";
 import { CodeBlock } from "./code.tsx";
 import { entity } from "./entities.ts";
-import { targetOf } from "./links.ts";
+import { Formula } from "./formula.tsx";
+import { formulaIn } from "./math.ts";
 import { parser } from "./parser.ts";
 
 /** What the renderer reads beside the tree. */
 interface Source {
   text: string;
+  /** Headings of the text that a heading stands below. */
+  depth: number;
   definitions: ReadonlyMap<string, string>;
   isOpen: boolean;
 }
 
 /** Depth of nesting from which what is inside is shown as its text: a tree of a million levels is no text for people. */
 const deepest = 60;
+const headings = ["h3", "h4", "h5", "h6"] as const;
 /** Nodes that only mark where something begins or ends. */
 const marks = new Set([
   "EmphasisMark",
@@ -31,8 +37,8 @@ const marks = new Set([
 ]);
 
 /** A block of Markdown as React elements; there is no way from it to HTML. */
-export function renderBlock(text: string, definitions: ReadonlyMap<string, string>, isOpen: boolean): ReactNode {
-  const source: Source = { text, definitions, isOpen };
+export function renderBlock(text: string, about: Omit<Source, "text">): ReactNode {
+  const source: Source = { text, ...about };
   return children(parser.parse(text).topNode, source, 0);
 }
 
@@ -55,16 +61,13 @@ function block(node: SyntaxNode, source: Source, depth: number): ReactNode {
       return <p>{inline(node, source, depth)}</p>;
     case "ATXHeading1":
     case "SetextHeading1":
-      return <h3 className="md-1">{inline(node, source, depth)}</h3>;
     case "ATXHeading2":
     case "SetextHeading2":
-      return <h4 className="md-2">{inline(node, source, depth)}</h4>;
     case "ATXHeading3":
-      return <h5 className="md-3">{inline(node, source, depth)}</h5>;
     case "ATXHeading4":
     case "ATXHeading5":
     case "ATXHeading6":
-      return <h6 className="md-4">{inline(node, source, depth)}</h6>;
+      return heading(node, source, depth);
     case "Blockquote":
       return <blockquote>{children(node, source, depth)}</blockquote>;
     case "BulletList":
@@ -82,6 +85,8 @@ function block(node: SyntaxNode, source: Source, depth: number): ReactNode {
       return <hr />;
     case "Table":
       return table(node, source, depth);
+    case "FormulaBlock":
+      return formula(node, source);
     case "HTMLBlock":
     case "CommentBlock":
     case "ProcessingInstructionBlock":
@@ -91,6 +96,13 @@ function block(node: SyntaxNode, source: Source, depth: number): ReactNode {
     default:
       return inline(node, source, depth);
   }
+}
+
+/** A heading as large as it is meant, at the level that follows from those above it: those of the page are 1 and 2. */
+function heading(node: SyntaxNode, source: Source, depth: number): ReactNode {
+  const Heading = headings[Math.min(source.depth, headings.length - 1)] ?? "h3";
+  const size = Math.min(4, Number(node.name.slice(-1)));
+  return <Heading className={`md-${size}`}>{inline(node, source, depth)}</Heading>;
 }
 
 function items(node: SyntaxNode, source: Source, depth: number): ReactNode[] {
@@ -130,6 +142,13 @@ function code(node: SyntaxNode, source: Source): ReactNode {
   return <CodeBlock text={text} language={language} isOpen={source.isOpen && !isClosed} />;
 }
 
+function formula(node: SyntaxNode, source: Source): ReactNode {
+  const written = slice(node, source);
+  const found = formulaIn(written);
+  if (found === undefined) return <p className="formula-source">{written}</p>;
+  return <Formula source={written} {...found} />;
+}
+
 function table(node: SyntaxNode, source: Source, depth: number): ReactNode {
   const header = node.getChild("TableHeader");
   const delimiter = node.getChild("TableDelimiter");
@@ -145,7 +164,7 @@ function table(node: SyntaxNode, source: Source, depth: number): ReactNode {
       </Cell>
     ));
   return (
-    <div className="md-table" tabIndex={0} role="region" aria-label="table">
+    <div className="md-table" tabIndex={0} role="group" aria-label={i18next.t("code.table")}>
       <table>
         {header !== null && (
           <thead>
@@ -196,6 +215,8 @@ function span(node: SyntaxNode, source: Source, depth: number): ReactNode {
       return <del>{inline(node, source, depth)}</del>;
     case "InlineCode":
       return <code className="inline-code">{inlineCode(slice(node, source))}</code>;
+    case "Formula":
+      return formula(node, source);
     case "Escape":
       return slice(node, source).slice(1);
     case "Entity":
@@ -255,36 +276,6 @@ function link(node: SyntaxNode, source: Source, depth: number): ReactNode {
   return anchor(address, words);
 }
 
-function anchor(address: string, words: ReactNode): ReactNode {
-  const withScheme = /^www\./iu.test(address)
-    ? `https://${address}`
-    : /^[^\s/@:]+@[^\s/@]+$/u.test(address)
-      ? `mailto:${address}`
-      : address;
-  const target = targetOf(withScheme);
-  if (target.kind === "file")
-    return (
-      <span className="md-path" title={target.path}>
-        {words}
-      </span>
-    );
-  if (target.kind === "none") return <span title={address}>{words}</span>;
-  return (
-    <a href={target.address} target="_blank" rel="noreferrer noopener" title={target.host} className="md-link">
-      {words}
-    </a>
-  );
-}
-
-/** Pictures of other hosts are not loaded: their address could carry words of the conversation away. */
 function image(node: SyntaxNode, source: Source): ReactNode {
-  const address = addressOf(node, source) ?? "";
-  const words = /^!\[([^\]]*)\]/u.exec(slice(node, source))?.[1] ?? "";
-  const target = targetOf(address);
-  if (target.kind !== "web") return <span className="md-path">{words === "" ? address : words}</span>;
-  return (
-    <a href={target.address} target="_blank" rel="noreferrer noopener" className="md-picture">
-      {words === "" ? target.host : `${words} · ${target.host}`}
-    </a>
-  );
+  return picture(addressOf(node, source) ?? "", /^!\[([^\]]*)\]/u.exec(slice(node, source))?.[1] ?? "");
 }

@@ -14,7 +14,7 @@ import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { notify } from "../parts/toast.tsx";
 import { ageGroup } from "../text/time.ts";
 import { useDeleting } from "./delete-soon.ts";
-import { ThreadRow } from "./thread-row.tsx";
+import { ThreadRow, wordsBelow } from "./thread-row.tsx";
 
 type Group = "waiting" | "working" | "pinned" | "today" | "yesterday" | "week" | "older" | "archived";
 type Row = { kind: "head"; group: Group } | { kind: "thread"; thread: ThreadInfo };
@@ -103,6 +103,12 @@ export function ThreadList({ onOpen }: { onOpen: () => void }) {
   );
 }
 
+/** Pixels of a row, as the sheet has them. */
+function heightOf(row: Row | undefined): number {
+  if (row?.kind !== "thread") return 34;
+  return wordsBelow(row.thread) ? 58 : 42;
+}
+
 function Rows({
   rows,
   current,
@@ -119,7 +125,7 @@ function Rows({
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => (rows[index]?.kind === "head" ? 34 : 58),
+    estimateSize: (index) => heightOf(rows[index]),
     overscan: 8,
     getItemKey: (index) => {
       const row = rows[index];

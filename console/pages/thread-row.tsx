@@ -18,6 +18,11 @@ import { longTime, shortTime } from "../text/time.ts";
 import { deleteSoon } from "./delete-soon.ts";
 import { focusAtFirst } from "../parts/focus.ts";
 
+/** What stands below the name of a thread: where it was found, or its first words; a chat may be called by these. */
+export function wordsBelow({ hits, name, preview }: ThreadInfo): boolean {
+  return hits?.[0] !== undefined || (name !== "" && name !== preview && preview !== "");
+}
+
 /** One thread of the list, with what can be done to it. */
 export function ThreadRow({
   thread,
@@ -46,7 +51,12 @@ export function ThreadRow({
       />
     );
   return (
-    <div className="thread-row" data-current={isCurrent || undefined} data-status={status}>
+    <div
+      className="thread-row"
+      data-current={isCurrent || undefined}
+      data-status={status}
+      data-brief={!wordsBelow(thread) || undefined}
+    >
       <a
         className="thread-link"
         href={`/console${threadAddress(id)}`}
@@ -68,18 +78,19 @@ export function ThreadRow({
           {status !== "idle" && <i className="status-dot" data-status={status} title={statusWords(t, status)} />}
           <span>{name === "" ? thread.preview : name}</span>
         </span>
-        <span className="thread-words">
-          {hit === undefined ? (
-            // A chat without a name of its own is called by its first words.
-            name !== thread.preview && thread.preview
-          ) : (
-            <>
-              {hit.before}
-              <mark>{hit.match}</mark>
-              {hit.after}
-            </>
-          )}
-        </span>
+        {wordsBelow(thread) && (
+          <span className="thread-words">
+            {hit === undefined ? (
+              thread.preview
+            ) : (
+              <>
+                {hit.before}
+                <mark>{hit.match}</mark>
+                {hit.after}
+              </>
+            )}
+          </span>
+        )}
       </a>
       <time className="thread-time" dateTime={thread.updated_at} title={longTime(thread.updated_at)}>
         {shortTime(thread.updated_at)}

@@ -4,8 +4,9 @@ import { visible } from "../markdown/links.ts";
 
 /** The lines that differ, with their numbers. */
 export function DiffLines({ lines }: { lines: readonly DiffLine[] }) {
+  const { t } = useTranslation();
   return (
-    <div className="diff" role="region" tabIndex={0} aria-label="diff">
+    <div className="diff" role="group" tabIndex={0} aria-label={t("operation.diff")}>
       <table>
         <tbody>
           {lines.map(({ kind, text, old_line, new_line }, index) => (

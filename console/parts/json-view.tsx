@@ -22,7 +22,7 @@ export function LongText({ text, label }: { text: string; label: string }) {
   const isCut = !isWhole && text.length > firstPart;
   return (
     <div className="json-view">
-      <pre role="region" aria-label={label} tabIndex={0}>
+      <pre role="group" aria-label={label} tabIndex={0}>
         {visible(isCut ? text.slice(0, firstPart) : text)}
       </pre>
       {isCut && (

@@ -4,13 +4,14 @@ import type { RunStatus } from "../run/run-filter.ts";
 import { preciseDuration } from "../text/time.ts";
 import { work } from "../text/inspector/work.ts";
 
-/** The state of a run, in a word and a colour. */
-export function RunState({ status }: { status: RunStatus }) {
+/** The state of a run, in a word and a colour; `waits`: it is over, and its thread waits for a person. */
+export function RunState({ status, waits = false }: { status: RunStatus; waits?: boolean }) {
   const { t } = useTranslation(work);
+  const shown = waits && status === "success" ? "waiting" : status;
   return (
-    <span className="run-state" data-status={status}>
+    <span className="run-state" data-status={shown}>
       <i className="run-dot" />
-      {t(`status.${status}`)}
+      {t(`status.${shown}`)}
     </span>
   );
 }

@@ -6,22 +6,25 @@ import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client.ts";
 import { Button } from "./button.tsx";
 
-/** What a place shows where it has nothing to show. */
+/** What a place shows where it has nothing to show. `isPage`: it is all that there is, so its title is that of the page. */
 export function Empty({
   icon,
   title,
   hint,
+  isPage = false,
   children,
 }: {
   icon?: ReactNode;
   title: string;
   hint?: string;
+  isPage?: boolean;
   children?: ReactNode;
 }) {
+  const Title = isPage ? "h1" : "p";
   return (
     <div className="blank">
       {icon !== undefined && <div className="blank-icon">{icon}</div>}
-      <p className="blank-title">{title}</p>
+      <Title className="blank-title">{title}</Title>
       {hint !== undefined && <p className="blank-hint">{hint}</p>}
       {children}
     </div>
@@ -51,24 +54,35 @@ export function Failed({
   error,
   onRetry,
   gone,
+  isPage = false,
 }: {
   error: unknown;
   onRetry?: () => void;
   gone?: { title: string; hint: string };
+  isPage?: boolean;
 }) {
   const { t } = useTranslation();
   const problem = error instanceof ApiError ? error : undefined;
   if (problem?.status === 403)
-    return <Empty icon={<Lock />} title={t("state.forbidden")} hint={problem.message || t("state.forbiddenHint")} />;
+    return (
+      <Empty
+        icon={<Lock />}
+        title={t("state.forbidden")}
+        hint={problem.message || t("state.forbiddenHint")}
+        isPage={isPage}
+      />
+    );
   if (problem?.status === 404 || problem?.status === 422) {
-    return <Empty icon={<SearchX />} title={gone?.title ?? t("state.gone")} hint={gone?.hint ?? t("state.goneHint")} />;
+    const { title, hint } = gone ?? { title: t("state.gone"), hint: t("state.goneHint") };
+    return <Empty icon={<SearchX />} title={title} hint={hint} isPage={isPage} />;
   }
+  const Title = isPage ? "h1" : "p";
   return (
     <div className="blank" role="alert">
       <div className="blank-icon blank-bad">
         <CircleAlert />
       </div>
-      <p className="blank-title">{t("state.failed")}</p>
+      <Title className="blank-title">{t("state.failed")}</Title>
       <p className="blank-hint">{problem?.status === 0 ? t("state.unreachable") : messageOf(error)}</p>
       {problem?.suggestion !== undefined && <p className="blank-hint">{problem.suggestion}</p>}
       {onRetry && <Button onClick={onRetry}>{t("app.retry")}</Button>}

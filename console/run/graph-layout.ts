@@ -2,7 +2,14 @@ import { Graph as LayoutGraph, layout } from "@dagrejs/dagre";
 
 /** A graph as the server describes it. */
 export interface GraphDrawing {
-  nodes: readonly { id: string; name: string; type: string; interrupt: "before" | "after" | "both" | undefined }[];
+  nodes: readonly {
+    id: string;
+    name: string;
+    type: string;
+    interrupt: "before" | "after" | "both" | undefined;
+    /** It stands for a subgraph, which its box has a mark for. */
+    isClosed?: boolean;
+  }[];
   edges: readonly { source: string; target: string; label: string | undefined; conditional: boolean }[];
 }
 
@@ -21,13 +28,18 @@ export interface Box {
 
 const height = 40;
 const padding = { side: 18, top: 36, bottom: 18 };
-/** Pixels of a letter, by the font of the boxes. */
+/** Pixels of a letter, by the font of the boxes; of a Chinese one, and of the mark of a subgraph. */
 const letter = 7.6;
+const wideLetter = 13;
+const mark = 19;
+const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303F\uFF00-\uFFEF]/u;
 /** Parts in the id of a node of a subgraph. */
 const separator = /[:|]/u;
 
-function widthOf(name: string): number {
-  return Math.min(260, Math.max(84, Math.round(name.length * letter) + 36));
+function widthOf(name: string, isClosed: boolean): number {
+  let letters = 0;
+  for (const one of name) letters += wide.test(one) ? wideLetter : letter;
+  return Math.min(260, Math.max(84, Math.round(letters) + 36)) + (isClosed ? mark : 0);
 }
 
 /** The frames around a node, the outermost first: `a:b:c` lies in `a:b`, which lies in `a`. */
@@ -57,7 +69,8 @@ export function folded({ nodes, edges }: GraphDrawing, open: ReadonlySet<string>
   for (const node of nodes) {
     const id = shownAs(node.id);
     const name = id.split(separator).at(-1) ?? id;
-    if (!shown.has(id)) shown.set(id, id === node.id ? node : { id, name, type: "runnable", interrupt: undefined });
+    if (!shown.has(id))
+      shown.set(id, id === node.id ? node : { id, name, type: "runnable", interrupt: undefined, isClosed: true });
   }
   const between = new Map<string, GraphDrawing["edges"][number]>();
   for (const edge of edges) {
@@ -83,6 +96,7 @@ export function placed(drawing: GraphDrawing): Box[] {
   }
   for (const [frame, parent] of frames) parentOf.set(frame, parent);
   const boxes = new Map<string, Box>();
+  const known = new Map(drawing.nodes.map((node) => [node.id, node]));
   const arrange = (parent: string | undefined): { width: number; height: number } => {
     const inside = [...parentOf].filter(([id, of]) => of === parent && id !== parent).map(([id]) => id);
     const graph = new LayoutGraph({ multigraph: true });
@@ -90,8 +104,9 @@ export function placed(drawing: GraphDrawing): Box[] {
     graph.setDefaultEdgeLabel(() => ({}));
     for (const id of inside) {
       const isFrame = frames.has(id);
-      const name = drawing.nodes.find((node) => node.id === id)?.name ?? id.split(separator).at(-1) ?? id;
-      const size = isFrame ? arrange(id) : { width: widthOf(name), height };
+      const node = known.get(id);
+      const name = node?.name ?? id.split(separator).at(-1) ?? id;
+      const size = isFrame ? arrange(id) : { width: widthOf(name, node?.isClosed === true), height };
       boxes.set(id, { id, name, parent, isFrame, x: 0, y: 0, ...size });
       graph.setNode(id, size);
     }

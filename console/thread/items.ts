@@ -49,7 +49,7 @@ export interface Source {
 /** What an assistant proposes to do next. */
 export interface Suggested {
   summary: string;
-  options: readonly { id: string; label: string; text: string }[];
+  options: readonly { id: string; label: string; text: string; kind?: string | undefined }[];
   state: "active" | "selected" | "expired";
   selectedId: string | undefined;
 }

@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -31,6 +31,7 @@ function answer({ messages }: ModelRequest): ModelStep {
       ],
     };
   }
+  if (last === "clean up") return { toolCalls: [{ name: "delete_file", arguments: { path: "old.md" } }] };
   return { text: `You said: ${last}` };
 }
 
@@ -118,10 +119,11 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await expect.poll(info).toMatchObject({ archived: false });
   });
 
-  it("shows what was used in the list of runs", async () => {
+  it.each(["hello", "clean up"])("shows what was used in the list of runs: %s", async (said) => {
+    await writeFile(join(stage.server.config.workspace, "old.md"), "old\n");
     tab = await stage.open();
-    const thread = await begin(tab, "hello");
-    await sees(tab, "You said: hello");
+    const thread = await begin(tab, said);
+    await tab.page.getByText("You said: hello").or(tab.page.locator(".approval-card")).first().waitFor();
     await rests(tab);
     await tab.page.goto(`${stage.server.url}/console/runs?thread=${thread}`);
     const tokens = tab.page.locator(".run-row[data-run] .run-cell-tokens");

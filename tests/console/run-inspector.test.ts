@@ -68,6 +68,21 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     await tab.page.locator('.run-head .run-state[data-status="error"]').waitFor();
   });
 
+  it("runs a run again that was an answer, from where it was asked", async () => {
+    const { client } = stage.server;
+    const { thread, run: first } = await start("asking");
+    await client.runs.join(thread, first);
+    const { run_id: run } = await client.runs.create(thread, "asking", { command: { resume: "Ada" } });
+    await client.runs.join(thread, run);
+    tab = await stage.open({ path: addressOf({ thread, run }) });
+    await tab.page.getByRole("button", { name: "Run again" }).click();
+    await expect.poll(() => tab.page.url()).not.toContain(run);
+    // "Ada" is no answer to the question that came after it.
+    await tab.page.locator('.run-head .run-state[data-status="success"]').waitFor();
+    const [task] = (await client.threads.getState(thread)).tasks;
+    expect(task?.interrupts[0]?.value).toMatchObject({ question: "What is your name?" });
+  });
+
   it("has the raw events, filtered and opened", async () => {
     const nested = await start("nested");
     tab = await stage.open({ path: addressOf(nested, "?view=events"), width: 390 });

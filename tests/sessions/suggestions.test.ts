@@ -16,8 +16,8 @@ describe("proposals", () => {
         message_id: "p1",
         status_summary: "Round 3 is done",
         options: [
-          { id: "p1.1", label: "Go on", text: "Go on" },
-          { id: "p1.2", label: "Stop", text: "Stop" },
+          { id: "p1.1", label: "Go on", text: "Go on", kind: "secondary" },
+          { id: "p1.2", label: "Stop", text: "Stop", kind: "secondary" },
         ],
         state: "active",
         selected_id: null,
@@ -42,6 +42,16 @@ describe("proposals", () => {
     const option = { id: "fix", label: "Repair", value: "Repair the error in line 3" };
     const messages = [proposal("p1", [option]), said("Repair the error in line 3")];
     expect(readSuggestions(messages)).toMatchObject([{ selected_id: "fix" }]);
+  });
+
+  it.each([
+    ["fix", "fix"],
+    ["stop", "stop"],
+    ["a kind that nobody knows", "secondary"],
+    [undefined, "secondary"],
+  ])("have a kind: %s is %s", (kind, shown) => {
+    const messages = [proposal("p1", [{ label: "Repair", kind }])];
+    expect(readSuggestions(messages)).toMatchObject([{ options: [{ label: "Repair", kind: shown }] }]);
   });
 
   it.each([[[]], ["x"], [[{}]], [[1]], [undefined]])("that are none are not shown: %j", (suggestions) => {

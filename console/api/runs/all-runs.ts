@@ -6,6 +6,7 @@ import { perform, request, send } from "../client.ts";
 import { onChange } from "../live/feed.ts";
 import { Run } from "../shapes.ts";
 import { queryClient } from "../threads.ts";
+import { readBeginning } from "./states.ts";
 
 const RunSummary = z.object({
   run_id: z.string(),
@@ -135,14 +136,33 @@ const Usage = z.object({
   runs: z.array(z.object({ run_id: z.nullable(z.string()), total_tokens: z.number(), cost: z.nullable(z.number()) })),
 });
 
+const Traced = z.object({
+  spans: z.array(
+    z.object({
+      id: z.string(),
+      usage: z.nullable(z.object({ input_tokens: z.number(), output_tokens: z.number() })),
+      cost: z.nullable(z.number()),
+    }),
+  ),
+});
+
 /** What the model calls of a run used; nothing where it made none. All runs of a thread are read at once. */
 export function useRunUsage({ thread_id, run_id }: Pick<RunSummary, "thread_id" | "run_id">) {
-  return useQuery({
+  const ofThread = useQuery({
     queryKey: ["usage", thread_id],
     queryFn: ({ signal }) => request(`/threads/${thread_id}/usage?last=1`, Usage, { signal }),
-    select: ({ runs }) => runs.find((run) => run.run_id === run_id),
     staleTime: 60_000,
   }).data;
+  const known = ofThread?.runs.find((run) => run.run_id === run_id);
+  // What a run has said that waits for an answer is no message of the thread yet; its trace has it.
+  const ofRun = useQuery({
+    queryKey: ["usage", thread_id, run_id],
+    queryFn: ({ signal }) => request(`/threads/${thread_id}/runs/${run_id}/trace?depth=0`, Traced, { signal }),
+    enabled: ofThread !== undefined && known === undefined,
+    staleTime: 60_000,
+  }).data?.spans.find(({ id }) => id === run_id);
+  if (known !== undefined || !ofRun?.usage) return known;
+  return { total_tokens: ofRun.usage.input_tokens + ofRun.usage.output_tokens, cost: ofRun.cost };
 }
 
 const StartedRun = z.extend(Run, {
@@ -164,11 +184,17 @@ export function runOf(threadId: string, runId: string, signal?: AbortSignal): Pr
   return request(`/threads/${threadId}/runs/${runId}`, StartedRun, { signal });
 }
 
-/** Starts a run with the same input again, in the same thread; gives the new one's id. */
+/**
+ * Starts a run with the same input again, in the same thread; gives the new one's id. A run that went on, as by an answer,
+ * goes on from the same state, which asks anew: the newest one may ask something else, or nothing.
+ */
 export async function runAgain(run: Pick<RunSummary, "thread_id" | "run_id">): Promise<string> {
   const { assistant_id, kwargs } = await runOf(run.thread_id, run.run_id);
   const { input, command, context } = kwargs;
-  const body = { assistant_id, input, command, context, multitask_strategy: "enqueue" };
+  const goesOn = input === undefined || input === null;
+  const checkpoint_id = goesOn ? await readBeginning(run.thread_id, run.run_id) : undefined;
+  const begun = checkpoint_id === undefined ? { input, command } : { input: null, checkpoint_id };
+  const body = { assistant_id, ...begun, context, multitask_strategy: "enqueue" };
   const started = await request(`/threads/${run.thread_id}/runs`, Run, { method: "POST", body });
   return started.run_id;
 }

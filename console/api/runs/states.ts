@@ -30,12 +30,27 @@ export function useThreadState(threadId: string | undefined) {
   });
 }
 
+function readHistory(threadId: string, signal?: AbortSignal): Promise<Snapshot[]> {
+  return request(`/threads/${threadId}/history?limit=200`, z.array(Snapshot), { signal });
+}
+
 /** The states of a thread, the newest first. */
 export function useHistory(threadId: string) {
   return useQuery({
     queryKey: ["state", threadId, "history"],
-    queryFn: ({ signal }) => request(`/threads/${threadId}/history?limit=200`, z.array(Snapshot), { signal }),
+    queryFn: ({ signal }) => readHistory(threadId, signal),
   });
+}
+
+/** The checkpoint that a run began from; `undefined` for the first of a thread, or where it is not kept. */
+export function beginningOf(history: readonly Snapshot[], runId: string): string | undefined {
+  const first = history.findLast(({ metadata }) => metadata?.run_id === runId);
+  return first?.parent_checkpoint?.checkpoint_id ?? undefined;
+}
+
+/** Reads the checkpoint that a run began from. */
+export async function readBeginning(threadId: string, runId: string): Promise<string | undefined> {
+  return beginningOf(await readHistory(threadId), runId);
 }
 
 const Written = z.object({ checkpoint: z.looseObject({ checkpoint_id: z.string() }) });

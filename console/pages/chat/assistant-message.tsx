@@ -170,7 +170,7 @@ function Sources({ sources }: { sources: readonly Source[] }) {
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? sources : sources.slice(0, firstSources);
   return (
-    <section className="web-search-card" aria-label={t("chat.sources", { count: sources.length })}>
+    <div role="group" className="web-search-card" aria-label={t("chat.sources", { count: sources.length })}>
       <h3>{t("chat.sources", { count: sources.length })}</h3>
       <ol>
         {shown.map(({ title, url }, index) => {
@@ -194,7 +194,7 @@ function Sources({ sources }: { sources: readonly Source[] }) {
           +{sources.length - shown.length}
         </button>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -211,12 +211,13 @@ function Suggestions({ suggested }: { suggested: Suggested }) {
   };
   return (
     <div className="suggestions" role="group" aria-label={t("chat.suggestions")} data-state={suggested.state}>
-      {suggested.options.map(({ id, label }) => (
+      {suggested.options.map(({ id, label, kind }) => (
         <button
           key={id}
           type="button"
           className="suggestion"
           disabled={!isOpen}
+          data-kind={kind}
           data-chosen={id === suggested.selectedId || undefined}
           onClick={pick(id)}
         >

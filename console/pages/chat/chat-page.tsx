@@ -46,7 +46,7 @@ function Chat() {
   useChatCommands();
   if (isGone(error)) {
     return (
-      <Empty icon={<SearchX />} title={t("chat.gone")} hint={t("chat.goneHint")}>
+      <Empty icon={<SearchX />} title={t("chat.gone")} hint={t("chat.goneHint")} isPage>
         <Button kind="primary" onClick={() => navigate("/")}>
           {t("chat.newOne")}
         </Button>

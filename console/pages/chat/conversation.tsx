@@ -54,6 +54,7 @@ export function Conversation() {
   if (order.length === 0) return <Empty title={t("chat.empty")} />;
   return (
     <div className="conversation-frame">
+      <h2 className="visually-hidden">{t("chat.log")}</h2>
       <div
         className="conversation"
         ref={scroller}

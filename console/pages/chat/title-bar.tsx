@@ -65,7 +65,7 @@ export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
       <Connection />
       <Usage onCompress={shorten} />
       {changes > 0 && (
-        <IconButton label={t("operation.changes")} onClick={() => setShowsChanges(true)}>
+        <IconButton className="changes-button" label={t("operation.changes")} onClick={() => setShowsChanges(true)}>
           <FileDiff size={18} />
         </IconButton>
       )}

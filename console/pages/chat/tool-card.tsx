@@ -39,7 +39,8 @@ export const ToolCard = memo(function ToolCard({ callId }: { callId: string }) {
   const { verb, subject } = namingOf(call.name, call.args);
   const isAgent = call.agent !== undefined || said.length > 0;
   return (
-    <section
+    <div
+      role="group"
       className="tool-card"
       data-status={call.status}
       data-open={isOpen || undefined}
@@ -67,7 +68,7 @@ export const ToolCard = memo(function ToolCard({ callId }: { callId: string }) {
           ))}
         </div>
       )}
-    </section>
+    </div>
   );
 });
 

@@ -1,4 +1,3 @@
-import FileText from "lucide-react/icons/file-text";
 import Pencil from "lucide-react/icons/pencil";
 import GitFork from "lucide-react/icons/git-fork";
 import Undo from "lucide-react/icons/undo-2";
@@ -16,6 +15,7 @@ import { notifyError } from "../../parts/toast.tsx";
 import { longTime } from "../../text/time.ts";
 import type { UserItem } from "../../thread/items.ts";
 import { operationsSince } from "../../thread/operations.ts";
+import { Attachments } from "./attachment.tsx";
 import { ConfirmUndo } from "./changes/confirm-undo.tsx";
 import { Versions } from "./versions.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -31,16 +31,7 @@ export function UserMessage({ item }: { item: UserItem }) {
     <article className="message user-message" data-state={item.state} aria-label={t("chat.you")}>
       <div className="user-bubble" title={item.timestamp === undefined ? undefined : longTime(item.timestamp)}>
         {visible(item.text)}
-        {item.attachments.length > 0 && (
-          <ul className="attachments">
-            {item.attachments.map(({ name }) => (
-              <li key={name} className="attachment">
-                <FileText size={14} />
-                {visible(name)}
-              </li>
-            ))}
-          </ul>
-        )}
+        <Attachments paths={item.attachments.map(({ name }) => name)} />
       </div>
       {item.state === "sending" && <span className="message-state">{t("chat.sending")}</span>}
       {item.state === "failed" && <span className="message-state message-bad">{t("chat.notSent")}</span>}

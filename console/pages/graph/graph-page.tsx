@@ -21,8 +21,11 @@ import "../../style/graph-page.css";
 export function GraphPage({ assistantId }: { assistantId: string }) {
   const { t } = useTranslation(work);
   const assistant = useAssistant(assistantId);
+  // What the page shows is asked for together.
+  useDrawing(assistantId);
+  useSchemas(assistantId);
   usePageTitle(assistant.data?.name);
-  if (assistant.data !== undefined) return <Graph assistant={assistant.data} />;
+  if (assistant.data !== undefined) return <Graph assistant={assistant.data} address={assistantId} />;
   const hint = assistant.error instanceof ApiError ? assistant.error.message : "";
   return (
     <>
@@ -42,13 +45,14 @@ export function GraphPage({ assistantId }: { assistantId: string }) {
   );
 }
 
-function Graph({ assistant }: { assistant: FullAssistant }) {
+/** `address`: what the assistant is called in the address, its id or its graph. */
+function Graph({ assistant, address }: { assistant: FullAssistant; address: string }) {
   const { t } = useTranslation(work);
   const id = assistant.assistant_id;
   const [params, setParams] = useSearchParams();
   const thread = params.get("thread") ?? undefined;
-  const drawing = useDrawing(id);
-  const schemas = useSchemas(id);
+  const drawing = useDrawing(address);
+  const schemas = useSchemas(address);
   const [context, setContext] = useState<unknown>(assistant.context ?? undefined);
   useThreadNews(thread);
   const run = useThreadRuns(thread).data?.[0];

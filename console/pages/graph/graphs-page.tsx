@@ -1,4 +1,5 @@
 import Workflow from "lucide-react/icons/workflow";
+import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { graphAddress } from "../../app/addresses.ts";
@@ -15,6 +16,10 @@ export function GraphsPage() {
   const [, navigate] = useLocation();
   const assistants = useAssistants();
   usePageTitle(t("graph.title"));
+  useEffect(() => {
+    // What one most likely opens next is there when it is asked for; where it cannot be loaded now, opening it says so.
+    import("./graph-page.tsx").catch(() => undefined);
+  }, []);
   const graphs = Map.groupBy(assistants.data ?? [], ({ graph_id }) => graph_id);
   const link = (address: string) => ({
     href: `/console${address}`,

@@ -2,7 +2,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { StartedRun } from "../../api/runs/all-runs.ts";
 import { startGraphRun, useSchemas } from "../../api/graphs.ts";
-import { useHistory } from "../../api/runs/states.ts";
+import { beginningOf, useHistory } from "../../api/runs/states.ts";
 import { createThread } from "../../api/threads.ts";
 import { runAddress } from "../../app/addresses.ts";
 import { work } from "../../text/inspector/work.ts";
@@ -14,8 +14,7 @@ export function EditInput({ run, onClose }: { run: StartedRun; onClose: () => vo
   const [, navigate] = useLocation();
   const schemas = useSchemas(run.assistant_id);
   const history = useHistory(run.thread_id);
-  const own = history.data?.filter(({ metadata }) => metadata?.run_id === run.run_id) ?? [];
-  const begins = own.at(-1)?.parent_checkpoint?.checkpoint_id ?? undefined;
+  const begins = beginningOf(history.data ?? [], run.run_id);
   const start = async (input: unknown) => {
     const thread = begins === undefined ? await createThread() : run.thread_id;
     const id = await startGraphRun(thread, {

@@ -27,10 +27,12 @@ export function RunList({
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => rowsOf(runs), [runs]);
   const known = useThreads().data;
-  const names = useMemo(
-    () => new Map(known?.pages.flatMap((page) => page.threads).map((thread) => [thread.thread_id, thread.name])),
+  const threads = useMemo(
+    () => new Map(known?.pages.flatMap((page) => page.threads).map((thread) => [thread.thread_id, thread])),
     [known],
   );
+  // The newest run of a thread that waits is the one that has asked.
+  const newest = useMemo(() => new Map(runs.toReversed().map((run) => [run.thread_id, run.run_id])), [runs]);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -97,7 +99,11 @@ export function RunList({
             <div key={item.key} role="presentation" style={style}>
               <RunRow
                 run={row.run}
-                threadName={names.get(row.run.thread_id)}
+                threadName={threads.get(row.run.thread_id)?.name}
+                waits={
+                  threads.get(row.run.thread_id)?.status === "interrupted" &&
+                  newest.get(row.run.thread_id) === row.run.run_id
+                }
                 isSelected={selected.has(row.run.run_id)}
                 onSelect={() => onSelect(row.run.run_id)}
                 onThread={() => onThread(row.run.thread_id)}

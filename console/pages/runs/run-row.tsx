@@ -24,12 +24,15 @@ export function isWorking({ status }: Pick<RunSummary, "status">): boolean {
 export function RunRow({
   run,
   threadName,
+  waits,
   isSelected,
   onSelect,
   onThread,
 }: {
   run: RunSummary;
   threadName: string | undefined;
+  /** It ended with a question that is still open. */
+  waits: boolean;
   isSelected: boolean;
   onSelect: () => void;
   onThread: () => void;
@@ -47,7 +50,7 @@ export function RunRow({
         <input type="checkbox" aria-label={t("runs.select")} checked={isSelected} onChange={onSelect} />
       </span>
       <span role="cell" className="run-cell-state">
-        <RunState status={status} />
+        <RunState status={status} waits={waits} />
       </span>
       <span role="cell" className="run-cell-name">
         <a

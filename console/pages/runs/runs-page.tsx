@@ -31,6 +31,10 @@ export function RunsPage() {
   const runs = useMemo(() => query.data?.pages.flatMap((page) => page.runs) ?? [], [query.data]);
   const [selected, setSelected] = useState(none);
   usePageTitle(t("runs.title"));
+  useEffect(() => {
+    // What one most likely opens next; where it cannot be loaded now, opening it says so.
+    import("../run/run-page.tsx").catch(() => undefined);
+  }, []);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();

@@ -1,5 +1,7 @@
 import CircleHelp from "lucide-react/icons/circle-question-mark";
+import Lock from "lucide-react/icons/lock";
 import ShieldAlert from "lucide-react/icons/shield-alert";
+import * as z from "zod/mini";
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { answerApproval, type Decision } from "../../api/approvals.ts";
@@ -37,6 +39,7 @@ export function ApprovalCard({
   const [showsAll, setShowsAll] = useState(false);
   const { isReady, makeReady } = useReady();
   const isAction = approval.tool !== null;
+  const isLocked = approval.kind === "chain_confirm";
   const takes = new Set(approval.allowed_decisions);
   const answer = async (decision: Decision) => {
     if (isSending || !isReady()) return;
@@ -80,7 +83,8 @@ export function ApprovalCard({
     act();
   };
   return (
-    <section
+    <div
+      role="group"
       className="approval-card"
       aria-label={isAction ? t("approval.title") : t("approval.question")}
       tabIndex={0}
@@ -92,9 +96,10 @@ export function ApprovalCard({
       {head}
       <header className="approval-head">
         {isAction ? <ShieldAlert size={18} /> : <CircleHelp size={18} />}
-        <h3>{visible(approval.question ?? (isAction ? t("approval.title") : t("approval.question")))}</h3>
+        <h2>{visible(approval.question ?? (isAction ? t("approval.title") : t("approval.question")))}</h2>
         <Times approval={approval} />
       </header>
+      {isLocked && <Locked approval={approval} />}
       {isAction && <EffectView approval={approval} isWhole={showsAll} onToggle={() => setShowsAll(!showsAll)} />}
       {mode === "edit" && (
         <EditForm
@@ -130,7 +135,7 @@ export function ApprovalCard({
           onLater={onLater}
         />
       )}
-    </section>
+    </div>
   );
 }
 
@@ -154,7 +159,7 @@ function Buttons({
     <div className="approval-buttons">
       {takes.has("approve") && (
         <Button kind="primary" disabled={isSending} onClick={onApprove}>
-          {t("approval.approve")} <kbd>a</kbd>
+          {t(approval.kind === "chain_confirm" ? "approval.unlock" : "approval.approve")} <kbd>a</kbd>
         </Button>
       )}
       {takes.has("edit") && approval.tool !== null && (
@@ -178,6 +183,23 @@ function Buttons({
         </Button>
       )}
     </div>
+  );
+}
+
+const Keywords = z.looseObject({ keywords: z.array(z.string()) });
+
+/** Says that a message runs one tool by itself, and the words that let another one run. */
+function Locked({ approval: { tool, value } }: { approval: Approval }) {
+  const { t } = useTranslation();
+  const words = z.safeParse(Keywords, value).data?.keywords ?? [];
+  return (
+    <p className="locked-tool">
+      <Lock size={15} />
+      {t("approval.locked", { tool: visible(tool ?? "") })}
+      {words.slice(0, 4).map((word) => (
+        <code key={word}>{visible(word)}</code>
+      ))}
+    </p>
   );
 }
 

@@ -64,6 +64,7 @@ export function GraphView({
     setOpen(next);
   };
   const boxes = useMemo(() => placed(drawing), [drawing]);
+  const interrupts = useMemo(() => new Map(drawing.nodes.map(({ id, interrupt }) => [id, interrupt])), [drawing]);
   const nodes = useMemo(
     () =>
       // A frame comes before what lies in it.
@@ -83,13 +84,13 @@ export function GraphView({
               name: visible(name),
               state: states.get(box.id),
               isSelected: selected === box.id,
-              interrupt: drawing.nodes.find(({ id }) => id === box.id)?.interrupt,
+              interrupt: interrupts.get(box.id),
               isEdge,
               isClosed: canFold && !box.isFrame && subgraphs.has(box.id),
             },
           };
         }),
-    [boxes, canFold, drawing, states, selected, subgraphs, t],
+    [boxes, canFold, interrupts, states, selected, subgraphs, t],
   );
   const edges = useMemo(
     () =>

@@ -7,6 +7,7 @@ export const workEn = {
     timeout: "Timed out",
     interrupted: "Stopped",
     success: "Done",
+    waiting: "Waits for you",
   },
   runs: {
     title: "Runs",
@@ -88,6 +89,7 @@ export const workEn = {
     yes: "Yes",
     no: "No",
     emptyArray: "Nothing in it yet",
+    union: "Kind of value {{name}}",
     option: "Option {{at}}",
     titledOption: "{{title}}, option {{at}}",
     key: "Key of {{name}}",
@@ -184,6 +186,7 @@ export const workEn = {
     details: "Details",
     input: "Input",
     output: "Output",
+    request: "What the model was sent",
     notKept: "Nothing is kept of this",
     showLarge: "Show all {{size}}",
     name: "Name",

@@ -3,6 +3,7 @@ import type { WorkCatalogue } from "./en.ts";
 /** The words of the pages for runs and graphs in Chinese. */
 export const workZh: WorkCatalogue = {
   status: {
+    waiting: "等待您处理",
     running: "运行中",
     pending: "排队中",
     error: "失败",
@@ -90,6 +91,7 @@ export const workZh: WorkCatalogue = {
     yes: "是",
     no: "否",
     emptyArray: "还没有内容",
+    union: "值的种类 {{name}}",
     option: "选项 {{at}}",
     titledOption: "{{title}}，选项 {{at}}",
     key: "{{name}} 的键",
@@ -185,6 +187,7 @@ export const workZh: WorkCatalogue = {
     notReached: "未到达",
     details: "详情",
     input: "输入",
+    request: "发送给模型的内容",
     output: "输出",
     notKept: "没有保留内容",
     showLarge: "显示全部 {{size}}",

@@ -23,7 +23,7 @@ export function ChangesDialog({ onClose }: { onClose: () => void }) {
         {runs.map(([run, own]) => (
           <section key={run} className="change-run">
             <header className="row-between">
-              <h3>{shortTime(own.at(-1)?.created_at ?? "")}</h3>
+              <h2>{shortTime(own.at(-1)?.created_at ?? "")}</h2>
               {undoable(own).length > 0 && (
                 <Button size="small" onClick={() => setAsked(undoable(own))}>
                   {t("operation.undoRun")}

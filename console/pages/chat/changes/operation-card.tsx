@@ -1,4 +1,5 @@
 import FilePenLine from "lucide-react/icons/file-pen-line";
+import FileSearch from "lucide-react/icons/file-search";
 import FilePlus from "lucide-react/icons/file-plus";
 import FileX from "lucide-react/icons/file-x";
 import FileSymlink from "lucide-react/icons/file-symlink";
@@ -9,11 +10,12 @@ import { undoTogether, useDiff, type Conflict } from "../../../api/operations.ts
 import type { Operation } from "../../../api/shapes.ts";
 import { CopyButton } from "../../../markdown/code.tsx";
 import { visible } from "../../../markdown/links.ts";
-import { Button } from "../../../parts/button.tsx";
+import { Button, IconButton } from "../../../parts/button.tsx";
 import { Diff, LineCounts } from "../../../parts/diff.tsx";
 import { Failed, Loading } from "../../../parts/states.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import { ConfirmUndo } from "./confirm-undo.tsx";
+import { FileDialog } from "./file-dialog.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
 const icons = { create: FilePlus, modify: FilePenLine, delete: FileX, move: FileSymlink, edit: FilePenLine };
@@ -50,6 +52,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
   const [isOpen, setOpen] = useState(false);
   const [limit, setLimit] = useState(firstLines);
   const [isUndoing, setUndoing] = useState(false);
+  const [showsFile, setShowsFile] = useState(false);
   const [conflicts, setConflicts] = useState<readonly Conflict[]>();
   const diff = useDiff(thread.id, operation.operation_id, limit, isOpen);
   const Icon = icons[operation.type];
@@ -67,7 +70,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
     }
   };
   return (
-    <section className="operations-card" data-status={operation.status} aria-label={operation.summary}>
+    <div role="group" className="operations-card" data-status={operation.status} aria-label={operation.summary}>
       <div className="operation-head">
         <button
           type="button"
@@ -80,6 +83,9 @@ export function OperationCard({ operation }: { operation: Operation }) {
           <span className="operation-path">{visible(operation.path)}</span>
           <LineCounts added={operation.lines_added} removed={operation.lines_removed} />
         </button>
+        <IconButton label={t("operation.viewFile")} onClick={() => setShowsFile(true)}>
+          <FileSearch size={15} />
+        </IconButton>
         <CopyButton text={operation.path} label={t("operation.copyPath")} className="icon-button" />
         {isUndone && <span className="chip">{t("operation.undone")}</span>}
         {!isUndone && operation.can_undo && (
@@ -89,6 +95,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
           </Button>
         )}
       </div>
+      {showsFile && <FileDialog threadId={thread.id} operation={operation} onClose={() => setShowsFile(false)} />}
       {conflicts !== undefined && (
         <ConfirmUndo operations={[operation]} found={conflicts} onClose={() => setConflicts(undefined)} />
       )}
@@ -100,6 +107,6 @@ export function OperationCard({ operation }: { operation: Operation }) {
           {t("tool.showAll")}
         </button>
       )}
-    </section>
+    </div>
   );
 }

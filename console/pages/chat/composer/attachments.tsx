@@ -1,27 +1,22 @@
-import FileText from "lucide-react/icons/file-text";
 import X from "lucide-react/icons/x";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { visible } from "../../../markdown/links.ts";
 import { Button } from "../../../parts/button.tsx";
+import { Attachments } from "../attachment.tsx";
 import { focusAtFirst } from "../../../parts/focus.ts";
 
 /** The files that go with a message. */
 export function AttachedPaths({ paths, onRemove }: { paths: readonly string[]; onRemove: (path: string) => void }) {
   const { t } = useTranslation();
-  if (paths.length === 0) return null;
   return (
-    <ul className="attachments">
-      {paths.map((path) => (
-        <li key={path} className="attachment">
-          <FileText size={14} />
-          {visible(path)}
-          <button type="button" aria-label={t("chat.removeAttachment", { name: path })} onClick={() => onRemove(path)}>
-            <X size={14} />
-          </button>
-        </li>
-      ))}
-    </ul>
+    <Attachments
+      paths={paths}
+      end={(path) => (
+        <button type="button" aria-label={t("chat.removeAttachment", { name: path })} onClick={() => onRemove(path)}>
+          <X size={14} />
+        </button>
+      )}
+    />
   );
 }
 

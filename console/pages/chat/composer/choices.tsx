@@ -1,20 +1,32 @@
 import ChevronDown from "lucide-react/icons/chevron-down";
 import Cpu from "lucide-react/icons/cpu";
+import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import Bot from "lucide-react/icons/bot";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { preferences, setPreferences } from "../../../app/preferences.ts";
+import { preferences, setPreferences, usePreferences, type Preferences } from "../../../app/preferences.ts";
 import { useAssistants, useModels, useThreadDetails } from "../../../api/threads.ts";
 import { Menu } from "../../../parts/menu.tsx";
 
 /** Who answers, and by which model. */
 export interface RunChoices {
   assistant: string;
+  /** It is the assistant of this server. */
+  isOurs: boolean;
   name: string;
   model: string | undefined;
   context: Record<string, unknown>;
   chooseAssistant: (id: string) => void;
   chooseModel: (name: string | undefined) => void;
+}
+
+/** Without a share of the window for what is found by searching. */
+const noRetrieval = { context_shares: { rag: 0 } };
+const oneTool = { tool_policy: "guarded" };
+
+/** What a run is told of what was chosen for all of them. */
+function chosenContext({ retrieval, oneToolAtATime }: Preferences): Record<string, unknown> {
+  return { ...(!retrieval && noRetrieval), ...(oneToolAtATime && oneTool) };
 }
 
 /** The choices of a thread; a new one begins with what was chosen last. */
@@ -23,16 +35,20 @@ export function useChoices(threadId?: string): RunChoices {
   const details = useThreadDetails(threadId ?? "", threadId !== undefined).data;
   const [chosen, setChosen] = useState<string>();
   const [model, setModel] = useState<string>();
+  const options = usePreferences();
   const own = details?.assistant_id ?? details?.graph_id;
   const wanted = chosen ?? own ?? preferences().assistant;
   const found =
     assistants.find(({ assistant_id, graph_id }) => assistant_id === wanted || graph_id === wanted) ?? assistants[0];
   const assistant = found?.assistant_id ?? wanted;
+  // Graphs of others do not know these.
+  const isOurs = (found?.graph_id ?? wanted) === "agent";
   return {
     assistant,
+    isOurs,
     name: found?.name ?? found?.graph_id ?? wanted,
     model,
-    context: model === undefined ? {} : { model },
+    context: { ...(model !== undefined && { model }), ...(isOurs && chosenContext(options)) },
     chooseAssistant: (id) => {
       setChosen(id);
       setPreferences({ assistant: id });
@@ -94,6 +110,31 @@ export function Choices({ choices }: { choices: RunChoices }) {
           ]}
         />
       )}
+      {choices.isOurs && <Options />}
     </>
+  );
+}
+
+/** How a run works; kept on this device. */
+function Options() {
+  const { t } = useTranslation();
+  const { retrieval, oneToolAtATime } = usePreferences();
+  return (
+    <Menu
+      label={t("chat.options")}
+      button={<SlidersHorizontal size={16} />}
+      entries={[
+        {
+          label: t("chat.retrieval"),
+          checked: retrieval,
+          onSelect: () => setPreferences({ retrieval: !retrieval }),
+        },
+        {
+          label: t("chat.oneTool"),
+          checked: oneToolAtATime,
+          onSelect: () => setPreferences({ oneToolAtATime: !oneToolAtATime }),
+        },
+      ]}
+    />
   );
 }

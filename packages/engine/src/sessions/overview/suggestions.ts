@@ -9,8 +9,11 @@ import type { OwnerScope } from "../scope/owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";
 import { wordsOf } from "../messages/message-fields.ts";
 
+/** What a proposal is for, so that clients can draw it: what is best, another way, a repair, what is done, an end. */
+const SuggestionKind = z.enum(["primary", "secondary", "fix", "success", "stop"]);
+
 /** One thing the user may choose; `text` is what is then said. */
-export const SuggestionOption = z.object({ id: z.string(), label: z.string(), text: z.string() });
+export const SuggestionOption = z.object({ id: z.string(), label: z.string(), text: z.string(), kind: SuggestionKind });
 
 /**
  * A message with proposals: what the state of things is, and what the user may choose. It stays in the history;
@@ -27,7 +30,12 @@ export type Suggestions = z.infer<typeof Suggestions>;
 
 const Option = z.union([
   z.string().min(1),
-  z.looseObject({ id: z.string().min(1).optional(), label: z.string().min(1), value: z.string().min(1).optional() }),
+  z.looseObject({
+    id: z.string().min(1).optional(),
+    label: z.string().min(1),
+    value: z.string().min(1).optional(),
+    kind: SuggestionKind.catch("secondary"),
+  }),
 ]);
 const Proposals = z.looseObject({
   suggestions: z.array(Option).min(1),
@@ -106,8 +114,8 @@ function chosenText(messages: readonly BaseMessage[], suggestionId: string): str
 }
 
 function optionOf(option: z.infer<typeof Option>, id: string): z.infer<typeof SuggestionOption> {
-  if (typeof option === "string") return { id, label: option, text: option };
-  return { id: option.id ?? id, label: option.label, text: option.value ?? option.label };
+  if (typeof option === "string") return { id, label: option, text: option, kind: "secondary" };
+  return { id: option.id ?? id, label: option.label, text: option.value ?? option.label, kind: option.kind };
 }
 
 function chosen(

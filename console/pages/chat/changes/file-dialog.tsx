@@ -1,0 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { readContent } from "../../../api/operations.ts";
+import { CodeBlock } from "../../../markdown/code.tsx";
+import { visible } from "../../../markdown/links.ts";
+import type { Operation } from "../../../api/shapes.ts";
+import { Dialog } from "../../../parts/dialog.tsx";
+import { Empty, Failed, Loading } from "../../../parts/states.tsx";
+import { Picture } from "../picture.tsx";
+
+/** The whole of a file before and after a change. */
+export function FileDialog({
+  threadId,
+  operation,
+  onClose,
+}: {
+  threadId: string;
+  operation: Operation;
+  onClose: () => void;
+}) {
+  const { t } = useTranslation();
+  const [side, setSide] = useState<"before" | "after">(operation.type === "delete" ? "before" : "after");
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ["content", threadId, operation.operation_id, side],
+    queryFn: ({ signal }) => readContent(threadId, operation.operation_id, side, signal),
+  });
+  const sides = { before: t("operation.before"), after: t("operation.after") };
+  return (
+    <Dialog title={visible(operation.path)} onClose={onClose} size="wide">
+      <div className="dialog-body">
+        <div className="segments" role="group" aria-label={t("operation.viewFile")}>
+          {(["before", "after"] as const).map((one) => (
+            <button key={one} type="button" aria-pressed={one === side} onClick={() => setSide(one)}>
+              {sides[one]}
+            </button>
+          ))}
+        </div>
+        {isPending && <Loading lines={6} />}
+        {error !== null && (
+          <Failed
+            error={error}
+            onRetry={() => void refetch()}
+            gone={{ title: t("operation.noFile"), hint: t("operation.noFileHint") }}
+          />
+        )}
+        {data?.kind === "text" && (
+          <CodeBlock text={visible(data.text)} language={operation.path.split(".").at(-1) ?? ""} isOpen={false} />
+        )}
+        {data?.kind === "picture" && <Picture blob={data.blob} name={operation.path} />}
+        {data?.kind === "bytes" && <Empty title={t("operation.noText")} />}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,280 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
+
+/** A folder for pictures of the screens, for a look at them; none are made without it. */
+const pictures = process.env["SCREENS"];
+
+const long = "an_unusually_long_name_that_no_line_has_room_for_".repeat(3);
+const reply = `## What I found
+
+Three files, of which **one** is [documented](docs/readme.md), see <https://example.com/${long}>.
+
+#### A level deeper than it should be
+
+| file | lines | what for |
+|---|---:|---|
+| \`src/${long}.ts\` | 12 | the beginning |
+
+\`\`\`ts
+export const answer: number = 42; // ${long}
+\`\`\`
+
+The mean is $\\bar{x} = \\frac{1}{n}\\sum x_i$, and
+
+$$\\int_0^1 x^2\\,dx = \\frac{1}{3}$$
+
+- [x] read
+- [ ] written
+
+> 中文的引用，**“重要”**的事。`;
+
+function answer({ messages }: ModelRequest): ModelStep {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const last = String(messages[at]?.content);
+  if (messages.slice(at).some(({ role }) => role === "tool")) return { text: reply };
+  if (last.includes("note")) {
+    return {
+      reasoning: "First a look, then a note.",
+      text: "I look around.",
+      toolCalls: [
+        { name: "list_files", arguments: { path: "" } },
+        { name: "read_file", arguments: { path: `${long}.md` } },
+        { name: "create_file", arguments: { path: "notes/today.md", content: "# Today\n\nA note.\n" } },
+      ],
+    };
+  }
+  if (last.includes("report")) {
+    const options = ["The one of May", `The one of ${long}`];
+    return {
+      toolCalls: [{ name: "ask_followup_question", arguments: { question: "Which report do you mean?", options } }],
+    };
+  }
+  return { text: "I remove it.", toolCalls: [{ name: "delete_file", arguments: { path: "old.md" } }] };
+}
+
+/** Every width with every language and theme; two that have each of them once are the usual sample. */
+const allLooks = ([1280, 390] as const).flatMap((width) =>
+  (["en", "zh-CN"] as const).flatMap((locale) =>
+    (["light", "dark"] as const).map((theme) => ({ width, height: width === 390 ? 844 : 800, locale, theme })),
+  ),
+);
+type Look = (typeof allLooks)[number];
+const sample = [0, 7].flatMap((index) => allLooks[index] ?? []);
+const looks = process.env["LOOKS"] === "8" ? allLooks : sample;
+
+/** A screen: where it is, what shows that it is there, and what is done before it is looked at. */
+interface Screen {
+  name: string;
+  path: string;
+  part: string;
+  before?: (tab: Tab) => Promise<void>;
+}
+
+let stage: Stage;
+let threads: Record<"note" | "report" | "clean", string>;
+let run: string;
+
+/** Goes to a place as a link of the page does. */
+async function go({ page }: Tab, { path, part }: Pick<Screen, "path" | "part">): Promise<void> {
+  await page.evaluate(`history.pushState(null, "", "/console${path}")`);
+  await page.locator(part).first().waitFor();
+}
+
+/** What is wrong with a screen, by axe and by its edges. */
+async function findings({ page }: Tab, name: string, { width, locale, theme }: Look): Promise<string[]> {
+  if (pictures !== undefined) {
+    await page.screenshot({ path: join(pictures, `${name}-${width}-${theme}-${locale}.png`) });
+  }
+  const found = (await axeFindings({ page })).map((finding) => `${name}: ${finding}`);
+  const wide = Number(await page.evaluate("document.documentElement.scrollWidth"));
+  if (wide > width) found.push(`${name} is ${wide} pixels wide`);
+  return found;
+}
+
+/** Everything that is closed in the conversation is opened. */
+async function openAll({ page }: Tab): Promise<void> {
+  const closed = page.locator(".conversation [aria-expanded=false]");
+  while ((await closed.count()) > 0) await closed.last().click();
+}
+
+function screens(): Screen[] {
+  const { note, report, clean } = threads;
+  const views = { graph: ".graph-node", time: ".span-row", state: ".checkpoints li", events: ".event-row" };
+  return [
+    { name: "home", path: "/", part: ".home-thread" },
+    {
+      name: "palette",
+      path: "/",
+      part: ".home-thread",
+      before: async ({ page }) => {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("option").first().waitFor();
+      },
+    },
+    {
+      name: "keys",
+      path: "/inbox",
+      part: ".approval-card",
+      before: async ({ page }) => {
+        await page.keyboard.press("Escape");
+        await page.locator("main").focus();
+        await page.keyboard.press("?");
+        await page.getByRole("dialog").waitFor();
+      },
+    },
+    {
+      name: "inbox",
+      path: "/inbox",
+      part: ".approval-card",
+      before: async ({ page }) => {
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+      },
+    },
+    { name: "chat", path: `/t/${note}`, part: ".formula math" },
+    { name: "chat-open", path: `/t/${note}`, part: ".conversation-item", before: openAll },
+    {
+      name: "changes",
+      path: `/t/${note}`,
+      part: ".conversation-item",
+      before: async ({ page }) => {
+        await page.locator(".title-bar .changes-button").click();
+        await page.getByRole("dialog").waitFor();
+      },
+    },
+    {
+      name: "question",
+      path: `/t/${report}`,
+      part: ".approval-card",
+      before: async ({ page }) => page.keyboard.press("Escape"),
+    },
+    { name: "approval", path: `/t/${clean}`, part: ".approval-card" },
+    { name: "runs", path: "/runs", part: ".run-row[data-run]" },
+    { name: "runs-none", path: "/runs?state=timeout", part: ".main .blank-title" },
+    { name: "graphs", path: "/g", part: ".graph-card" },
+    { name: "graph", path: "/g/agent", part: ".graph-node" },
+    ...Object.entries({ ...views, usage: ".usage-table" }).map(([view, part]) => ({
+      name: `run-${view}`,
+      path: `/t/${note}/run/${run}?view=${view}`,
+      part,
+    })),
+    { name: "gone", path: "/t/00000000-0000-7000-8000-000000000000", part: "h1.blank-title" },
+    { name: "nowhere", path: "/nowhere", part: "h1.blank-title" },
+  ];
+}
+
+describe.skipIf(chromiumPath === undefined)("the screens of the console", () => {
+  beforeAll(async () => {
+    stage = await openStage(answer);
+  });
+  afterAll(() => stage.close());
+
+  it("are empty at first, and say what to do", async () => {
+    for (const look of sample) {
+      const tab = await stage.open(look);
+      const found: string[] = [];
+      for (const [name, path, part] of [
+        ["home-new", "/", ".examples"],
+        ["inbox-empty", "/inbox", ".main .blank-title"],
+        ["runs-empty", "/runs", ".main .blank-title"],
+      ] as const) {
+        await go(tab, { path, part });
+        found.push(...(await findings(tab, name, look)));
+      }
+      expect(found).toEqual([]);
+      await leave(tab);
+    }
+  });
+
+  describe("with something in them", () => {
+    beforeAll(async () => {
+      await writeFile(join(stage.server.config.workspace, "old.md"), "old\n".repeat(30));
+      const { client } = stage.server;
+      const start = async (content: string): Promise<{ thread: string; run: string }> => {
+        const { thread_id: thread } = await client.threads.create();
+        const input = { messages: [{ type: "human", content }] };
+        const { run_id } = await client.runs.create(thread, "agent", {
+          input,
+          streamMode: ["tasks", "messages-tuple"],
+        });
+        await client.runs.join(thread, run_id);
+        return { thread, run: run_id };
+      };
+      const noted = await start("make a note");
+      run = noted.run;
+      threads = {
+        note: noted.thread,
+        report: (await start("list the reports")).thread,
+        clean: (await start("clean up")).thread,
+      };
+    });
+
+    it.each(looks)(
+      "have no fault that axe finds, and no edge beyond the window: $width $locale $theme",
+      { timeout: 200_000 },
+      async (look) => {
+        const tab = await stage.open(look);
+        const found: string[] = [];
+        for (const screen of screens()) {
+          await go(tab, screen);
+          await screen.before?.(tab);
+          found.push(...(await findings(tab, screen.name, look)));
+        }
+        await tab.page.route("**/me", (route) => route.fulfill({ status: 401, json: { message: "No key." } }));
+        await tab.page.goto(`${stage.server.url}/console/`);
+        await tab.page.locator(".sign-in-card").waitFor();
+        found.push(...(await findings(tab, "sign-in", look)));
+        expect(found).toEqual([]);
+        await leave(tab);
+      },
+    );
+
+    /** What a screen cannot do without: where it asks for it, and where the screen is. */
+    const needs = () =>
+      [
+        ["/t/:thread", `/threads/${threads.note}/messages`, `/t/${threads.note}`],
+        ["/inbox", "/approvals", "/inbox"],
+        ["/runs", "/runs", "/runs"],
+        ["/t/:thread/run/:run", `/threads/${threads.note}/runs/${run}`, `/t/${threads.note}/run/${run}`],
+        ["/g", "/assistants/search", "/g"],
+        ["/g/:assistant", "/assistants/agent", "/g/agent"],
+        ["the list of chats", "/threads/info/search", "/"],
+      ] as const;
+    const failures = [
+      [403, "You may not see this"],
+      [404, /not here any more|does not exist any more|not served/u],
+      [500, "That did not work"],
+    ] as const;
+
+    it("say what it is when the server is slow, refuses, does not know, or fails", { timeout: 120_000 }, async () => {
+      const tab = await stage.open();
+      const { page } = tab;
+      const found: string[] = [];
+      for (const [name, asked, path] of needs()) {
+        for (const [status, words] of failures) {
+          const answered = Promise.withResolvers<void>();
+          const isAsked = ({ pathname }: URL): boolean => pathname === asked;
+          await page.route(isAsked, async (route) => {
+            await answered.promise;
+            await route.fulfill({ status, json: { error: "x", message: `Answer ${status}.` } });
+          });
+          await page.goto(`${stage.server.url}/console${path}`, { waitUntil: "commit" });
+          await page.locator(".loading").first().waitFor();
+          answered.resolve();
+          const blank = page.locator(".blank-title").filter({ hasText: words });
+          await blank
+            .first()
+            .waitFor()
+            .catch(() => found.push(`${name} says nothing of ${status}`));
+          if (status === 500) found.push(...(await axeFindings(tab)).map((finding) => `${name} ${status}: ${finding}`));
+          await page.unroute(isAsked);
+        }
+      }
+      expect(found).toEqual([]);
+      await leave(tab);
+    });
+  });
+});
