@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { z } from "zod";
 import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
@@ -21,7 +21,7 @@ export async function watchFrames(page: Page): Promise<void> {
 export async function frameFigures(
   page: Page,
   measure: string,
-  most: { p95: number; long: number },
+  most: { p95?: number; long: number },
 ): Promise<Figure[]> {
   const noted: unknown = await page.evaluate(
     "(() => { const noted = window.frames_; window.frames_ = []; return noted; })()",
@@ -29,7 +29,13 @@ export async function frameFigures(
   const frames = z.array(z.number()).parse(noted);
   const note = "drawn without a GPU";
   return [
-    { measure: `${measure}, p95 of a frame`, value: percentile(frames, 95), unit: "ms", max: most.p95, note },
+    {
+      measure: `${measure}, p95 of a frame`,
+      value: percentile(frames, 95),
+      unit: "ms",
+      note,
+      ...(most.p95 !== undefined && { max: most.p95 }),
+    },
     {
       measure: `${measure}, over 50 ms`,
       value: frames.filter((time) => time > 50).length,
@@ -38,4 +44,44 @@ export async function frameFigures(
       note,
     },
   ];
+}
+
+const Trace = z.object({
+  traceEvents: z.array(
+    z.looseObject({
+      name: z.string(),
+      ph: z.string(),
+      ts: z.number(),
+      dur: z.number().optional(),
+      pid: z.number(),
+      tid: z.number(),
+    }),
+  ),
+});
+/** What a browser calls a task of a thread. */
+const taskNames = new Set(["RunTask", "ThreadControllerImpl::RunTask"]);
+
+/**
+ * Milliseconds that the main thread of the page worked in each frame of a script, which calls
+ * `performance.mark("frame")` at the beginning of each: a drawing without a GPU is no part of them.
+ */
+export async function workOfFrames(browser: Browser, page: Page, script: string): Promise<number[]> {
+  const categories = ["toplevel", "blink.user_timing", "devtools.timeline", "disabled-by-default-devtools.timeline"];
+  await browser.startTracing(page, { categories });
+  await page.evaluate(script);
+  const { traceEvents } = Trace.parse(JSON.parse((await browser.stopTracing()).toString()));
+  const marks = traceEvents.filter(({ name }) => name === "frame").toSorted((one, other) => one.ts - other.ts);
+  const [first] = marks;
+  const isMain = ({ pid, tid }: { pid: number; tid: number }): boolean => pid === first?.pid && tid === first.tid;
+  const tasks = traceEvents.filter((event) => event.ph === "X" && taskNames.has(event.name) && isMain(event));
+  const work = marks.map(() => 0);
+  let end = 0;
+  for (const { ts, dur = 0 } of tasks.toSorted((one, other) => one.ts - other.ts)) {
+    // A task within a task is a part of it.
+    if (ts < end) continue;
+    end = ts + dur;
+    const frame = marks.findLastIndex((mark) => mark.ts <= ts + dur);
+    if (frame >= 0) work[frame] = (work[frame] ?? 0) + dur / 1_000;
+  }
+  return work;
 }
