@@ -27,7 +27,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const query = useDeferredValue(words.trim());
   const commands = useAllCommands();
   const threads = useThreads(query === "" ? {} : { query });
-  const matches = (label: string) => label.toLowerCase().includes(query.toLowerCase());
+  // At once: Enter must not take what stood there before the last letter.
+  const matches = (label: string) => label.toLowerCase().includes(words.trim().toLowerCase());
   const found = (threads.data?.pages.flatMap((page) => page.threads) ?? []).slice(0, query === "" ? 5 : 20);
   const groups = (["here", "places", "settings"] as const).map((group) => ({
     name: t(`palette.${group}`),
