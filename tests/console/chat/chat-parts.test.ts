@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { begin, chromiumPath, leave, openStage, rests, say, sees, type Stage, type Tab } from "./console-page.ts";
+import { begin, chromiumPath, leave, openStage, rests, say, sees, type Stage, type Tab } from "../console-page.ts";
 
 /** A picture of one pixel. */
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

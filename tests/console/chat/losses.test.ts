@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { FaultProxy } from "@millrace/testing/fault-proxy";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
-import { ServerProcess } from "../support/processes/server-process.ts";
-import { begin, chromiumPath, say, sees, shownTexts, whenServed, type Tab } from "./console-page.ts";
+import { ServerProcess } from "../../support/processes/server-process.ts";
+import { begin, chromiumPath, say, sees, shownTexts, whenServed, type Tab } from "../console-page.ts";
 
 /** Losses that are tried; `LOSSES=200` for the whole of it. `SEED` repeats what a failure printed. */
 const losses = Number(process.env["LOSSES"] ?? 10);

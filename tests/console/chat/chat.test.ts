@@ -12,7 +12,7 @@ import {
   storedTexts,
   type Stage,
   type Tab,
-} from "./console-page.ts";
+} from "../console-page.ts";
 
 const story = "Once upon a time there was a small mill at a river.";
 const rest = "And it turns to this day.";

@@ -14,7 +14,7 @@ import {
   shownTexts,
   type Stage,
   type Tab,
-} from "./console-page.ts";
+} from "../console-page.ts";
 
 function answer({ messages }: ModelRequest): ModelStep {
   const at = messages.findLastIndex(({ role }) => role === "user");
