@@ -49,10 +49,8 @@ function build() {
   run(process.execPath, "console/build.ts", join(output, "console", "release"));
   for (const name of ["millrace.cjs", "resolve-once.cjs"]) cpSync(join(root, "bin", name), join(output, "bin", name));
   chmodSync(join(output, "bin", "millrace.cjs"), 0o755);
-  const { name, version, type, exports } = read(manifest);
-  // The folder is the program's own: what it lends to users' modules, itself too, is looked for from here.
-  const places = Object.entries(exports).map(([path, source]) => [path, source.replace(/\.ts$/, ".js")]);
-  write(join(output, "package.json"), { name, version, type, exports: Object.fromEntries(places) });
+  const { name, version, type } = read(manifest);
+  write(join(output, "package.json"), { name, version, type });
   for (const workspace of workspaces) {
     const folder = join(output, "packages", workspace);
     mkdirSync(folder, { recursive: true });
