@@ -77,7 +77,7 @@ describe("the service of a model", () => {
     const held = Promise.withResolvers<void>();
     server.push({ ...good, hold: { after: 0, until: held.promise } });
     const probe = ask();
-    await vi.waitFor(() => expect(server.requestCount).toBe(6));
+    await expect.poll(() => server.requestCount).toBe(6);
     expect(await ask()).toBe("service_paused");
     held.resolve();
     expect(await probe).toBe("well done");
@@ -98,7 +98,7 @@ describe("the service of a model", () => {
     const stop = new AbortController();
     server.push({ fault: { kind: "hang" } });
     const stopped = ask("openai:a", stop.signal);
-    await vi.waitFor(() => expect(services.list()[0]?.in_flight).toBe(1));
+    await expect.poll(() => services.list()[0]?.in_flight).toBe(1);
     stop.abort();
     await stopped;
     const [status] = services.list("openai");

@@ -102,13 +102,15 @@ it.runIf(process.platform === "linux")(
         return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "mu").exec(status)?.[1]);
       };
       // Of 212 MB at its start it keeps 144 here; 350 and 168 before what is compiled was kept between starts.
-      await expect.poll(() => taken("VmRSS"), { timeout: 60_000 }).toBeLessThan(165_000);
-      expect(taken("VmRSS") / taken("VmHWM")).toBeLessThan(0.75);
+      const patience = { timeout: 100_000 };
+      await expect.poll(() => taken("VmRSS"), patience).toBeLessThan(165_000);
+      // What is left of a start may be below the bound before it has been given back.
+      await expect.poll(() => taken("VmRSS") / taken("VmHWM"), patience).toBeLessThan(0.75);
       expect((await fetch(`${server.url}/ok`)).status).toBe(200);
     } finally {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
     }
   },
-  90_000,
+  240_000,
 );

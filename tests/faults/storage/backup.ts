@@ -25,13 +25,15 @@ export const backup: Scenario = {
     let resumed = 0;
     const stop = new AbortController();
     const world = await openWorld(answer);
+    let working: Promise<PromiseSettledResult<string[]>[]> | undefined;
     try {
       const copy = await openWorld(answer);
       try {
         const subjects: Subject[] = [];
-        const working = Array.from({ length: runsAtOnce }, (_, index) =>
+        const workers = Array.from({ length: runsAtOnce }, (_, index) =>
           keepWorking(world, { index, subjects, signal: stop.signal }),
         );
+        working = Promise.allSettled(workers);
         for (let round = 0; round < count; round += 1) {
           const { problem, unfinished } = await backUpAndRestore(world, copy, subjects);
           if (problem !== undefined) problems.push(`backup ${round}: ${problem}`);
@@ -39,9 +41,13 @@ export const backup: Scenario = {
           if (round % 10 === 9) say(`${round + 1} backups`);
         }
         stop.abort();
-        problems.push(...(await Promise.all(working)).flat());
+        for (const worked of await working) {
+          problems.push(...(worked.status === "fulfilled" ? worked.value : [String(worked.reason)]));
+        }
       } finally {
         stop.abort();
+        // What a backup failed with must not be lost to a worker whose server is gone.
+        await working;
         await copy.close();
       }
     } finally {

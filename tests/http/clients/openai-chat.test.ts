@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -257,9 +257,9 @@ describe("POST /v1/chat/completions", () => {
       );
       for await (const { choices } of stream) if (choices[0]?.delta.content) break;
       const status = (): Promise<string | undefined> => lastStatus(headers["x-thread-id"]);
-      if (!keeps) await vi.waitFor(async () => expect(await status()).toBe("interrupted"));
+      if (!keeps) await expect.poll(status).toBe("interrupted");
       held.resolve();
-      await vi.waitFor(async () => expect(await status()).not.toBe("running"));
+      await expect.poll(status).not.toBe("running");
       expect(await status()).toBe(keeps ? "success" : "interrupted");
     }
   });

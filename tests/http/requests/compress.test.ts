@@ -118,7 +118,7 @@ describe("a compression whose model takes its time", () => {
       .looseObject({ run_id: z.string() })
       .parse(await fixture.json("POST", `/threads/${other}/compress`, { keep_recent: 5 }));
     const asks = (): boolean => hasPrompt(JSON.stringify(fixture.model.requests.at(-1)?.messages), compress);
-    await expect.poll(asks, { timeout: 5000 }).toBe(true);
+    await expect.poll(asks).toBe(true);
     const added = { messages: [{ role: "user", content: "And this" }] };
     const [status, text] = await fixture.ask("POST", `/threads/${other}/messages`, added);
     // Somebody who waited for the turn of the thread in vain would be told so after ten seconds.

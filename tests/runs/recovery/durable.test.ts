@@ -79,7 +79,7 @@ describe("runs on the real store", () => {
     try {
       await start();
       gate.open();
-      await vi.waitUntil(() => ended.length === 3);
+      await expect.poll(() => ended).toHaveLength(3);
       expect(ended).toEqual(ids.map((id) => `success ${id}`));
       const listed = await runs.list(session.session_id, { limit: 10, offset: 0 });
       expect(listed.map(({ run_id }) => run_id)).toEqual(ids.toReversed());

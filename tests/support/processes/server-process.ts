@@ -60,7 +60,7 @@ export class ServerProcess {
     this.#environment = environment;
   }
 
-  /** Starts and waits until it answers. Throws when it ends first, or after 30 s. */
+  /** Starts and waits until it answers. Throws when it ends first, or after 90 s. */
   async start(): Promise<void> {
     if (this.#port === 0) this.#port = await quietPort();
     const log = openSync(this.logFile, "a");
@@ -79,7 +79,7 @@ export class ServerProcess {
     });
     this.#child = child;
     closeSync(log);
-    for (let attempt = 0; attempt < 1200; attempt += 1) {
+    for (let attempt = 0; attempt < 3600; attempt += 1) {
       const end = child.exitCode ?? child.signalCode;
       if (end !== null) throw new Error(`The server ended with ${end}.`);
       const answers = await fetch(`${this.url}/ok`).then(
@@ -90,7 +90,7 @@ export class ServerProcess {
       // To ask more often takes from the start what it would need itself.
       await delay(25);
     }
-    throw new Error("The server was not ready after 30 s.");
+    throw new Error("The server was not ready after 90 s.");
   }
 
   /** `kill -9`: nothing is told, nothing can be saved. */
