@@ -28,6 +28,7 @@ function toolkit(name: string, parts: Partial<Toolkit> = {}): Toolkit {
 describe("the list of toolkits", () => {
   it("names every file of the folder, each by its name", () => {
     const machinery = [
+      "added-toolkits",
       "composition",
       "enabled-toolkits",
       "index",
