@@ -8,6 +8,7 @@ import { AppError, errorMessage, explain, isAppError } from "@millrace/engine/er
 import { applyEnvironment } from "@millrace/engine/manifest/custom-parts";
 import { readManifest } from "@millrace/engine/manifest/manifest";
 import { chat, type ChatOptions, runOnce } from "./chat.ts";
+import { addMaintenance } from "./maintain.ts";
 import { createProject } from "./new-project.ts";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 
@@ -79,7 +80,7 @@ async function serveBy(defaults?: Record<string, string>): Promise<void> {
   await serve(defaults);
 }
 
-const commands = ["start", "dev", "new", "run", "chat", "doctor", "help"];
+const commands = ["start", "dev", "new", "run", "chat", "doctor", "backup", "restore", "prune", "verify", "help"];
 
 function versionText(): string {
   const { version } = z
@@ -174,7 +175,14 @@ function program(): Command {
       if (file !== undefined) setVariables({ MILLRACE_GRAPHS: file });
       if (!(await doctor(file === undefined ? {} : ownParts(dirname(file))))) process.exitCode = 1;
     });
+  addMaintenance(millrace, maintainedParts);
   return millrace;
+}
+
+/** The variables of the folder that is served from here, or from where `config` says. */
+function maintainedParts(config?: string): Record<string, string> {
+  if (config !== undefined) return ownParts(dirname(manifestAt(config)));
+  return existsSync(".millrace") ? ownParts(process.cwd()) : {};
 }
 
 /** The command that was probably meant. */

@@ -75,7 +75,7 @@ function databaseText(path: string): string {
   if (!existsSync(path)) return `none yet; it will be made in ${dirname(path)}`;
   const { problems, sessions, runs } = checkWhole(path);
   if (problems.length === 0) return `sound: ${sessions} session(s), ${runs} run(s)`;
-  throw new Error(`${path} is damaged: ${problems.join("; ")}. Restore a backup: npm run restore -- <file>.`);
+  throw new Error(`${path} is damaged: ${problems.join("; ")}. Restore a backup: millrace restore <file>.`);
 }
 
 async function portText({ host, port, portIsDefault }: Config): Promise<string> {

@@ -34,7 +34,7 @@ describe("the command", () => {
     expect(await millrace(["--version"])).toEqual({ out: `${version}\n`, error: "", code: 0 });
     const { out, code } = await millrace(["--help"]);
     expect(code).toBe(0);
-    for (const name of ["start", "dev", "new", "run", "chat", "doctor"])
+    for (const name of ["start", "dev", "new", "run", "chat", "doctor", "backup", "restore", "prune", "verify"])
       expect(out).toMatch(new RegExp(`^  ${name}\\b`, "mu"));
     expect((await millrace(["help", "run"])).out).toContain("--json");
   });

@@ -127,7 +127,7 @@ async function judgeCopied(copy: World, subject: Subject): Promise<string[]> {
 
 /** A command of maintenance on the data in `folder`; what it complained of. */
 async function maintain(folder: string, parameters: readonly string[]): Promise<string | undefined> {
-  const child = spawn(process.execPath, [join(projectFolder, "bin/maintain.ts"), ...parameters], {
+  const child = spawn(process.execPath, [join(projectFolder, "bin/millrace.cjs"), ...parameters], {
     env: { ...programEnvironment, MILLRACE_DATA_DIR: folder },
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -37,7 +37,7 @@ async function within<T>(work: (storage: SqliteStorage) => Promise<T>): Promise<
 }
 
 function maintain(...parameters: string[]) {
-  const command = join(projectFolder, "bin/maintain.ts");
+  const command = join(projectFolder, "bin/millrace.cjs");
   const env = { ...programEnvironment, MILLRACE_DATA_DIR: folder };
   const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...parameters], {
     cwd: folder,
@@ -76,7 +76,7 @@ describe("a backup", () => {
     try {
       const starts = Array.from({ length: 20 }, () => bench.start());
       for (const file of files) {
-        const child = spawn(process.execPath, [join(projectFolder, "bin/maintain.ts"), "backup", file], {
+        const child = spawn(process.execPath, [join(projectFolder, "bin/millrace.cjs"), "backup", file], {
           env: { ...programEnvironment, MILLRACE_DATA_DIR: folder },
           stdio: ["ignore", "ignore", "inherit"],
         });
@@ -223,14 +223,14 @@ describe("by command", () => {
   });
 
   it.each([
-    [["backup"], "Expected one file"],
-    [["prune"], "--older-than wants"],
-    [["prune", "--older-than", "30"], "--older-than wants"],
-    [["shine"], 'no command "shine"'],
-    [["prune", "--everything"], "--everything"],
-    [["restore", "nowhere.db"], "There is no file"],
-  ])("%j is refused with a reason", (parameters, reason) => {
-    expect(maintain(...parameters)).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining(reason) });
+    [["backup"], 64, "missing required argument 'file'"],
+    [["prune"], 64, "'--older-than <time>' not specified"],
+    [["prune", "--older-than", "30"], 64, "such as 30d"],
+    [["shine"], 64, 'no command "shine"'],
+    [["prune", "--everything"], 64, "--everything"],
+    [["restore", "nowhere.db"], 1, "There is no file"],
+  ])("%j is refused with %i and a reason", (parameters, status, reason) => {
+    expect(maintain(...parameters)).toMatchObject({ status, stdout: "", stderr: expect.stringContaining(reason) });
   });
 
   it("tells of damage", async () => {

@@ -138,7 +138,8 @@ export function markFile(path: string): string {
 
 function damaged(path: string, what: string, suggestion?: string): AppError {
   return new AppError("storage_corrupt", `The database ${path} is damaged: ${what}.`, {
-    suggestion: suggestion ?? "Restore it from a backup (npm run restore), or move it away to start with an empty one.",
+    suggestion:
+      suggestion ?? "Restore it from a backup (millrace restore <file>), or move it away to start with an empty one.",
   });
 }
 
@@ -271,7 +272,7 @@ export function checkFile(path: string): { closedInOrder: boolean } {
   if (mark?.closed === undefined || mark.closed === null) return { closedInOrder: false };
   const { bytes, crc } = mark.closed;
   if (log > 0 || sizeOf(path) !== bytes || fileChecksum(path) !== crc) {
-    const remedy = `Restore it from a backup (npm run restore). If it was changed on purpose, remove ${markFile(path)}.`;
+    const remedy = `Restore it from a backup (millrace restore <file>). If it was changed on purpose, remove ${markFile(path)}.`;
     throw damaged(path, "it is not as Millrace has left it", remedy);
   }
   return { closedInOrder: true };
@@ -285,7 +286,7 @@ export function checkDatabase(database: Database): void {
   const { path } = database;
   const mark = readMark(path);
   if (mark !== undefined && mark.closed === null && mark.database !== "") {
-    const remedy = `Restore it from a backup (npm run restore). If it was changed on purpose, remove ${markFile(path)}.`;
+    const remedy = `Restore it from a backup (millrace restore <file>). If it was changed on purpose, remove ${markFile(path)}.`;
     const identity = database.read(() => identityOf(database));
     if (identity !== mark.database) throw damaged(path, "it is another database than the one that was here", remedy);
     const commits = database.read(() => commitsIn(database));

@@ -61,7 +61,7 @@ function openExisting(path: string, open: (path: string) => Database): Database 
     );
     if (table === undefined) {
       throw new AppError("storage_corrupt", `The file ${path} is no database of Millrace: it has no schema of ours.`, {
-        suggestion: "Name a file that npm run backup has made.",
+        suggestion: "Name a file that millrace backup has made.",
       });
     }
     const newer = newerSchema(database, migrations);
