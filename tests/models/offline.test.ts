@@ -141,6 +141,9 @@ describe("single requests", () => {
     ["grep budget in the docs folder", "search_content", { path: "docs", regex: "budget" }],
     ['search for "a.b(c)"', "search_content", { path: ".", regex: "a\\.b\\(c\\)" }],
     ["搜索包含 预算 的文件", "search_content", { path: ".", regex: "预算" }],
+    ["在 src 中搜索“tollOf”", "search_content", { path: "src", regex: "tollOf" }],
+    ["把 offer.docx 的内容替换为“# 报价”", "write_file", { path: "offer.docx", content: "# 报价" }],
+    ["把 a.txt 的内容更新成“二”", "write_file", { path: "a.txt", content: "二" }],
     ["create a.txt with hello", "write_file", { path: "a.txt", content: "hello" }],
     [
       'Create a file called hello.txt containing "Hello, world!"',

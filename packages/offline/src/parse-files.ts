@@ -122,7 +122,7 @@ function createFolder(clause: FileClause): Action[] {
 /** The content that a clause gives for a file, before its path or after it; `undefined` when it gives none. */
 function contentOf(clause: FileClause, target: FoundPath): string | undefined {
   const following =
-    /^\s*(?:的?文件)?[，,]?\s*(?:(?:with(?: the| this)?(?: (?:contents?|text)\b)?|containing|saying|to say)\s*)?(?:的?(?:内容|文本)\s*)?(?:改?为|改成|是)?\s*[:：]?\s*([\s\S]+)$/iu.exec(
+    /^\s*(?:的?文件)?[，,]?\s*(?:(?:with(?: the| this)?(?: (?:contents?|text)\b)?|containing|saying|to say)\s*)?(?:的?(?:内容|文本)\s*)?(?:(?:替换|更新|改)?[为成]|是)?\s*[:：]?\s*([\s\S]+)$/iu.exec(
       clause.text.slice(target.end),
     );
   const preceding =
@@ -166,7 +166,7 @@ function list(clause: FileClause): Action[] {
 
 /** The folder that is looked into: "docs/", "the docs folder", "in docs"; by default the workspace. */
 function folderOf({ text, quoted, paths }: FileClause): string {
-  const name = /\b(?:in|of)\s+(?:the\s+)?([\w./-]+)/iu.exec(text)?.[1] ?? "";
+  const name = /(?:\b(?:in|of)\s+(?:the\s+)?|在\s*)([\w./-]+)/iu.exec(text)?.[1] ?? "";
   const isFolder = name !== "" && !/^(?:all|files?|workspace|this|folder|project|here)$/iu.test(name);
   return paths[0]?.path ?? findFolder(text, quoted) ?? (isFolder ? name : ".");
 }

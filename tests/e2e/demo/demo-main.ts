@@ -10,7 +10,6 @@ const notes = {
 
 /** A streamed turn, a deletion that waits for a yes, a run that survives kill -9, and the history of it all. */
 export const main: Demo = {
-  inChinese: true,
   prepare(workspace, language) {
     mkdirSync(join(workspace, "drafts"));
     writeFileSync(join(workspace, "notes.md"), notes[language]);

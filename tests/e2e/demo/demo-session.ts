@@ -11,8 +11,6 @@ export interface Demo {
   /** Variables of the server, beside its own. */
   settings?: Record<string, string>;
   perform: (server: ServerProcess, workspace: string, language: Language) => Promise<void>;
-  /** Whether it can be shown in Chinese, too. */
-  inChinese?: boolean;
 }
 
 /** Shows a demo on a real server in a process of its own, which is gone afterwards, with its files. A failure is exit code 1. */

@@ -1,5 +1,6 @@
 import { equal } from "node:assert/strict";
 import { z } from "zod";
+import type { Language } from "@millrace/engine/language";
 import type { ServerProcess } from "../../support/processes/server-process.ts";
 import { startModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { follow, messagesOf, note, requireUnderstood } from "./demo-view.ts";
@@ -23,8 +24,9 @@ export async function approve(
   server: ServerProcess,
   thread: string,
   context: Record<string, unknown>,
+  language: Language = "en",
 ): Promise<string> {
-  note("Answer: approve.");
+  note(language === "zh" ? "回答：同意。" : "Answer: approve.");
   return await run(server, thread, { command: { resume: { decisions: [{ type: "approve" }] } } }, context);
 }
 

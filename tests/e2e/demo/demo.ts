@@ -6,7 +6,7 @@ import { showDemo, type Demo } from "./demo-session.ts";
 
 /**
  * `npm run demo`: a server, its official client, and the main job on real files. `npm run demo -- <name>`: a session of one
- * toolkit, on the files of samples/. `zh` after it shows it in Chinese, where there is a Chinese form. The first step that does not happen ends the demo with exit code 1.
+ * toolkit, on the files of samples/. `zh` after it shows it in Chinese. The first step that does not happen ends the demo with exit code 1.
  */
 
 /** A new one is a file and a line here, or `toolkits/<name>/tests/demo.ts` with `demos` by their names. */
@@ -24,10 +24,6 @@ const [name = "main", ...more] = isChinese ? given.slice(0, -1) : given;
 const demo = Object.hasOwn(demos, name) ? demos[name] : undefined;
 if (demo === undefined || more.length > 0) {
   console.error(`There is no demo "${[name, ...more].join(" ")}". There are: ${Object.keys(demos).join(", ")}.`);
-  process.exitCode = 1;
-} else if (isChinese && demo.inChinese !== true) {
-  const inChinese = Object.keys(demos).filter((one) => demos[one]?.inChinese === true);
-  console.error(`The demo "${name}" is in English only. In Chinese there are: ${inChinese.join(", ")}.`);
   process.exitCode = 1;
 } else {
   await showDemo(demo, isChinese ? "zh" : "en");

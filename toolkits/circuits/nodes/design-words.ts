@@ -66,8 +66,8 @@ export function statusSummary(
 ): string {
   const say = (en: string, zh: string): string => (isChinese ? zh : en);
   const head = say(`Iteration ${iteration} is done.`, `第 ${iteration} 次迭代完成。`);
-  if (error !== null) return `${head}\n${say("The simulation failed", "仿真失败")}: ${error}`;
-  const lines = figures === "" ? [] : [`${say("Figures", "指标")}: ${figures}`];
+  if (error !== null) return `${head}\n${say("The simulation failed: ", "仿真失败：")}${error}`;
+  const lines = figures === "" ? [] : [`${say("Figures: ", "指标：")}${figures}`];
   const all = goals.areReached ? [say("All goals are reached.", "目标全部达成。")] : [];
   return [head, ...lines, ...goals.lines.map((line) => `- ${line}`), ...all].join("\n");
 }

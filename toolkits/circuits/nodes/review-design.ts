@@ -46,7 +46,7 @@ export const reviewDesign: WorkflowNode = async (state, config) => {
   const signal = config.signal ?? new AbortController().signal;
   const { units, goals } = await resultOf(state, servicesOf(config).workspace, signal);
   const summary: GoalSummary = {
-    lines: goals.map((goal) => goalText(goal, goal.state, goal.figure_unit)),
+    lines: goals.map((goal) => goalText(goal, goal.state, goal.figure_unit, isChinese)),
     areReached: goals.length > 0 && goals.every((goal) => goal.state.kind === "reached"),
   };
   const { error_context: error } = state;

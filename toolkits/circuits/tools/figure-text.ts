@@ -31,15 +31,15 @@ export function goalText(
   { metric, target, way, unit }: Pick<Goal, "metric" | "target" | "way" | "unit">,
   state: GoalState,
   figureUnit: string,
+  isChinese = false,
 ): string {
+  const wanted = `${target}${typeof target === "number" && unit !== "" ? ` ${unit}` : ""}`;
   const word = { at_least: "at least", at_most: "at most", near: "about" }[way];
-  const wanted = `${metric}: ${word} ${target}${typeof target === "number" && unit !== "" ? ` ${unit}` : ""}`;
-  switch (state.kind) {
-    case "unknown":
-      return `${wanted}, not measured.`;
-    case "reached":
-      return `${wanted}, reached with ${valueText(state.value, figureUnit)}.`;
-    case "missed":
-      return `${wanted}, missed: ${valueText(state.value, figureUnit)}, off by ${valueText(state.gap, figureUnit)}.`;
-  }
+  const wordZh = { at_least: "不低于", at_most: "不超过", near: "约为" }[way];
+  const head = isChinese ? `${metric}：${wordZh} ${wanted}` : `${metric}: ${word} ${wanted}`;
+  if (state.kind === "unknown") return isChinese ? `${head}，未测量。` : `${head}, not measured.`;
+  const value = valueText(state.value, figureUnit);
+  if (state.kind === "reached") return isChinese ? `${head}，已达到：${value}。` : `${head}, reached with ${value}.`;
+  const gap = valueText(state.gap, figureUnit);
+  return isChinese ? `${head}，未达到：${value}，相差 ${gap}。` : `${head}, missed: ${value}, off by ${gap}.`;
 }

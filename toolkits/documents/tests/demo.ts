@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Language } from "@millrace/engine/language";
 import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
@@ -16,76 +17,145 @@ const offline = { toolkits: ["files", "documents"] };
 /** Word, PDF and other documents are read and made, one is changed in the user's editor, and everything is taken back. */
 const documents: Demo = {
   prepare: (workspace) => cpSync(join(projectFolder, "samples/documents"), workspace, { recursive: true }),
-  async perform(server, workspace) {
-    const { thread_id: thread } = await server.client.threads.create({ metadata: { name: "Documents" } });
-    await readAndSummarize(server, workspace, thread);
-    await explainBadInput(server, thread);
-    await makeWordDocument(server, workspace, thread);
-    await undoToTheByte(server, workspace, thread);
-    await editInEditor(server, workspace);
+  async perform(server, workspace, language) {
+    const { thread_id: thread } = await server.client.threads.create({ metadata: { name: texts[language].name } });
+    await readAndSummarize(server, workspace, thread, language);
+    await explainBadInput(server, thread, language);
+    await makeWordDocument(server, workspace, thread, language);
+    await undoToTheByte(server, workspace, thread, language);
+    await editInEditor(server, workspace, language);
+  },
+};
+
+/** What is said in either language, by the user and by the demo. */
+const texts = {
+  en: {
+    name: "Documents",
+    title: {
+      read: "A Word document with a table and an equation, and a PDF",
+      summary: "A summary, as a Word document",
+      bad: "A PDF that is only pictures, and Chinese text in an old encoding",
+      create: "A Word document is made from HTML",
+      undo: "A replaced document comes back, byte for byte",
+      editor: "The document in the user's editor, with a preview and an undo (a scripted model)",
+    },
+    read: "read offer.docx and invoice.pdf",
+    summarize: "summarize offer.docx to summary.docx",
+    readAgain: (path: string) => `read ${path}`,
+    create: (html: string) => `create reply.docx with the content "${html}"`,
+    replace: 'replace the content of offer.docx with "# Offer\n\nNothing any more."',
+    now: /\]\n# Offer\n\nNothing any more\.\s*$/u,
+    undone: (bytes: number) => `After the undo offer.docx has its ${bytes} bytes again.`,
+    warmer: "Make the greeting warmer.",
+    instruction: "A warmer greeting",
+    warm: "The greeting is warmer now.",
+    question: /Change letter\.md in your editor \(1 line\(s\) added, 1 removed\)\?/u,
+    asks: "The server asks, and shows: -Dear all,  +Dear friends of the mill,",
+    approved: "Answer: approve. The editor is told the new text; the file on disk is as it was.",
+    back: "Undo gives back the text of before, line ends included.",
+  },
+  zh: {
+    name: "文档",
+    title: {
+      read: "含表格和公式的 Word 文档，以及一份 PDF",
+      summary: "把摘要写成 Word 文档",
+      bad: "只有图片的 PDF，以及旧编码的中文文本",
+      create: "由 HTML 生成 Word 文档",
+      undo: "撤销替换，文档逐字节恢复",
+      editor: "编辑器中的文档：预览修改，并可撤销（脚本模型）",
+    },
+    read: "读取 offer.docx 和 invoice.pdf",
+    summarize: "把 offer.docx 的摘要写入 summary.docx",
+    readAgain: (path: string) => `读取 ${path}`,
+    create: (html: string) => `创建 reply.docx，内容为“${html}”`,
+    replace: "把 offer.docx 的内容替换为“# 报价\n\n已作废。”",
+    now: /\]\n# 报价\n\n已作废。\s*$/u,
+    undone: (bytes: number) => `撤销之后，offer.docx 恢复为原来的 ${bytes} 字节。`,
+    warmer: "把称呼改得更亲切一些。",
+    instruction: "更亲切的称呼",
+    warm: "称呼已经改得更亲切了。",
+    question: /letter\.md/u,
+    asks: "服务器询问，并显示：-Dear all,  +Dear friends of the mill,",
+    approved: "回答：同意。编辑器收到新的文本，磁盘上的文件保持不变。",
+    back: "撤销之后恢复为原来的文本，包括换行符。",
   },
 };
 
 /** The demos of this toolkit, by name. */
 export const demos: Record<string, Demo> = { documents };
 
-async function readAndSummarize(server: ServerProcess, workspace: string, thread: string): Promise<void> {
-  const request = "read offer.docx and invoice.pdf";
-  say(1, "A Word document with a table and an equation, and a PDF", request);
+async function readAndSummarize(
+  server: ServerProcess,
+  workspace: string,
+  thread: string,
+  language: Language,
+): Promise<void> {
+  const { title, read: request, summarize: summary, readAgain } = texts[language];
+  say(1, title.read, request);
   const read = await turn(server, thread, request, offline);
   ok(read.includes("| Oak buckets | 24 | 1 920 € |"), `the table of offer.docx is not there: ${read}`);
   ok(read.includes(String.raw`$\frac{3}{4}$`), `the equation of offer.docx is not there: ${read}`);
   ok(read.includes("Total 141.00 EUR"), `the text of invoice.pdf is not there: ${read}`);
-  const summary = "summarize offer.docx to summary.docx";
-  say(2, "A summary, as a Word document", summary);
+  say(2, title.summary, summary);
   await turn(server, thread, summary, offline);
   ok(existsSync(join(workspace, "summary.docx")), "summary.docx was not made");
-  const back = await turn(server, thread, "read summary.docx", offline);
+  const back = await turn(server, thread, readAgain("summary.docx"), offline);
   match(back, /the text of a Word document\]\n/u);
   match(back, /wheel/u);
 }
 
-async function explainBadInput(server: ServerProcess, thread: string): Promise<void> {
-  const request = "read scan.pdf";
-  say(3, "A PDF that is only pictures, and Chinese text in an old encoding", `${request}; read minutes.txt`);
-  match(await turn(server, thread, request, offline), /There is no text in its page.*OCR/u);
-  match(await turn(server, thread, "read minutes.txt", offline), /in GB 18030;[\s\S]*会议纪要/u);
+async function explainBadInput(server: ServerProcess, thread: string, language: Language): Promise<void> {
+  const { title, readAgain } = texts[language];
+  say(3, title.bad, `${readAgain("scan.pdf")}; ${readAgain("minutes.txt")}`);
+  match(await turn(server, thread, readAgain("scan.pdf"), offline), /There is no text in its page.*OCR/u);
+  match(await turn(server, thread, readAgain("minutes.txt"), offline), /in GB 18030;[\s\S]*会议纪要/u);
 }
 
-async function makeWordDocument(server: ServerProcess, workspace: string, thread: string): Promise<void> {
+async function makeWordDocument(
+  server: ServerProcess,
+  workspace: string,
+  thread: string,
+  language: Language,
+): Promise<void> {
+  const { title, create, readAgain } = texts[language];
   const html = "<h1>Reply</h1><p>We take the <b>wheel</b>.</p><ul><li>soon</li><li>for 2 920 €</li></ul>";
-  const request = `create reply.docx with the content "${html}"`;
-  say(4, "A Word document is made from HTML", request);
+  const request = create(html);
+  say(4, title.create, request);
   await turn(server, thread, request, offline);
   equal(readFileSync(join(workspace, "reply.docx")).subarray(0, 2).toString(), "PK", "reply.docx is no Word document");
-  const back = await turn(server, thread, "read reply.docx", offline);
+  const back = await turn(server, thread, readAgain("reply.docx"), offline);
   match(back, /# Reply\n\nWe take the \*\*wheel\*\*\.\n\n- +soon\n\s*- +for 2 920 €/u);
 }
 
-async function undoToTheByte(server: ServerProcess, workspace: string, thread: string): Promise<void> {
-  const request = 'replace the content of offer.docx with "# Offer\n\nNothing any more."';
-  say(5, "A replaced document comes back, byte for byte", request);
+async function undoToTheByte(
+  server: ServerProcess,
+  workspace: string,
+  thread: string,
+  language: Language,
+): Promise<void> {
+  const { title, replace: request, now, readAgain, undone } = texts[language];
+  say(5, title.undo, request);
   const original = readFileSync(join(projectFolder, "samples/documents/offer.docx"));
   await turn(server, thread, request, offline);
   ok(!readFileSync(join(workspace, "offer.docx")).equals(original), "offer.docx was not replaced");
+  const replaced = await turn(server, thread, readAgain("offer.docx"), offline);
+  match(replaced, now, `offer.docx has something else than what it was replaced with: ${replaced}`);
   const [newest] = await operationsOf(server, thread);
   await undo(server, thread, newest?.operation_id ?? "");
   ok(readFileSync(join(workspace, "offer.docx")).equals(original), "offer.docx is not what it was");
-  note(`After the undo offer.docx has its ${original.length} bytes again.`);
+  note(undone(original.length));
 }
 
-async function editInEditor(server: ServerProcess, workspace: string): Promise<void> {
-  const request = "Make the greeting warmer.";
-  say(6, "The document in the user's editor, with a preview and an undo (a scripted model)", request);
+async function editInEditor(server: ServerProcess, workspace: string, language: Language): Promise<void> {
+  const { title, warmer: request, instruction, warm, question: asked, asks, approved, back } = texts[language];
+  say(6, title.editor, request);
   const shown = "# To the council\r\n\r\nDear all,\r\nwe ask for two days.";
   const wanted = shown.replace("Dear all", "Dear friends of the mill");
   const script: ModelStep[] = [
     {
-      toolCalls: [
-        { name: "edit_current_editor_document", arguments: { content: wanted, instruction: "A warmer greeting" } },
-      ],
+      toolCalls: [{ name: "edit_current_editor_document", arguments: { content: wanted, instruction } }],
     },
-    { text: "The greeting is warmer now." },
+    { text: warm },
   ];
   await withScriptedModel(server, script, {}, async () => {
     const { thread_id: thread } = await server.client.threads.create();
@@ -96,9 +166,9 @@ async function editInEditor(server: ServerProcess, workspace: string): Promise<v
     };
     await wait(server, thread, { input: { messages: [{ role: "user", content: request }] } }, context);
     const question = await questionOf(server, thread);
-    match(question, /Change letter\.md in your editor \(1 line\(s\) added, 1 removed\)\?/u);
+    match(question, asked);
     match(question, /-Dear all,\\n\+Dear friends of the mill,/u);
-    note("The server asks, and shows: -Dear all,  +Dear friends of the mill,");
+    note(asks);
     const edits: z.infer<typeof Edited>[] = [];
     const stream = server.client.runs.stream(thread, "agent", {
       command: { resume: { decisions: [{ type: "approve" }] } },
@@ -114,13 +184,13 @@ async function editInEditor(server: ServerProcess, workspace: string): Promise<v
       [wanted],
       "the editor was not told the new text, once",
     );
-    note("Answer: approve. The editor is told the new text; the file on disk is as it was.");
+    note(approved);
     equal(
       readFileSync(join(workspace, "letter.md"), "utf8"),
       readFileSync(join(projectFolder, "samples/documents/letter.md"), "utf8"),
     );
     const undone = await undo(server, thread, edits[0]?.operation_id ?? "");
     equal(undone.content, shown, "the undo does not give back the text of before");
-    note("Undo gives back the text of before, line ends included.");
+    note(back);
   });
 }

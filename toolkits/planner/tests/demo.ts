@@ -38,7 +38,6 @@ interface Said {
 
 /** Tasks are made, planned, finished and deleted by the two chat endpoints, and looked at by their own paths. */
 const planner: Demo = {
-  inChinese: true,
   prepare: () => undefined,
   settings: { MILLRACE_CONFIRM_TASKS: "on" },
   async perform(server, _workspace, language) {
