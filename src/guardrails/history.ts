@@ -1,5 +1,6 @@
+import { beginsWith } from "@millrace/engine/message-list";
 import { callKey, sameResult } from "./signature.ts";
-import type { CallInTurn, PastCall, Turn } from "./turn.ts";
+import type { CallInTurn, PastCall, Round, Turn } from "./turn.ts";
 
 /** A call with its result, and whether the turn learned something from it. */
 export interface Step {
@@ -18,6 +19,8 @@ export interface History {
   turn: Turn;
   /** In the order of the calls. */
   steps: Step[];
+  /** Those of the latest reply. */
+  latest: Step[];
   /** Calls of the latest reply that may change something, are new and have no result. */
   changesAhead: CallInTurn[];
 }
@@ -31,34 +34,60 @@ export function historyOf(turn: Turn): History {
   return history;
 }
 
-function read(turn: Turn): History {
-  const seen = new Map<string, { call: PastCall; observation: number }[]>();
-  const steps: Step[] = [];
-  for (const [round, { calls }] of turn.rounds.entries()) {
-    for (const call of calls) {
-      if (call.outcome === "open") continue;
-      const key = callKey(call);
-      const earlier = seen.get(key) ?? [];
-      const isPoll = call.polling && call.outcome !== "refused";
-      const known =
-        call.outcome === "refused"
-          ? earlier.at(-1)
-          : isPoll
-            ? undefined
-            : earlier.find((past) => sameResult(past.call, call));
-      const observation = known?.observation ?? steps.length;
-      if (known === undefined) seen.set(key, [...earlier, { call, observation }]);
-      steps.push({ call, round, key, observation, isNew: known === undefined });
-    }
-  }
-  const latest = turn.rounds.at(-1)?.calls ?? [];
-  const changesAhead = latest.filter((call) => call.outcome === "open" && call.changes && !seen.has(callKey(call)));
-  return { turn, steps, changesAhead };
+/** The observations of each call, by its key. */
+type Observations = Map<string, { call: PastCall; observation: number }[]>;
+
+/** What is known of the rounds before a turn's latest one, which do not change any more. */
+interface ReadRounds {
+  rounds: Round[];
+  steps: Step[];
+  seen: Observations;
 }
 
-/** The steps of the latest reply. */
-export function latestSteps({ turn, steps }: History): Step[] {
-  return steps.filter(({ round }) => round === turn.rounds.length - 1);
+/** By the first round, so that a long turn is not read again after each reply. */
+const readBefore = new WeakMap<Round, ReadRounds>();
+
+function read(turn: Turn): History {
+  const [first] = turn.rounds;
+  const latest = turn.rounds.at(-1);
+  if (first === undefined || latest === undefined) return { turn, steps: [], latest: [], changesAhead: [] };
+  const before = readBefore.get(first);
+  const kept: ReadRounds =
+    before !== undefined && before.rounds.length < turn.rounds.length && beginsWith(turn.rounds, before.rounds)
+      ? before
+      : { rounds: [], steps: [], seen: new Map() };
+  for (const round of turn.rounds.slice(kept.rounds.length, -1)) {
+    kept.steps.push(...stepsOf(round, kept.rounds.length, kept.steps.length, kept.seen));
+    kept.rounds.push(round);
+  }
+  readBefore.set(first, kept);
+  const seen: Observations = new Map(kept.seen);
+  const steps = stepsOf(latest, kept.rounds.length, kept.steps.length, seen);
+  const changesAhead = latest.calls.filter(
+    (call) => call.outcome === "open" && call.changes && !seen.has(callKey(call)),
+  );
+  return { turn, steps: [...kept.steps, ...steps], latest: steps, changesAhead };
+}
+
+/** The steps of one round; `number` is that of the first. Notes what they observed in `seen`. */
+function stepsOf({ calls }: Round, round: number, number: number, seen: Observations): Step[] {
+  const steps: Step[] = [];
+  for (const call of calls) {
+    if (call.outcome === "open") continue;
+    const key = callKey(call);
+    const earlier = seen.get(key) ?? [];
+    const isPoll = call.polling && call.outcome !== "refused";
+    const same =
+      call.outcome === "refused"
+        ? earlier.at(-1)
+        : isPoll
+          ? undefined
+          : earlier.find((past) => sameResult(past.call, call));
+    const observation = same?.observation ?? number + steps.length;
+    if (same === undefined) seen.set(key, [...earlier, { call, observation }]);
+    steps.push({ call, round, key, observation, isNew: same === undefined });
+  }
+  return steps;
 }
 
 /**

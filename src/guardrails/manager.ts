@@ -9,13 +9,15 @@ import type { CallInTurn, Turn } from "./turn.ts";
 /** A rule's finding; see `finding.ts`. */
 export type { Finding } from "./finding.ts";
 
+const rules = Object.values(turnRules);
+
 /**
  * The entry point of the loop rules. Before each model call: the findings, `finish` first. `warn` adds a note to the
  * call; after `finish` the model is called once more without tools and the turn ends.
  */
 export function reviewTurn(turn: Turn, limits: GuardLimits): Finding[] {
   const history = historyOf(turn);
-  const found = Object.values(turnRules).flatMap((rule) => rule.turn(history, limits) ?? []);
+  const found = rules.flatMap((rule) => rule.turn(history, limits) ?? []);
   return [...found.filter(({ stage }) => stage === "finish"), ...found.filter(({ stage }) => stage !== "finish")];
 }
 
@@ -25,7 +27,7 @@ export function reviewTurn(turn: Turn, limits: GuardLimits): Finding[] {
  */
 export function reviewCall(turn: Turn, call: CallInTurn, limits: GuardLimits): Finding | null {
   const history = historyOf(turn);
-  for (const rule of Object.values(turnRules)) {
+  for (const rule of rules) {
     const finding = rule.call?.(history, call, limits) ?? null;
     if (finding !== null) return finding;
   }

@@ -47,12 +47,8 @@ export interface Turn {
   rounds: Round[];
 }
 
-/** Fields of a tool result that are read here. */
-const ResultNotes = z.object({
-  code: z.string().optional().catch(undefined),
-  errorType: z.string().optional().catch(undefined),
-  metrics: z.record(z.string(), z.number()).optional().catch(undefined),
-});
+/** Metrics of a tool result, which may come from a client. */
+const Metrics = z.record(z.string(), z.number()).nullable().catch(null);
 
 /** Parses the turn from this loop call's messages. `userRequest` is the user's text. */
 export function readTurn(
@@ -126,12 +122,13 @@ function resultsAfter(messages: readonly BaseMessage[], index: number): ToolMess
 
 function readResult(message: ToolMessage | undefined): Pick<PastCall, "outcome" | "result" | "metrics" | "unknown"> {
   if (message === undefined) return { outcome: "open", result: "", metrics: null };
-  const { code, errorType, metrics } = ResultNotes.parse(message.additional_kwargs);
+  const { code, errorType } = message.additional_kwargs;
+  const metrics = "metrics" in message.additional_kwargs ? Metrics.parse(message.additional_kwargs["metrics"]) : null;
   const result = textIn(message);
   if (code === "TOO_MANY_CALLS") return { outcome: "open", result, metrics: null };
   const isRefused = errorType === "blocked" || errorType === "denied";
   const outcome = message.status === "error" ? (isRefused ? "refused" : "failed") : "success";
-  return { outcome, result, metrics: metrics ?? null, ...(errorType === "tool_not_found" ? { unknown: true } : {}) };
+  return { outcome, result, metrics, ...(errorType === "tool_not_found" ? { unknown: true } : {}) };
 }
 
 /** Arguments that may hold the call's path; the first present counts. */

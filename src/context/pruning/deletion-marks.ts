@@ -7,7 +7,7 @@ import { changeDeletionList, DeletionChange, writeTool } from "../../tools/conve
  * success; of a reply without results, the first `open` calls count.
  */
 export function deletionList(messages: readonly BaseMessage[], open = 0): string[] {
-  if (!hasChanges(messages)) return [];
+  if (!hidesMessages(messages)) return [];
   const list = new Set<string>();
   for (const [index, message] of messages.entries()) {
     if (!isAIMessage(message)) continue;
@@ -21,7 +21,8 @@ export function deletionList(messages: readonly BaseMessage[], open = 0): string
   return [...list];
 }
 
-const hasChanges = overGrowingList(
+/** Whether the model has asked to hide messages, or to show them again. */
+export const hidesMessages = overGrowingList(
   false,
   (found, message) =>
     found || (isAIMessage(message) && message.tool_calls?.some(({ name }) => name === writeTool) === true),

@@ -39,18 +39,27 @@ export function countMessage(message: BaseMessage): number {
 export function weighMessage(message: BaseMessage): MessageTokens {
   const known = counted.get(message);
   if (known !== undefined) return known;
-  const { content, images } = countContent(message.content);
-  const kept = message.additional_kwargs["reasoning_content"];
-  const reasoning = typeof kept === "string" ? countText(kept) : 0;
-  let calls = 0;
-  if (isAIMessage(message)) {
-    for (const call of message.tool_calls ?? []) calls += countText(call.name + JSON.stringify(call.args));
+  const weight = weighParts(message, (isAIMessage(message) ? message.tool_calls : undefined) ?? []);
+  if (message.getType() === "system") {
+    weight.overhead += systemOverhead;
+    weight.total += systemOverhead;
   }
-  const overhead = messageOverhead + (message.getType() === "system" ? systemOverhead : 0);
-  const total = content + images + reasoning + calls + overhead;
-  const weight = { content, images, reasoning, calls, overhead, total };
   counted.set(message, weight);
   return weight;
+}
+
+/** Estimated tokens of an answer of a model that is not a message yet. */
+export function weighParts(
+  { content: said, additional_kwargs }: Pick<BaseMessage, "content" | "additional_kwargs">,
+  toolCalls: readonly { name: string; args: Record<string, unknown> }[],
+): MessageTokens {
+  const { content, images } = countContent(said);
+  const kept = additional_kwargs["reasoning_content"];
+  const reasoning = typeof kept === "string" ? countText(kept) : 0;
+  let calls = 0;
+  for (const call of toolCalls) calls += countText(call.name + JSON.stringify(call.args));
+  const total = content + images + reasoning + calls + messageOverhead;
+  return { content, images, reasoning, calls, overhead: messageOverhead, total };
 }
 
 /** Estimated tokens of a list of messages. */

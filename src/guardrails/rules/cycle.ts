@@ -1,13 +1,13 @@
 import { cycleReason } from "../../prompts/loop-reasons.ts";
 import type { TurnRule } from "../finding.ts";
-import { latestSteps, type History, type Step } from "../history.ts";
+import type { History, Step } from "../history.ts";
 import { cycleStages, longestCycle, shuffledCalls } from "../limits.ts";
 import { callKey } from "../signature.ts";
 
 /** Two to six calls that repeat with the same results: A-B-A-B, A-B-C-A-B-C, or in changing order. */
 export const cycle: TurnRule = {
   turn(history) {
-    if (latestSteps(history).length === 0) return null;
+    if (history.latest.length === 0) return null;
     const found = findCycle(history);
     if (found === null) return null;
     const stage = found.blocked >= 2 && found.times >= cycleStages.block ? "finish" : "warn";
@@ -51,8 +51,9 @@ function cycleOf(steps: Step[], length: number): Cycle | null {
     matching += 1;
   }
   const times = Math.floor(matching / length);
+  if (times < cycleStages.warn) return null;
   const row = steps.slice(-length);
-  if (times < cycleStages.warn || new Set(row.map(({ observation }) => observation)).size < 2) return null;
+  if (new Set(row.map(({ observation }) => observation)).size < 2) return null;
   return { row, times, blocked: refusedIn(steps.slice(-matching)) };
 }
 

@@ -1,6 +1,6 @@
 import { blockedRoundsReason, pollingReason, repeatedCallReason } from "../../prompts/loop-reasons.ts";
 import { stageOf, type TurnRule } from "../finding.ts";
-import { latestSteps, sinceChange, type History } from "../history.ts";
+import { sinceChange, type History } from "../history.ts";
 import { blockedRounds, pollingStages, repeatedCallStages, shortSuccession } from "../limits.ts";
 import { callKey, sameResult } from "../signature.ts";
 import type { CallInTurn, PastCall, Turn } from "../turn.ts";
@@ -14,7 +14,7 @@ export const repeatedCall: TurnRule = {
     if (isOnlyBlocked(history.turn)) {
       return { rule: "repeated_call", stage: "finish", ...blockedRoundsReason({ rounds: blockedRounds }) };
     }
-    const repeated = latestSteps(history).map(({ call }) => ({ call, times: timesOf(history, call) }));
+    const repeated = history.latest.map(({ call }) => ({ call, times: timesOf(history, call) }));
     const found = repeated.flatMap(({ call, times }) => {
       const stage = stageOf(times, stagesFor(call));
       return stage === null ? [] : [{ rule: "repeated_call" as const, stage, ...reasonFor(call, times) }];

@@ -1,6 +1,6 @@
 import { sameFailureReason } from "../../prompts/loop-reasons.ts";
 import { stageOf, type TurnRule } from "../finding.ts";
-import { latestSteps, type History } from "../history.ts";
+import type { History } from "../history.ts";
 import { forgivenFailures, sameFailureStages, type GuardLimits } from "../limits.ts";
 import { callKey } from "../signature.ts";
 import { plainPath, type CallInTurn } from "../turn.ts";
@@ -11,7 +11,7 @@ import { plainPath, type CallInTurn } from "../turn.ts";
  */
 export const sameFailure: TurnRule = {
   turn(history, limits) {
-    const failed = latestSteps(history)
+    const failed = history.latest
       .filter(({ call }) => call.outcome === "failed" || call.outcome === "refused")
       .map(({ call }) => ({ call, times: failuresOf(history, call, limits) }));
     const worst = failed.toSorted((one, other) => other.times - one.times)[0];

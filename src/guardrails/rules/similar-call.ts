@@ -1,6 +1,6 @@
 import { similarCallReason } from "../../prompts/loop-reasons.ts";
 import { stageOf, type TurnRule } from "../finding.ts";
-import { latestSteps, sinceChange, type History, type Step } from "../history.ts";
+import { sinceChange, type History, type Step } from "../history.ts";
 import { shortSuccession, similarCallStages } from "../limits.ts";
 import { sameResult, similarKey } from "../signature.ts";
 import type { CallInTurn } from "../turn.ts";
@@ -8,7 +8,7 @@ import type { CallInTurn } from "../turn.ts";
 /** Calls that differ only in case, whitespace, order or amounts, with the same result. */
 export const similarCall: TurnRule = {
   turn(history) {
-    const similar = latestSteps(history).map(({ call }) => ({ tool: call.tool, times: timesOf(history, call) }));
+    const similar = history.latest.map(({ call }) => ({ tool: call.tool, times: timesOf(history, call) }));
     const worst = similar.toSorted((one, other) => other.times - one.times)[0];
     const stage = stageOf(worst?.times ?? 0, similarCallStages);
     return worst === undefined || stage === null ? null : { rule: "similar_call", stage, ...similarCallReason(worst) };

@@ -1,6 +1,6 @@
 import { sameResultsReason } from "../../prompts/loop-reasons.ts";
 import { stageOf, type TurnRule } from "../finding.ts";
-import { latestSteps, type History, type Step } from "../history.ts";
+import type { History, Step } from "../history.ts";
 import { sameResultStages } from "../limits.ts";
 import { sameResult } from "../signature.ts";
 
@@ -11,7 +11,7 @@ import { sameResult } from "../signature.ts";
  */
 export const stagnatingResults: TurnRule = {
   turn(history) {
-    const last = latestSteps(history).at(-1);
+    const last = history.latest.at(-1);
     const streak = streakOf(history);
     const stage = stageOf(guessesIn(streak, history), sameResultStages);
     if (last === undefined || stage === null) return null;

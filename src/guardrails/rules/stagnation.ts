@@ -1,7 +1,6 @@
 import { stagnationReason } from "../../prompts/loop-reasons.ts";
 import { smallerIsBetter } from "../smaller-is-better.ts";
 import type { TurnRule } from "../finding.ts";
-import { latestSteps } from "../history.ts";
 import { markedChange, stagnationFinish } from "../limits.ts";
 
 type Metrics = Record<string, number>;
@@ -12,7 +11,7 @@ type Metrics = Record<string, number>;
  */
 export const stagnation: TurnRule = {
   turn(history, limits) {
-    const latest = latestSteps(history).findLast(({ call }) => call.metrics !== null && !call.polling)?.call;
+    const latest = history.latest.findLast(({ call }) => call.metrics !== null && !call.polling)?.call;
     if (latest?.metrics === undefined || latest.metrics === null) return null;
     const sets = history.steps.flatMap(({ call }) =>
       call.tool === latest.tool && call.metrics !== null && Object.keys(call.metrics).length > 0 ? [call.metrics] : [],

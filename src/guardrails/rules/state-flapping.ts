@@ -1,13 +1,13 @@
 import { flappingReason } from "../../prompts/loop-reasons.ts";
 import { stageOf, type TurnRule } from "../finding.ts";
-import { latestSteps, type History, type Step } from "../history.ts";
+import type { History, Step } from "../history.ts";
 import { flappingStages } from "../limits.ts";
 import { stateAfter } from "../state-after.ts";
 
 /** The same thing changes between the same states repeatedly: created and deleted, moved back and forth, toggled. */
 export const stateFlapping: TurnRule = {
   turn(history) {
-    const latest = latestSteps(history).findLast(({ call }) => stateAfter(call) !== null);
+    const latest = history.latest.findLast(({ call }) => stateAfter(call) !== null);
     const subject = latest && stateAfter(latest.call)?.subject;
     if (subject === undefined) return null;
     const { times, blocked } = returnsOf(history, subject);

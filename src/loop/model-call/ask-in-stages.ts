@@ -33,9 +33,11 @@ export async function askInStages(
   config: LangGraphRunnableConfig,
 ): Promise<StagedAnswer> {
   let asked = state;
-  let plans = possiblePlans(state, call);
+  // Rarely needed, so not before a failure.
+  let known: AlternativePlan[] | undefined;
+  const plans = (): AlternativePlan[] => (known ??= possiblePlans(state, call));
   const take = (plan: AlternativePlan, { code, message }: AppError): void => {
-    plans = plans.filter((other) => other !== plan);
+    known = plans().filter((other) => other !== plan);
     const unstreamed = asked.unstreamed && plan !== "other_model";
     // Nothing is known about the other model's streaming.
     const next = { ...asked, ...inAnotherWay(asked, plan, call, config), unstreamed };
@@ -48,7 +50,7 @@ export async function askInStages(
     try {
       const prompt = promptOf(asked, call);
       const problem = tooLong(prompt, asked, call, config);
-      const plan = problem && wayThatFits(plans, asked, call, config);
+      const plan = problem && wayThatFits(plans(), asked, call, config);
       if (problem === undefined) {
         checkPrompt(prompt, call, config);
         const answer = await ask(prompt, asked, call, config);
@@ -60,15 +62,16 @@ export async function askInStages(
     } catch (error) {
       const worked = workedMs(call.clock, state, Date.now());
       const isLate = isOutOfTime(error) || remainingMs(worked, call.limits) === 0;
-      if (isLate || config.signal?.aborted === true || !isAppError(error)) return { kind: "failed", error, plans };
+      if (isLate || config.signal?.aborted === true || !isAppError(error))
+        return { kind: "failed", error, plans: plans() };
       if (!asked.unstreamed && failedToStream(error)) {
         asked = { ...asked, unstreamed: true };
         emit(config, { type: "degraded", plan: "without_streaming", error_type: error.code, reason: error.message });
         continue;
       }
       if (error.code === "context_overflow") learn(asked, call, error.message, config);
-      const decision = handle(error, "another_way", { plans, hasBegun: hasBegun(error) });
-      if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans };
+      const decision = handle(error, "another_way", { plans: plans(), hasBegun: hasBegun(error) });
+      if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans: plans() };
       take(decision.plan, error);
     }
   }

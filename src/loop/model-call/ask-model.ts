@@ -47,7 +47,7 @@ export async function ask(
     ...searchOptions(name, call),
   });
   const offered = offeredTools(state, call);
-  const whole = new ContinuedModel(model, {
+  const whole = ContinuedModel.reused(continued.get(call), model, {
     rounds: generate_max_rounds,
     prompts: call.prompts,
     onRequest: requestNoter(name, offered, call, config),
@@ -58,7 +58,8 @@ export async function ask(
     onFailure: (error) =>
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
   });
-  whole.disableStreaming ||= state.unstreamed;
+  continued.set(call, whole);
+  whole.disableStreaming = model.disableStreaming || state.unstreamed;
   const tools = toolOptions(model, offered, { name, choice: toolChoice(state, call) });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
@@ -83,6 +84,9 @@ export async function ask(
   );
   return withUsage(answer, prompt);
 }
+
+/** The model that a loop call used last. */
+const continued = new WeakMap<LoopCall, ContinuedModel>();
 
 /** Runs calls of the reply while it streams; those of a reply that fails are cancelled. */
 async function withEarlyCalls<T>(

@@ -1,5 +1,5 @@
-import { AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { countMessage, countMessages } from "../../context/tokens/tokens.ts";
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import { countMessages, weighParts } from "../../context/tokens/tokens.ts";
 import { callsOf } from "../reply/reply-calls.ts";
 import { usageOf } from "../reply/reply-message.ts";
 
@@ -12,8 +12,7 @@ export function withUsage(answer: AIMessageChunk, prompt: readonly BaseMessage[]
   if (usage !== undefined && usage.total_tokens > 0) return answer;
   const input_tokens = countMessages(prompt);
   // The normalized calls: raw ones may be nested too deep to serialize.
-  const { content, additional_kwargs } = answer;
-  const output_tokens = countMessage(new AIMessage({ content, additional_kwargs, tool_calls: callsOf(answer) }));
+  const output_tokens = weighParts(answer, callsOf(answer)).total;
   answer.additional_kwargs["usage_estimated"] = true;
   return Object.assign(answer, {
     usage_metadata: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },

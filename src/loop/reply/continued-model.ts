@@ -42,11 +42,18 @@ interface Answer extends Said {
  * without repetition at the seams.
  */
 export class ContinuedModel extends WrappedModel {
-  readonly #continuation: Continuation;
+  #continuation: Continuation;
 
   constructor(model: BaseChatModel, continuation: Continuation) {
     super(model);
     this.#continuation = continuation;
+  }
+
+  /** The model with another continuation; may be used again, for one answer at a time, since it is slow to make. */
+  static reused(known: ContinuedModel | undefined, model: BaseChatModel, continuation: Continuation): ContinuedModel {
+    if (known?.wrapped !== model) return new ContinuedModel(model, continuation);
+    known.#continuation = continuation;
+    return known;
   }
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {

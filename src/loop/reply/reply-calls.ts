@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { isAIMessage, type AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
 import { brokenArguments } from "@millrace/models/messages/broken-arguments";
+import { isDeeperThan, isJsonObject } from "../../tools/runtime/nesting.ts";
 import { repairedArguments } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { brokenArgumentsOf } from "./cut-output.ts";
@@ -19,7 +19,7 @@ export interface ReplyCall {
 const maxCalls = 128;
 const maxIdLength = 40;
 const maxNameLength = 64;
-/** Maximum nesting of arguments; deeper ones would overflow the stack of recursive code. */
+/** Maximum nesting of arguments. */
 const maxDepth = 64;
 
 /**
@@ -90,22 +90,8 @@ function asName(name: unknown): string {
 
 /** Arguments must be an object in a history; models may write any JSON. */
 function asArguments(given: unknown): Record<string, unknown> {
-  if (isTooDeep(given)) return { [brokenArguments]: `(nested more than ${maxDepth} levels deep)` };
-  const read = Arguments.safeParse(given);
-  return read.success ? read.data : { [brokenArguments]: JSON.stringify(given) ?? "" };
-}
-
-const Arguments = z.record(z.string(), z.unknown());
-
-function isTooDeep(given: unknown): boolean {
-  let level = [given];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return true;
-    level = level.flatMap((value): unknown[] =>
-      typeof value === "object" && value !== null ? Object.values(value) : [],
-    );
-  }
-  return false;
+  if (isDeeperThan(maxDepth, given)) return { [brokenArguments]: `(nested more than ${maxDepth} levels deep)` };
+  return isJsonObject(given) ? given : { [brokenArguments]: JSON.stringify(given) ?? "" };
 }
 
 /** Whether the arguments came as complete JSON. Empty ones may mean that the call was cut before them. */

@@ -88,9 +88,14 @@ const Count = z.number().nonnegative().catch(0);
 const Usage = z.looseObject({ input_tokens: Count, output_tokens: Count, total_tokens: Count }).optional();
 
 /** The usage the provider reports, if any. */
-export function usageOf(answer: { usage_metadata?: unknown }): UsageMetadata | undefined {
-  return Usage.parse(answer.usage_metadata);
+export function usageOf({ usage_metadata: given }: { usage_metadata?: unknown }): UsageMetadata | undefined {
+  if (typeof given !== "object" || given === null) return Usage.parse(given);
+  const usage = usages.get(given) ?? Usage.parse(given);
+  if (usage !== undefined) usages.set(given, usage);
+  return usage;
 }
+
+const usages = new WeakMap<object, UsageMetadata>();
 
 function llmMetadata(
   usage: UsageMetadata,

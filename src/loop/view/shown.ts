@@ -1,7 +1,7 @@
 import type { Shown, LoopState } from "../state.ts";
 import { isHumanMessage, isSystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { deletionList } from "../../context/pruning/deletion-marks.ts";
+import { deletionList, hidesMessages } from "../../context/pruning/deletion-marks.ts";
 import { withHint } from "../../context/hints.ts";
 import { prune, type Pruned } from "../../context/pruning/prune.ts";
 import { repairToolPairs, textOf } from "@millrace/engine/message-kinds";
@@ -58,6 +58,7 @@ function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
 
 /** Messages the model marked for deletion, if any, except the current request. */
 function markedIn(messages: readonly BaseMessage[], call: LoopCall): ((message: BaseMessage) => boolean) | undefined {
+  if (!hidesMessages(call.history) && !hidesMessages(messages)) return undefined;
   const all = [...call.history, ...messages];
   const list = new Set(deletionList(all));
   if (list.size === 0) return undefined;

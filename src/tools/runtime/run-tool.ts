@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jsonrepair } from "jsonrepair";
-import { z } from "zod";
+import type { z } from "zod";
 import { isTransient } from "@millrace/engine/errors/error-strategy";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Locks } from "./locks.ts";
 import { convertParameters, parameterSchema } from "./parameters.ts";
+import { isDeeperThan, isJsonObject } from "./nesting.ts";
 import type { Rate } from "@millrace/engine/concurrency/limits";
 import { failure, toFailure, type ToolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
@@ -18,6 +19,18 @@ export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | {
  * names the parameter and the expected form.
  */
 export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
+  if (!isJsonObject(rawArguments)) return prepare(tool, rawArguments);
+  const known = prepared.get(rawArguments);
+  if (known?.tool === tool) return known.call;
+  const call = prepare(tool, rawArguments);
+  prepared.set(rawArguments, { tool, call });
+  return call;
+}
+
+/** By the arguments of a message, which do not change: a call is prepared for its ruling and again to run. */
+const prepared = new WeakMap<object, { tool: Tool; call: PreparedCall }>();
+
+function prepare(tool: Tool, rawArguments: unknown): PreparedCall {
   const read = readArguments(tool, rawArguments);
   if (read.kind === "invalid") return read;
   const asGiven = tool.schema.safeParse(read.input);
@@ -133,11 +146,8 @@ function cancelled(tool: Tool): ToolResult {
   return failure("cancelled", `${tool.name} was stopped before it had finished.`);
 }
 
-/** Maximum nesting of arguments. */
+/** Maximum nesting of arguments, for the ledger and checkpoints. */
 const mostLevels = 100;
-
-/** Created once: building the schema costs more than checking. */
-const JsonObject = z.record(z.string(), z.unknown());
 
 function readArguments(tool: Tool, raw: unknown): PreparedCall {
   let value: unknown = raw ?? {};
@@ -150,23 +160,13 @@ function readArguments(tool: Tool, raw: unknown): PreparedCall {
       return malformed(tool, why);
     }
   }
-  const object = JsonObject.safeParse(value);
-  if (object.success && isTooDeep(object.data)) {
-    return malformed(tool, `They are nested more than ${mostLevels} levels deep.`);
+  if (isJsonObject(value)) {
+    return isDeeperThan(mostLevels, value)
+      ? malformed(tool, `They are nested more than ${mostLevels} levels deep.`)
+      : { kind: "ready", input: value };
   }
-  if (object.success) return { kind: "ready", input: object.data };
   const came = Array.isArray(value) ? "a list" : `a ${typeof value}`;
   return malformed(tool, `A JSON object is expected, ${came} came.`);
-}
-
-/** Whether the value is nested too deeply for the ledger and checkpoints. */
-function isTooDeep(value: unknown): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > mostLevels) return true;
-    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
-  }
-  return false;
 }
 
 /**

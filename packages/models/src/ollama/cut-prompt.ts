@@ -23,7 +23,7 @@ const leastOf = new WeakMap<BaseMessage, number>();
  */
 export function cutPrompt({ response_metadata }: Pick<BaseMessage, "response_metadata">): CutPrompt | undefined {
   const metadata: Record<string, unknown> = response_metadata;
-  return CutPrompt.safeParse(metadata[cutField]).data;
+  return cutField in metadata ? CutPrompt.safeParse(metadata[cutField]).data : undefined;
 }
 
 /** Marks the last chunk if the model did not read all of `messages`. */
