@@ -227,7 +227,7 @@ describe("by command", () => {
     [["prune"], 64, "'--older-than <time>' not specified"],
     [["prune", "--older-than", "30"], 64, "such as 30d"],
     [["shine"], 64, 'no command "shine"'],
-    [["prune", "--everything"], 64, "--everything"],
+    [["prune", "--older-than", "1h", "--everything"], 64, "--everything"],
     [["restore", "nowhere.db"], 1, "There is no file"],
   ])("%j is refused with %i and a reason", (parameters, status, reason) => {
     expect(maintain(...parameters)).toMatchObject({ status, stdout: "", stderr: expect.stringContaining(reason) });
