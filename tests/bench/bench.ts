@@ -33,6 +33,10 @@ interface Amounts {
   sizes: number[];
   turns: number;
   steps: number;
+  /** Of sessions on disk. */
+  long: { turns: number; steps: number };
+  /** Milliseconds before a server is looked at that has nothing to do: after its start, and after its turns. */
+  rest: [number, number];
   memory: [number, number];
   starts: number;
   session: number;
@@ -50,6 +54,8 @@ const smoke: Amounts = {
   sizes: [10, 100],
   turns: 2,
   steps: 50,
+  long: { turns: 20, steps: 10 },
+  rest: [500, 500],
   memory: [8, 16],
   starts: 1,
   session: 40,
@@ -66,6 +72,9 @@ const normal: Amounts = {
   sizes: [10, 100, 1000, 5000],
   turns: 20,
   steps: 1000,
+  long: { turns: 1000, steps: 200 },
+  // Types of graphs are read in the first seconds.
+  rest: [15_000, 40_000],
   memory: [100, 500],
   starts: 5,
   session: 1000,
@@ -135,7 +144,9 @@ async function measure(
     await add("policies", () => measurePolicies(model.url, amounts.policies));
     await add("owners", () => measureOwners(model.url, amounts.owners, amounts.requests));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
-    await add("rest", () => measureRest(model.url, Math.min(3, amounts.starts), amounts.turns));
+    await add("rest", () =>
+      measureRest(model.url, { starts: Math.min(3, amounts.starts), turns: amounts.turns, waits: amounts.rest }),
+    );
     const servers: ServerUnderTest[] = [];
     try {
       servers.push(await startMillrace(model.url));

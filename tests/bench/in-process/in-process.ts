@@ -17,13 +17,25 @@ const turnTargets: Record<number, { hot: number; cold?: number }> = {
   5000: { hot: 15, cold: 50 },
 };
 
+/** How much of everything is measured: turns by sizes of session, supersteps, and the turns and tool steps of long sessions. */
+export interface InProcessAmounts {
+  turns: number;
+  sizes: number[];
+  steps: number;
+  long: { turns: number; steps: number };
+}
+
 /** Graphs in this process over our storage: turns of long sessions, supersteps, sizes on disk. */
-export async function measureInProcess(amount: { turns: number; sizes: number[]; steps: number }): Promise<Section[]> {
+export async function measureInProcess(amount: InProcessAmounts): Promise<Section[]> {
+  const { turns: longTurns, steps: toolCalls } = amount.long;
   return [
     { title: "One turn of a long session, in process", figures: await turns(amount.sizes, amount.turns) },
     { title: "Supersteps, in process", figures: await supersteps(amount.steps) },
-    { title: "Database size", figures: [await twoHundredTurns(), ...(await twoHundredToolSteps())] },
-    { title: "Long conversations (reliability, D5)", figures: [await largeTurns(), await opening()] },
+    { title: "Database size", figures: [await turnsOnDisk(longTurns / 5), ...(await toolStepsOnDisk(toolCalls))] },
+    {
+      title: "Long conversations (reliability, D5)",
+      figures: [await largeTurns(0.3 * longTurns), await opening(longTurns)],
+    },
   ];
 }
 
@@ -84,40 +96,41 @@ async function supersteps(steps: number): Promise<Figure[]> {
   });
 }
 
-async function twoHundredTurns(): Promise<Figure> {
+async function turnsOnDisk(count: number): Promise<Figure> {
   return await withStorage(async (store) => {
-    for (let index = 0; index < 200; index += 1) await takeTurn(store.open());
-    return figure("after 200 turns", store.bytes() / 1024 / 1024, "MB", 2);
+    for (let index = 0; index < count; index += 1) await takeTurn(store.open());
+    return figure(`after ${count} turns`, store.bytes() / 1024 / 1024, "MB", 2);
   });
 }
 
-/** 300 turns of 2.5 KB: what plain SqliteSaver makes 397 MB of. */
-async function largeTurns(): Promise<Figure> {
+/** Turns of 2.5 KB: of 300, plain SqliteSaver makes 397 MB. */
+async function largeTurns(count: number): Promise<Figure> {
   return await withStorage(async (store) => {
-    for (let index = 0; index < 300; index += 1) await takeTurn(store.open(), "large", 2300);
-    return figure("after 300 turns of 2.5 KB", store.bytes() / 1024 / 1024, "MB", 10);
+    for (let index = 0; index < count; index += 1) await takeTurn(store.open(), "large", 2300);
+    return figure(`after ${count} turns of 2.5 KB`, store.bytes() / 1024 / 1024, "MB", 10);
   });
 }
 
-/** A session of 1,000 turns, read as a reader of its state does, by a process that has only just opened the file. */
-async function opening(): Promise<Figure> {
+/** A session of many turns, read as a reader of its state does, by a process that has only just opened the file. */
+async function opening(count: number): Promise<Figure> {
   return await withStorage(async (store) => {
-    for (let index = 0; index < 1000; index += 1) await takeTurn(store.open());
+    for (let index = 0; index < count; index += 1) await takeTurn(store.open());
     const times: number[] = [];
     for (let index = 0; index < 5; index += 1) {
       await store.close();
       const started = performance.now();
       const graph = historyGraph.compile({ checkpointer: store.open().checkpointer });
       const { values } = await graph.getState({ configurable: { thread_id: "long" } });
-      if (values.messages.length !== 2000) throw new Error(`Expected 2,000 messages, got ${values.messages.length}.`);
+      if (values.messages.length !== 2 * count) {
+        throw new Error(`Expected ${2 * count} messages, got ${values.messages.length}.`);
+      }
       times.push(performance.now() - started);
     }
-    return figure("a session of 1,000 turns opens, with its database, p50", percentile(times, 50), "ms", 200);
+    return figure(`a session of ${count} turns opens, with its database, p50`, percentile(times, 50), "ms", 200);
   });
 }
 
-async function twoHundredToolSteps(): Promise<Figure[]> {
-  const steps = 200;
+async function toolStepsOnDisk(steps: number): Promise<Figure[]> {
   const bare = toolSteps.compile();
   const without = await wallPer(steps, () => bare.invoke({ left: steps }, { recursionLimit: 500 }));
   // Both are measured warm; the warm pass has a store of its own, so that the size is that of one thread.
@@ -134,7 +147,7 @@ async function twoHundredToolSteps(): Promise<Figure[]> {
     await graph.invoke({ left: steps }, config);
     const saved = (performance.now() - begin) / steps;
     return [
-      figure("after 200 tool steps of 2 KB", store.bytes() / 1024 / 1024, "MB", 2),
+      figure(`after ${steps} tool steps of 2 KB`, store.bytes() / 1024 / 1024, "MB", 2),
       figure("what each of them takes longer than without a saver", saved - without, "ms", 2),
     ];
   });

@@ -6,9 +6,12 @@ import type { Figure, Section } from "../figures.ts";
 import { createThreads, percentile, streamRun, type RunBody } from "./load.ts";
 import { bundledServer, residentOf, startMillrace, type ServerUnderTest } from "./servers.ts";
 
-/** Milliseconds after which a server that has nothing to do has given back what it does not need: after its start, and later. */
-const restAfterStart = 10_000;
-const rest = 40_000;
+/** How much is measured, and the milliseconds after which a server has given back what it does not need: after its start, and later. */
+export interface RestAmounts {
+  starts: number;
+  turns: number;
+  waits: [number, number];
+}
 
 /** Resident memory beyond that of Node alone, MB. */
 interface Beyond {
@@ -22,7 +25,7 @@ interface Beyond {
  * What the server takes beyond Node alone (PERF-01): after its start, in a conversation, and at rest after it. The median
  * of a few starts; of the bundle too, as `npm run build` left it.
  */
-export async function measureRest(modelUrl: string, starts: number, turns: number): Promise<Section> {
+export async function measureRest(modelUrl: string, { starts, turns, waits }: RestAmounts): Promise<Section> {
   const node = await nodeAlone();
   const figures = await figuresOf("", () => startMillrace(modelUrl));
   if (existsSync(bundledServer)) {
@@ -32,7 +35,7 @@ export async function measureRest(modelUrl: string, starts: number, turns: numbe
 
   async function figuresOf(which: string, start: () => Promise<ServerUnderTest>): Promise<Figure[]> {
     const found: Beyond[] = [];
-    for (let index = 0; index < starts; index += 1) found.push(await oneStart(await start(), node, turns));
+    for (let index = 0; index < starts; index += 1) found.push(await oneStart(await start(), node, { turns, waits }));
     const figure = (state: keyof Beyond, words: string): Figure => {
       const values = found.map((beyond) => beyond[state]);
       const note = `${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)}`;
@@ -46,7 +49,11 @@ export async function measureRest(modelUrl: string, starts: number, turns: numbe
   }
 }
 
-async function oneStart(server: ServerUnderTest, node: number, turns: number): Promise<Beyond> {
+async function oneStart(
+  server: ServerUnderTest,
+  node: number,
+  { turns, waits: [afterStart, atLast] }: Pick<RestAmounts, "turns" | "waits">,
+): Promise<Beyond> {
   const beyond = (): number => server.residentMb() - node;
   const body: RunBody = {
     assistant: "agent",
@@ -54,7 +61,7 @@ async function oneStart(server: ServerUnderTest, node: number, turns: number): P
     context: { mode: "free_work" },
   };
   try {
-    await delay(restAfterStart);
+    await delay(afterStart);
     const started = beyond();
     const [thread = ""] = await createThreads(server.url, 1);
     let atWork = 0;
@@ -62,7 +69,7 @@ async function oneStart(server: ServerUnderTest, node: number, turns: number): P
       await streamRun(server.url, thread, body);
       atWork = Math.max(atWork, beyond());
     }
-    await delay(rest);
+    await delay(atLast);
     return { started, atWork, rested: beyond() };
   } finally {
     await server.stop();
