@@ -2,6 +2,8 @@ import type { InlineContext, MarkdownConfig } from "@lezer/markdown";
 
 const dollar = 36;
 const backslash = 92;
+/** Characters within which a formula in a paragraph ends, so that a text of beginnings alone costs little. */
+const nearest = 1_000;
 
 /** The ends of a formula within a line, by how it begins. */
 const inlineEnds: Record<string, string> = { "\\(": "\\)", "\\[": "\\]", $$: "$$" };
@@ -13,7 +15,7 @@ function endOf(context: InlineContext, next: number, position: number): number {
   if (close !== undefined) return endAfter(context, position + 2, close);
   if (next !== dollar || /^\$\s/u.test(two)) return -1;
   // A mark after a blank or before a digit ends nothing, so that sums of money stay words.
-  for (let at = position + 1; at < context.end; at += 1) {
+  for (let at = position + 1; at < Math.min(context.end, position + nearest); at += 1) {
     const code = context.char(at);
     if (code === backslash) at += 1;
     else if (code === dollar) {
@@ -25,7 +27,7 @@ function endOf(context: InlineContext, next: number, position: number): number {
 }
 
 function endAfter(context: InlineContext, from: number, close: string): number {
-  const at = context.slice(from, context.end).indexOf(close);
+  const at = context.slice(from, Math.min(context.end, from + nearest)).indexOf(close);
   return at <= 0 ? -1 : from + at + close.length;
 }
 

@@ -4,19 +4,22 @@ import type { Span } from "../../run/spans.ts";
 import { request } from "../client.ts";
 
 const ModelCall = z.object({ number: z.number(), node: z.string(), is_silent: z.boolean(), asked_at: z.string() });
-/** A request to a model that is kept of a run. */
-export type ModelCall = z.infer<typeof ModelCall>;
 
-/** The requests that were sent while a model call was under way; of calls side by side it is not known whose is whose. */
-export function useRequests(threadId: string, runId: string, { start, first_token, end }: Span) {
+/** Milliseconds that the log tells of a beginning later than it was: it is stamped when it is written. */
+const late = 1_000;
+
+/** The request of a model call: the newest that was sent by its first words. Calls of agents are not kept. */
+export function useRequestOf(threadId: string, runId: string, { start, first_token, end }: Span) {
+  const from = (start ?? 0) - late;
   const until = first_token ?? end ?? Number.POSITIVE_INFINITY;
   return useQuery({
     queryKey: ["requests", threadId, runId],
     queryFn: ({ signal }) => request(`/threads/${threadId}/runs/${runId}/requests`, z.array(ModelCall), { signal }),
+    // They come newest first.
     select: (calls) =>
-      calls.filter(({ is_silent, asked_at }) => {
+      calls.find(({ is_silent, asked_at }) => {
         const at = Date.parse(asked_at);
-        return !is_silent && at >= (start ?? 0) && at <= until;
+        return !is_silent && at >= from && at <= until;
       }),
   });
 }

@@ -1,24 +1,19 @@
 import { useTranslation } from "react-i18next";
-import { useRequest, useRequests } from "../../api/runs/requests.ts";
-import { Disclosure } from "../../parts/disclosure.tsx";
+import { useRequest, useRequestOf } from "../../api/runs/requests.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import type { Span } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 
-/** What a model call sent, as far as it is kept; graphs of others keep none. */
-export function ModelRequests({ span, threadId, runId }: { span: Span; threadId: string; runId: string }) {
+/** What a model call sent, where it is kept; graphs of others keep nothing. */
+export function ModelRequest({ span, threadId, runId }: { span: Span; threadId: string; runId: string }) {
   const { t } = useTranslation(work);
-  const requests = useRequests(threadId, runId, span).data ?? [];
-  if (requests.length === 0) return null;
+  const call = useRequestOf(threadId, runId, span).data;
+  if (call === undefined) return null;
   return (
     <section>
       <h3>{t("run.request")}</h3>
-      {requests.map(({ number, node }) => (
-        <Disclosure key={number} title={`${number} · ${node}`} isOpenAtFirst={requests.length === 1}>
-          <Sent threadId={threadId} runId={runId} number={number} />
-        </Disclosure>
-      ))}
+      <Sent threadId={threadId} runId={runId} number={call.number} />
     </section>
   );
 }

@@ -1,0 +1,279 @@
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { projectFolder } from "../support/source-files.ts";
+import { chromiumPath, leave, openStage, rests, sees, shownTexts, type Stage } from "./console-page.ts";
+import { Person, type Hand } from "./person.ts";
+
+const ada = { owner: "ada", key: "key-of-ada" };
+const story = "Once upon a time there was a small mill at a river.";
+const rest = "And it turns to this day.";
+/** Where the model waits in the middle of its story. */
+let pause = Promise.withResolvers<void>();
+
+function answer({ messages }: ModelRequest): ModelStep {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const last = String(messages[at]?.content);
+  if (messages.at(-2)?.content === story) return { text: rest };
+  if (messages.slice(at).some(({ role }) => role === "tool")) return { text: "It is done." };
+  if (last.includes("a story")) {
+    return { chunks: [story, " ", rest], text: `${story} ${rest}`, hold: { after: 1, until: pause.promise } };
+  }
+  if (last.includes("clean up")) return { toolCalls: [{ name: "delete_file", arguments: { path: "old.md" } }] };
+  if (last.includes("three notes")) {
+    const args = (name: string) => ({ path: `${name}.md`, content: "one\n" });
+    return { toolCalls: ["a", "b", "c"].map((name) => ({ name: "create_file", arguments: args(name) })) };
+  }
+  return { text: `You said: ${last}` };
+}
+
+let stage: Stage;
+const file = (name: string): string => join(stage.server.config.workspace, name);
+const isThere = (name: string): Promise<boolean> =>
+  access(file(name)).then(
+    () => true,
+    () => false,
+  );
+
+/** What somebody does in the console, by what it is called. `one` is at the home page, signed in. */
+const flows: Record<string, (one: Person) => Promise<void>> = {
+  "sign in, and out": async (one) => {
+    const { all } = one.words;
+    const { page } = one.tab;
+    await one.choose(`${all.app.more}: `, all.app.signOut);
+    await page.getByRole("heading", { name: all.signIn.title }).waitFor();
+    await one.write(all.signIn.key, ada.key);
+    await one.use(all.signIn.submit);
+    await page.locator(".home").waitFor();
+  },
+  "first message to answer": async (one) => {
+    await one.begin("hello");
+    await sees(one.tab, "You said: hello");
+    await rests(one.tab);
+    expect(await shownTexts(one.tab)).toEqual(["hello", "You said: hello"]);
+  },
+  "approve with other arguments": async (one) => {
+    const { approval } = one.words.all;
+    for (const name of ["old.md", "other.md"]) await writeFile(file(name), "old\n");
+    await one.begin("clean up");
+    await one.tab.page.locator(".approval-card").waitFor();
+    await one.use(approval.edit, true);
+    await one.write(approval.editArguments, '{"path": "other.md"}');
+    await one.use(approval.approve);
+    await sees(one.tab, "It is done.");
+    expect([await isThere("old.md"), await isThere("other.md")]).toEqual([true, false]);
+  },
+  "reject with words": async (one) => {
+    const { approval } = one.words.all;
+    await writeFile(file("old.md"), "old\n");
+    const thread = await one.begin("clean up");
+    await one.tab.page.locator(".approval-card").waitFor();
+    await one.use(approval.reject);
+    await one.write(approval.reason, "keep it");
+    await one.use(approval.reject);
+    await sees(one.tab, "It is done.");
+    expect(await isThere("old.md")).toBe(true);
+    const state = await stage.server.send("GET", `/threads/${thread}/messages`, undefined, { "x-api-key": ada.key });
+    expect(await state.text()).toContain("keep it");
+  },
+  "stop, and continue": async (one) => {
+    const { chat } = one.words.all;
+    await one.begin("tell a story");
+    await sees(one.tab, story);
+    await one.use(chat.stop);
+    await one.tab.page.getByText(chat.interrupted).waitFor();
+    await rests(one.tab);
+    pause.resolve();
+    await one.use(chat.continue);
+    await sees(one.tab, rest);
+    await rests(one.tab);
+  },
+  "edit and run again": async (one) => {
+    const { chat } = one.words.all;
+    await one.begin("hello");
+    await sees(one.tab, "You said: hello");
+    await rests(one.tab);
+    await one.use(chat.edit, true);
+    await one.write(chat.edit, "good day");
+    await one.use(chat.rerun);
+    await sees(one.tab, "You said: good day");
+    await rests(one.tab);
+    await one.use(chat.olderVersion);
+    await expect.poll(() => shownTexts(one.tab)).toEqual(["hello", "You said: hello"]);
+  },
+  fork: async (one) => {
+    const thread = await one.begin("hello");
+    await sees(one.tab, "You said: hello");
+    await rests(one.tab);
+    await one.use(one.words.all.chat.fork, true);
+    await one.tab.page.waitForURL((url) => !url.pathname.endsWith(thread));
+    await sees(one.tab, "You said: hello");
+  },
+  "undo three operations": async (one) => {
+    const { operation } = one.words.all;
+    await one.begin("make three notes");
+    await sees(one.tab, "It is done.");
+    await rests(one.tab);
+    expect(await isThere("c.md")).toBe(true);
+    await one.use(operation.changes);
+    await one.use(operation.undoRun);
+    await one.use(operation.undo, true);
+    const undone = one.tab.page.locator(".conversation .operations-card[data-status=undone]");
+    await expect.poll(() => undone.count()).toBe(3);
+    expect([await isThere("a.md"), await isThere("b.md"), await isThere("c.md")]).toEqual([false, false, false]);
+    await one.tab.page.keyboard.press("Escape");
+  },
+  "queue two messages": async (one) => {
+    const { chat } = one.words.all;
+    const queue = one.tab.page.locator(".queue li");
+    await one.begin("tell a story");
+    await sees(one.tab, story);
+    await one.say("first");
+    await expect.poll(() => queue.count()).toBe(1);
+    await one.say("second");
+    await expect.poll(() => queue.count()).toBe(2);
+    await one.use(chat.removeQueued, true);
+    await expect.poll(() => queue.allInnerTexts()).toEqual(["first"]);
+    pause.resolve();
+    await sees(one.tab, "You said: first");
+    await rests(one.tab);
+  },
+  "attach a file": async (one) => {
+    const { chat } = one.words.all;
+    await writeFile(file("notes.md"), "notes\n");
+    await one.begin("hello");
+    await rests(one.tab);
+    await one.use(chat.attach);
+    await one.write(chat.attachPath, "notes.md");
+    await one.use(chat.attachAdd);
+    await one.tab.page.locator(".composer .attachment").getByText("notes.md").waitFor();
+    await one.say("look at it");
+    await one.tab.page.locator(".user-bubble .attachment").getByText("notes.md").waitFor();
+    await rests(one.tab);
+  },
+  compress: async (one) => {
+    const { app, chat } = one.words.all;
+    const thread = await one.begin("hello");
+    await rests(one.tab);
+    const asked = one.tab.page.waitForRequest((request) => request.url().endsWith(`/threads/${thread}/compress`));
+    await one.choose(app.openMenu, chat.compress);
+    await asked;
+  },
+  "inspect a run down to its request, and go back to a checkpoint": async (one) => {
+    const { run } = one.words.work;
+    const thread = await one.begin("hello there");
+    await sees(one.tab, "You said: hello there");
+    await rests(one.tab);
+    await one.go(`/runs?thread=${thread}`);
+    await one.use("agent", true);
+    await one.tab.page.waitForURL(/\/run\//u);
+    await one.pick("tab", run.time);
+    await one.pick("treeitem", new RegExp(`^${run.kind.model}`, "u"));
+    await one.tab.page.locator(".span-details").getByRole("heading", { name: run.request }).waitFor();
+    await one.tab.page.locator(".span-details pre").filter({ hasText: '"messages"' }).first().waitFor();
+    await one.pick("tab", run.state);
+    await one.tab.page.locator(".checkpoints li").first().waitFor();
+    const before = one.tab.page.url();
+    await one.use(run.earlier);
+    await expect.poll(() => one.tab.page.url()).not.toBe(before);
+    const started = new URL(one.tab.page.url()).pathname;
+    await one.use(run.rerun);
+    await expect.poll(() => new URL(one.tab.page.url()).pathname).not.toBe(started);
+  },
+  "run any graph from its form, and answer it": async (one) => {
+    const { graph } = one.words.work;
+    const { approval } = one.words.all;
+    await one.go("/g");
+    await one.use("asking");
+    await one.use(new RegExp(`^${graph.submit}\\s*Ctrl`, "u"));
+    const card = one.tab.page.locator(".run-panel .approval-card");
+    for (const [question, text] of [
+      ["What is your name?", "Ada"],
+      ["How old are you, Ada?", "36"],
+    ] as const) {
+      await card.getByText(question).waitFor();
+      await one.write(approval.answerJson, text);
+      await one.use(approval.respond);
+    }
+    await one.tab.page.locator('.run-panel-head .run-state[data-status="success"]').waitFor();
+    await one.tab.page.locator(".channels").getByText("36").waitFor();
+  },
+  "export a chat, and bring it in again": async (one) => {
+    const { app, threads } = one.words.all;
+    const { page } = one.tab;
+    await one.begin("carried over");
+    await sees(one.tab, "You said: carried over");
+    await rests(one.tab);
+    if (await page.locator(".list-pane").isHidden()) await one.use(app.showList);
+    const saved = page.waitForEvent("download");
+    await one.choose(threads.actions.replace("{{name}}", "carried over"), threads.exportJson);
+    const path = await (await saved).path();
+    expect(await readFile(path, "utf8")).toContain("carried over");
+    const asked = page.waitForEvent("filechooser");
+    const before = page.url();
+    await one.use(threads.import, true);
+    await (await asked).setFiles(path);
+    await expect.poll(() => page.url()).not.toBe(before);
+    await sees(one.tab, "You said: carried over");
+  },
+  "answer from the inbox": async (one) => {
+    const { app, approval } = one.words.all;
+    await writeFile(file("old.md"), "old\n");
+    await one.begin("clean up");
+    await one.tab.page.locator(".approval-card").waitFor();
+    await one.use(app.inbox);
+    await one.tab.page.locator(".inbox .approval-card").first().waitFor();
+    // A card that has just appeared takes no answer.
+    const cards = one.tab.page.locator(".inbox .approval-card");
+    await expect
+      .poll(async () => (await cards.count()) === 0 || (await one.use(approval.approve).catch(() => undefined), false))
+      .toBe(true);
+    await expect.poll(() => isThere("old.md")).toBe(false);
+  },
+};
+
+/** Everyone: with a mouse or the keyboard alone, on both screens, in both languages; two of them are the usual sample. */
+const everyone = (["mouse", "keys"] as const).flatMap((how) =>
+  [1280, 390].flatMap((width) => (["en", "zh-CN"] as const).map((locale): Hand => ({ how, width, locale }))),
+);
+const hands = process.env["LOOKS"] === "8" ? everyone : [0, 7].flatMap((index) => everyone[index] ?? []);
+
+describe.skipIf(chromiumPath === undefined)("what people do in the console", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "millrace-flows-"));
+    const graphs = {
+      agent: join(projectFolder, "src/graph/workflow.ts:workflow"),
+      asking: join(projectFolder, "tests/fixtures/graphs/asking.ts:graph"),
+    };
+    await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+    stage = await openStage(answer, { apiKeys: [ada], graphs: join(folder, "langgraph.json") });
+  });
+  afterAll(async () => {
+    pause.resolve();
+    await stage.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  describe.each(hands)("with $how, $width pixels wide, $locale", (hand) => {
+    let one: Person;
+    beforeAll(async () => {
+      one = await Person.at(stage, hand);
+      await one.write(one.words.all.signIn.key, ada.key);
+      await one.use(one.words.all.signIn.submit);
+      await one.tab.page.locator(".home").waitFor();
+    });
+    afterAll(() => leave(one.tab));
+
+    it.each(Object.entries(flows))("%s", { timeout: 120_000 }, async (_, flow) => {
+      pause.resolve();
+      pause = Promise.withResolvers<void>();
+      await one.go("/");
+      await one.tab.page.locator(".home, .sign-in").first().waitFor();
+      await flow(one);
+      expect(one.tab.problems).toEqual([]);
+    });
+  });
+});

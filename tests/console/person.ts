@@ -1,0 +1,156 @@
+import { vi } from "vitest";
+import { en } from "../../console/text/en.ts";
+import { workEn } from "../../console/text/inspector/en.ts";
+import { workZh } from "../../console/text/inspector/zh.ts";
+import { zh } from "../../console/text/zh.ts";
+import type { Stage, Tab } from "./console-page.ts";
+
+/** How somebody uses the console: with what, on which screen, in which language. */
+export interface Hand {
+  how: "mouse" | "keys";
+  width: number;
+  locale: "en" | "zh-CN";
+}
+
+/** Tabs after which a control counts as not to be reached. */
+const mostTabs = 120;
+
+/** What the element that has the focus is called. */
+const focusedName = `(() => {
+  const element = document.activeElement;
+  if (element === null || element === document.body) return "";
+  const label = element.labels?.[0]?.textContent;
+  return (element.getAttribute("aria-label") ?? label ?? element.textContent ?? "").trim();
+})()`;
+
+/** Somebody in front of a page, who has either a mouse or a keyboard. */
+export class Person {
+  readonly tab: Tab;
+  readonly words: { all: typeof en | typeof zh; work: typeof workEn | typeof workZh };
+  readonly #isMouse: boolean;
+
+  private constructor(tab: Tab, { how, locale }: Hand) {
+    this.tab = tab;
+    this.#isMouse = how === "mouse";
+    this.words = locale === "en" ? { all: en, work: workEn } : { all: zh, work: workZh };
+  }
+
+  /** Opens the console. */
+  static async at(stage: Stage, hand: Hand, path = "/"): Promise<Person> {
+    const tab = await stage.open({
+      path,
+      width: hand.width,
+      height: hand.width < 800 ? 844 : 800,
+      locale: hand.locale,
+    });
+    return new Person(tab, hand);
+  }
+
+  /** Goes to another place, as by a link from elsewhere. */
+  async go(path: string): Promise<void> {
+    await this.tab.page.evaluate(`history.pushState(null, "", "/console${path}")`);
+  }
+
+  /** Presses a button, or follows a link; `last`: of several that are called so, the last one. */
+  async use(name: string | RegExp, last = false): Promise<void> {
+    const { page } = this.tab;
+    const begins = typeof name === "string" ? new RegExp(`^${RegExp.escape(name)}`, "u") : name;
+    const found = page
+      .getByRole("button", { name: begins, disabled: false })
+      .or(page.getByRole("link", { name: begins }));
+    await found.first().waitFor();
+    if (this.#isMouse) await (last ? found.last() : found.first()).click();
+    else {
+      await this.#tabTo(begins, last);
+      await page.keyboard.press("Enter");
+    }
+  }
+
+  /** Chooses something of a menu. */
+  async choose(menu: string, entry: string, last = false): Promise<void> {
+    const { page } = this.tab;
+    await this.use(menu, last);
+    const item = page.getByRole("menuitem", { name: entry });
+    await item.waitFor();
+    if (this.#isMouse) {
+      await item.click();
+      return;
+    }
+    const text = await item.textContent();
+    for (let steps = 0; steps < 20; steps += 1) {
+      const active = page.locator("[role=menuitem][data-active-item]");
+      if ((await active.count()) > 0 && (await active.textContent()) === text) break;
+      await page.keyboard.press("ArrowDown");
+    }
+    await page.keyboard.press("Enter");
+  }
+
+  /** Writes into a field, in place of what stands there. */
+  async write(label: string, text: string): Promise<void> {
+    const { page } = this.tab;
+    const begins = new RegExp(`^${RegExp.escape(label)}`, "u");
+    const field = page.getByRole("textbox", { name: begins }).or(page.getByLabel(begins)).last();
+    await field.waitFor();
+    if (this.#isMouse) await field.click();
+    else if (!begins.test(await this.#focused())) await this.#tabTo(begins, false);
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type(text);
+  }
+
+  /** Says something in the chat that is open, or in a new one. */
+  async say(text: string): Promise<void> {
+    const { page } = this.tab;
+    await page.locator(".composer-field").waitFor();
+    const label = (await page.locator(".composer-field").getAttribute("aria-label")) ?? "";
+    await this.write(label, text);
+    if (this.#isMouse) await page.locator(".send-button").click();
+    else await page.keyboard.press("Enter");
+  }
+
+  /** Says something in a new chat; gives the chat's id. */
+  async begin(text: string): Promise<string> {
+    await this.go("/");
+    await this.tab.page.locator(".home").waitFor();
+    await this.say(text);
+    await this.tab.page.waitForURL(/\/console\/t\//u);
+    return new URL(this.tab.page.url()).pathname.split("/").at(-1) ?? "";
+  }
+
+  /** Chooses a tab of a page, or a row of a tree. */
+  async pick(role: "tab" | "treeitem", name: string | RegExp): Promise<void> {
+    const { page } = this.tab;
+    const wanted = page.getByRole(role, { name }).first();
+    await wanted.waitFor();
+    if (this.#isMouse) {
+      await wanted.click();
+      return;
+    }
+    const list = role === "tab" ? page.getByRole("tab", { selected: true }) : page.getByRole("tree");
+    const label = (await list.getAttribute("aria-label")) ?? (await list.textContent()) ?? "";
+    if ((await this.#focused()) !== label) await this.#tabTo(label, false);
+    const key = role === "tab" ? "ArrowRight" : "ArrowDown";
+    await vi.waitFor(
+      async () => {
+        if ((await wanted.getAttribute("aria-selected")) === "true") return;
+        await page.keyboard.press(key);
+        throw new Error(`${String(name)} is not chosen.`);
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+  }
+
+  async #focused(): Promise<string> {
+    return String(await this.tab.page.evaluate(focusedName));
+  }
+
+  async #tabTo(name: string | RegExp, backwards: boolean): Promise<void> {
+    const seen: string[] = [];
+    for (let count = 0; count < mostTabs; count += 1) {
+      await this.tab.page.keyboard.press(backwards ? "Shift+Tab" : "Tab");
+      const label = await this.#focused();
+      if (typeof name === "string" ? label === name : name.test(label)) return;
+      seen.push(label);
+    }
+    throw new Error(`No focus came to ${String(name)}: ${seen.join(" | ").slice(0, 2_000)}`);
+  }
+}
