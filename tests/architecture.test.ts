@@ -201,6 +201,31 @@ function recognitionProblems(file: SourceFile): string[] {
   return [...guards, ...byClass].map((what) => `${file.path}: ${what}; message-kinds.ts knows messages of any copy`);
 }
 
+/**
+ * Who may write for runs, for calls by hand and into the states of sessions, and where the writes without a fence stand.
+ * Everybody else gets what is written for a run from the run, so that no write can miss the fence.
+ */
+const writers: { what: RegExp; only: RegExp }[] = [
+  { what: /\.attempt\(/, only: /^packages\/engine\/src\/runs\/(active-run|dispatch)\.ts$/ },
+  { what: /\.(re)?claim\(/, only: /^packages\/engine\/src\/runs\/dispatch\.ts$/ },
+  { what: /\.byHand\b/, only: /^src\/(server|sessions\/manual\/manual-run)\.ts$/ },
+  {
+    what: /(?<!function )\b(storeEvents|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,
+    only: /^packages\/engine\/src\/storage\/sqlite\/(storage|checkpoints\/checkpointer)\.ts$/,
+  },
+  {
+    what: /\b(saver|checkpointer)\.(put|putWrites|deleteThread|deleteRun)\(/i,
+    only: /^packages\/engine\/src\/(graphs\/(changed|served)-graph|runs\/status|sessions\/state\/.*)\.ts$|^src\/sessions\/messages\/import\.ts$/,
+  },
+];
+
+function writeProblems({ path, text }: Pick<SourceFile, "path" | "text">): string[] {
+  const code = withoutComments(text);
+  return writers
+    .filter(({ what, only }) => what.test(code) && !only.test(path))
+    .map(({ what }) => `${path}: ${what.exec(code)?.[0]} is not for it; the run at work has what writes for it`);
+}
+
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/\/\/.*$/gm, "");
 }
@@ -246,6 +271,13 @@ describe("the architecture", () => {
       files.map((file) => [file.path, file.imports.flatMap((request) => importedFile(file.path, request) ?? [])]),
     );
     expect(ringsIn(imports)).toEqual([]);
+  });
+
+  it("has one way to write for a run, one by hand, and few that write the states of sessions", () => {
+    expect(files.flatMap(writeProblems)).toEqual([]);
+    const past = ["storage.attempt(run).finish(end)", "byHand.ledger.start(call)", "storage.runs.claim(id)"];
+    const found = past.flatMap((text) => writeProblems({ path: "src/nodes/new.ts", text: `x.${text}` }));
+    expect(found).toHaveLength(past.length);
   });
 
   it("imports only files that exist", () => {
