@@ -346,6 +346,29 @@ function unwritable(saver: SqliteStorage["checkpointer"], until: Promise<unknown
   });
 }
 
+describe("a stop of a run that is not in hand", () => {
+  it("is on disk for the next start, which ends the run; one that is over stays as it is", async () => {
+    const gate = createGate();
+    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const run = await runs.start(session, request("agent"));
+    const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+    await gate.arrived;
+    await runs.drain(0);
+    const order = { action: "interrupt", said: "not needed", wait: false } as const;
+    for (const { run_id } of [run, queued]) await runs.cancel(run_id, order);
+    expect(storage.rows.run(run.run_id)).toMatchObject({ status: "running", stop_requested: "interrupt" });
+    const next = createRuns(storage, serve({ agent: gatedGraph(gate) }, storage.checkpointer));
+    expect(await next.recover()).toEqual({ resumed: 0 });
+    for (const { run_id } of [run, queued]) {
+      const ended = await next.wait(run_id, never);
+      expect(ended).toMatchObject({ status: "interrupted", cancel_reason: "not needed" });
+      expect(await next.cancel(run_id, { ...order, action: "rollback" })).toEqual(ended);
+    }
+    expect(storage.rows.run(run.run_id)).toMatchObject({ stop_requested: "interrupt" });
+    await next.drain(0);
+  });
+});
+
 describe("the note of a stop", () => {
   it("does not delay the stop, whose end needs no note", async () => {
     const gate = createGate();

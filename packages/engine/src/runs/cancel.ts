@@ -6,6 +6,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { type Dispatch, waitingBehind } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
+import { isOver } from "./status.ts";
 
 /** The key of a run's metadata with the session that has begun it for its own work: it is stopped with that one. */
 export const sentBy = "background_of";
@@ -33,20 +34,23 @@ function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
 
 /**
  * Stops a run and writes down that it was asked for, so that a restart does not go on with it; resolves when that is on
- * disk, for a run that waits when its end is. Throws what the store throws; the run stops all the same.
+ * disk, for a run that waits when its end is. Of a run that is not in hand it is written down for whoever takes it up.
+ * Throws what the store throws; the run stops all the same.
  */
-export async function cancelRun(active: ActiveRun, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
-  stopNow(active, order);
+export async function cancelRun(run: Run, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
+  const active = dispatch.active.get(run.run_id);
+  if (active === undefined && isOver(run.status)) return;
+  if (active !== undefined) stopNow(active, order);
   // Asked before the end is written: a crash must not come between the end of a run and its rollback.
-  const noted = storage.runs.requestStop(active.run.run_id, order.action, order.said);
-  await Promise.all([dispatch.endWaiting(active), noted]);
+  const noted = storage.runs.requestStop(run.run_id, order.action, order.said);
+  await Promise.all([active && dispatch.endWaiting(active), noted]);
 }
 
 /** Stops the runs of a session that wait behind `run`: none of them begins when it ends. */
 export async function cancelBehind(run: Run, cancelling: Cancelling): Promise<void> {
   const behind = waitingBehind(cancelling.dispatch.active, run);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
-  await Promise.all(behind.map((other) => cancelRun(other, order, cancelling)));
+  await Promise.all(behind.map((other) => cancelRun(other.run, order, cancelling)));
 }
 
 /** Stops what the session was asked before `active`; never what was asked since. Its admission has written that down. */
@@ -64,7 +68,7 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
 export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
   const sent = [...cancelling.dispatch.active.values()].filter(({ run }) => run.metadata[sentBy] === sessionId);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
-  await Promise.all(sent.map((active) => cancelRun(active, order, cancelling)));
+  await Promise.all(sent.map((active) => cancelRun(active.run, order, cancelling)));
 }
 
 /** Stops every run of a session, queued ones too, and resolves when their ends are written. */
@@ -72,7 +76,7 @@ export async function cancelSession(sessionId: string, reason: StopReason, cance
   const { dispatch, logger } = cancelling;
   const runs = dispatch.ofSession(sessionId);
   for (const active of runs) {
-    cancelRun(active, { action: "interrupt", reason }, cancelling).catch((error: unknown) => {
+    cancelRun(active.run, { action: "interrupt", reason }, cancelling).catch((error: unknown) => {
       logger.error({ err: error, run_id: active.run.run_id }, "stop_not_noted");
     });
   }
@@ -84,7 +88,7 @@ export async function removeRunsOf(assistantId: string, cancelling: Cancelling):
   const { dispatch, storage } = cancelling;
   const runs = [...dispatch.active.values()].filter(({ run }) => run.assistant_id === assistantId);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
-  await Promise.all(runs.map((active) => cancelRun(active, order, cancelling)));
+  await Promise.all(runs.map((active) => cancelRun(active.run, order, cancelling)));
   await Promise.all(runs.map((active) => active.over));
   await storage.runs.deleteOfAssistant(assistantId);
 }

@@ -244,7 +244,7 @@ export class Runs {
     if (run === undefined) return undefined;
     const asked = Promise.all([
       clearQueue ? cancelBehind(run, this.#cancelling) : undefined,
-      active === undefined ? undefined : cancelRun(active, { action, reason, said }, this.#cancelling),
+      cancelRun(run, { action, reason, said }, this.#cancelling),
       active?.hasBegun ? cancelSent(run.session_id, this.#cancelling) : undefined,
     ]);
     if (active === undefined || !wait) {
