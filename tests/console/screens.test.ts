@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
@@ -84,13 +85,17 @@ async function go({ page }: Tab, { path, part }: Pick<Screen, "path" | "part">):
 }
 
 /** What is wrong with a screen, by axe and by its edges. */
-async function findings({ page }: Tab, name: string, { width, locale, theme }: Look): Promise<string[]> {
+async function findings({ page }: Tab, name: string, { width, height, locale, theme }: Look): Promise<string[]> {
   if (pictures !== undefined) {
     await page.screenshot({ path: join(pictures, `${name}-${width}-${theme}-${locale}.png`) });
   }
   const found = (await axeFindings({ page })).map((finding) => `${name}: ${finding}`);
+  // A phone may be narrower still.
+  const narrowest = width === 390 ? 320 : width;
+  if (narrowest < width) await page.setViewportSize({ width: narrowest, height });
   const wide = Number(await page.evaluate("document.documentElement.scrollWidth"));
-  if (wide > width) found.push(`${name} is ${wide} pixels wide`);
+  if (wide > narrowest) found.push(`${name} is ${wide} pixels wide at ${narrowest}`);
+  if (narrowest < width) await page.setViewportSize({ width, height });
   return found;
 }
 
@@ -171,6 +176,19 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
     stage = await openStage(answer);
   });
   afterAll(() => stage.close());
+
+  it("load few scripts and sheets at first: what is opened later comes later", async () => {
+    const { url } = stage.server;
+    const html = await (await fetch(`${url}/console/`)).text();
+    const sizeOf = async (end: string): Promise<number> => {
+      const names = new Set(html.match(new RegExp(String.raw`/console/assets/[^"]+\.${end}`, "gu")));
+      const files = await Promise.all([...names].map(async (name) => (await fetch(url + name)).arrayBuffer()));
+      return files.reduce((sum, file) => sum + gzipSync(new Uint8Array(file)).length, 0);
+    };
+    expect(await sizeOf("js")).toBeGreaterThan(50_000);
+    expect(await sizeOf("js")).toBeLessThan(230_000);
+    expect(await sizeOf("css")).toBeLessThan(20_000);
+  });
 
   it("are empty at first, and say what to do", async () => {
     for (const look of sample) {
