@@ -59,7 +59,7 @@ export async function ask(
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
   });
   continued.set(call, whole);
-  whole.disableStreaming = model.disableStreaming || state.unstreamed;
+  whole.disableStreaming = !whole.streams || state.unstreamed;
   const tools = toolOptions(model, offered, { name, choice: toolChoice(state, call) });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));

@@ -42,10 +42,13 @@ interface Answer extends Said {
  * without repetition at the seams.
  */
 export class ContinuedModel extends WrappedModel {
+  /** Whether the model itself can stream. */
+  readonly streams: boolean;
   #continuation: Continuation;
 
   constructor(model: BaseChatModel, continuation: Continuation) {
     super(model);
+    this.streams = !this.disableStreaming;
     this.#continuation = continuation;
   }
 
