@@ -70,12 +70,18 @@ function published() {
     { types: built(source).replace(/\.js$/, ".d.ts"), default: built(source) },
   ]);
   return {
-    ...{ name, version, description, license, type },
+    name,
+    version,
+    description,
+    license,
+    type,
     bin: Object.fromEntries(Object.entries(bin).map(([command, file]) => [command, `dist/package/${file}`])),
     exports: { ...Object.fromEntries(places), "./package.json": "./package.json" },
     files: ["dist/package", "CHANGELOG.md"],
     dependencies: Object.fromEntries(
-      all.filter(([one]) => !one.startsWith("@millrace/") && !one.endsWith(copied)).toSorted(),
+      all
+        .filter(([one]) => !one.startsWith("@millrace/") && !one.endsWith(copied))
+        .toSorted(([one], [other]) => one.localeCompare(other)),
     ),
     // It bundles the pages of graphs that have some; a server without one says what to install.
     peerDependencies: { rolldown: `^${devDependencies.rolldown}` },

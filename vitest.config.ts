@@ -38,10 +38,10 @@ export default defineConfig({
           // Files share what is imported, which takes longer than most tests.
           isolate: false,
           globalSetup: ["tests/support/setup/temporary-files.ts", "tests/support/setup/own-packages.ts"],
-          setupFiles: ["tests/support/setup/restore-environment.ts"],
+          setupFiles: ["tests/support/setup/restore-environment.ts", "tests/support/setup/seed.ts"],
         },
       },
-      { extends: true, test: { name: "system", include: system } },
+      { extends: true, test: { name: "system", include: system, setupFiles: ["tests/support/setup/seed.ts"] } },
     ],
   },
 });

@@ -146,6 +146,12 @@ export async function press({ page }: Tab, ...keys: string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
 }
 
+/** Opens the palette, which then has the focus. */
+export async function openPalette(tab: Tab): Promise<void> {
+  await press(tab, "Control+k");
+  await tab.page.locator(".palette-field:focus").waitFor();
+}
+
 /** What the focus is on. */
 async function focused({ page }: Tab): Promise<string> {
   const element = page.locator(":focus");

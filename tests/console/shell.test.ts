@@ -7,6 +7,7 @@ import {
   chromiumPath,
   leave,
   openStage,
+  openPalette,
   press,
   rests,
   say,
@@ -72,7 +73,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.locator(".title-name").getByText("The tidy one").waitFor();
     await press(tab, "g", "i");
     await tab.page.getByRole("heading", { name: "Inbox" }).waitFor();
-    await press(tab, "Control+k");
+    await openPalette(tab);
     await tab.page.keyboard.type("tidy one");
     await tab.page.getByRole("option", { name: /tidy one/u }).waitFor();
     await press(tab, "ArrowDown", "Enter");

@@ -7,6 +7,7 @@ import {
   begin,
   chromiumPath,
   leave,
+  openPalette,
   openStage,
   rests,
   say,
@@ -238,7 +239,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
   it("is in another language as soon as that is chosen (UI-15)", async () => {
     tab = await stage.open();
     await tab.page.getByRole("heading", { name: "What shall we do?" }).waitFor();
-    await tab.page.keyboard.press("Control+k");
+    await openPalette(tab);
     await tab.page.keyboard.type("中文");
     await tab.page.locator("[role=option][data-active-item]").getByText("中文").waitFor();
     await tab.page.keyboard.press("Enter");
