@@ -96,21 +96,16 @@ describe("limits", () => {
   });
 
   it("ends with a stop, within half a second", async () => {
-    const times: number[] = [];
-    // Other work on the machine may take half a second from one of them, but not from all.
-    while (times.length < 5 && Math.min(...times) >= 500) {
-      const stop = new AbortController();
-      await run(".op", lowPass);
-      const running = engine.run(await deckOf(...endless), readAnalysis(".tran 1n 400u", "test"), stop.signal);
-      // The thread is at work by now: its loop cannot be interrupted, only ended.
-      const begun = Promise.withResolvers<number>();
-      setImmediate(() => begun.resolve(performance.now()));
-      const from = await begun.promise;
-      stop.abort(new Error("stopped"));
-      await expect(running).rejects.toThrow("stopped");
-      times.push(performance.now() - from);
-    }
-    expect(Math.min(...times)).toBeLessThan(500);
+    const stop = new AbortController();
+    await run(".op", lowPass);
+    const running = engine.run(await deckOf(...endless), readAnalysis(".tran 1n 400u", "test"), stop.signal);
+    // The thread is at work by now: its loop cannot be interrupted, only ended.
+    const begun = Promise.withResolvers<number>();
+    setImmediate(() => begun.resolve(performance.now()));
+    const from = await begun.promise;
+    stop.abort(new Error("stopped"));
+    await expect(running).rejects.toThrow("stopped");
+    expect(performance.now() - from).toBeLessThan(500);
   });
 
   it("lets those that wait for a thread stop waiting", async () => {
