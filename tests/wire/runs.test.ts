@@ -176,6 +176,7 @@ describe("starting a run of a thread", () => {
 
   test.each([{ multitask_strategy: "enqueue" }, { multitask_strategy: "enqueue", after_seconds: 3_600 }])(
     "whoever follows a run that waits is told at once where it is: %j",
+    { timeout: 4_000 },
     async (options) => {
       const threadId = await newThread();
       const first = "after_seconds" in options ? undefined : await waiting(threadId);

@@ -51,7 +51,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(await server.client.runs.get(threadId, runId)).toMatchObject({ status: "success" });
   });
 
-  test("whoever asks for a head alone is not kept until the run ends", async () => {
+  test("whoever asks for a head alone is not kept until the run ends", { timeout: 4_000 }, async () => {
     const threadId = await newThread();
     const { run_id } = await server.client.runs.create(threadId, "gated", { input: { door: crypto.randomUUID() } });
     for (const rest of ["stream", "join"]) {
