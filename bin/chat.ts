@@ -1,8 +1,15 @@
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { z } from "zod";
-import { AppError } from "@millrace/engine/errors/errors";
-import { cancelRun, openQuestions, openThread, type ServerPlace, streamRun, type Told } from "./client.ts";
+import {
+  cancelRun,
+  openQuestions,
+  openThread,
+  type Question,
+  type ServerPlace,
+  streamRun,
+  type Told,
+} from "./client.ts";
 
 /** What `run` and `chat` are asked for. */
 export interface ChatOptions extends ServerPlace {
@@ -59,7 +66,8 @@ function show(told: Told, isOpen: boolean): boolean {
   }
 }
 
-type Ask = (prompt: string) => Promise<string>;
+/** `message` takes what was typed while nothing was asked; a `decision` is typed after its question was read. */
+type Ask = (prompt: string, kind: "message" | "decision") => Promise<string>;
 
 /** One message, for scripts: the answer as text, or everything as lines of JSON. The result says whether it went well. */
 export async function runOnce(
@@ -84,11 +92,20 @@ export async function runOnce(
 function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; close(): void } {
   const lines = createInterface({ input: process.stdin, output: stdout });
   const ended = new AbortController();
+  const typedAhead: string[] = [];
   let isAsking = false;
   lines.on("SIGINT", () => (isAsking ? ended.abort() : onInterrupt()));
   lines.on("close", () => ended.abort());
-  const ask: Ask = (prompt) =>
+  // Only lines that answer no question come here.
+  lines.on("line", (text) => typedAhead.push(text));
+  const ask: Ask = (prompt, kind) =>
     new Promise((resolve, reject) => {
+      const early = kind === "message" ? typedAhead.shift() : undefined;
+      if (early !== undefined) {
+        stdout.write(`${prompt}${early}\n`);
+        resolve(early);
+        return;
+      }
       ended.signal.throwIfAborted();
       ended.signal.addEventListener("abort", reject, { once: true });
       isAsking = true;
@@ -116,16 +133,17 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     stop?.();
   });
 
-  const answer = async (request: { input?: unknown; command?: unknown }): Promise<unknown[]> => {
+  const answer = async (request: { input?: unknown; command?: unknown }): Promise<Question[]> => {
     let isOpen = false;
-    const questions: unknown[] = [];
+    let stopped: Promise<void> | undefined;
+    const questions: Question[] = [];
     try {
       for await (const told of streamRun(place, thread, { graph, ...request })) {
         if (told.type === "begun") {
-          stop = () => void cancelRun(place, thread, told.run_id).then(() => stdout.write(dim("\n(stopped)\n")));
+          stop = () => void (stopped ??= cancelRun(place, thread, told.run_id));
           if (isStopWanted) stop();
         }
-        if (told.type === "question") questions.push(told.value);
+        if (told.type === "question") questions.push(told);
         else isOpen = show(told, isOpen);
       }
     } finally {
@@ -133,6 +151,10 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
       isStopWanted = false;
     }
     if (isOpen) stdout.write("\n");
+    if (stopped !== undefined) {
+      await stopped;
+      stdout.write(`${dim("(stopped)")}\n`);
+    }
     return questions;
   };
 
@@ -140,10 +162,10 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     let questions = await openQuestions(place, thread);
     for (;;) {
       if (questions.length > 0) {
-        questions = await answer({ command: { resume: await decide(questions[0], terminal.ask) } });
+        questions = await answer({ command: { resume: await answersTo(questions, terminal.ask) } });
         continue;
       }
-      const message = (await terminal.ask("> ")).trim();
+      const message = (await terminal.ask("> ", "message")).trim();
       if (message === "/quit") return;
       if (message !== "") questions = await answer({ input: inputOf(message) });
     }
@@ -154,15 +176,31 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
   }
 }
 
-/** The person's answer to a question: yes or no where calls are to be approved, else what is typed. */
-async function decide(question: unknown, ask: Ask): Promise<unknown> {
+/** What the person says to the questions of a run: one answer, or the answers by the ids of their questions. */
+async function answersTo(questions: readonly Question[], ask: Ask): Promise<unknown> {
+  const answers: [string, unknown][] = [];
+  for (const { id, value } of questions) answers.push([id, await answerTo(value, ask)]);
+  return answers.length === 1 ? answers[0]?.[1] : Object.fromEntries(answers);
+}
+
+const Calls = z.array(z.object({ name: z.string(), args: z.unknown() })).min(1);
+/** A question whether calls may run, in the spelling of LangChain's Python or JavaScript middleware. */
+const Approval = z.union([
+  z.object({ action_requests: Calls }).transform((asked) => asked.action_requests),
+  z.object({ actionRequests: Calls }).transform((asked) => asked.actionRequests),
+]);
+
+/** The person's answer to one question: yes or no to each call that is to be approved, else what is typed. */
+async function answerTo(question: unknown, ask: Ask): Promise<unknown> {
   stdout.write(`? ${questionText(question)}\n`);
-  const isApproval = typeof question === "object" && question !== null && "action_requests" in question;
-  if (!isApproval) return ask("Your answer: ");
-  const { action_requests: calls } = question;
-  if (!Array.isArray(calls)) throw new AppError("invalid_format", "The question names no calls to decide about.");
-  const said = (await ask("Approve? y, or why not: ")).trim();
-  const isYes = /^(y|yes|是|好|同意)$/iu.test(said);
-  const decision = isYes ? { type: "approve" } : { type: "reject", ...(said !== "" && { message: said }) };
-  return { decisions: calls.map(() => decision) };
+  const { data: calls } = Approval.safeParse(question);
+  if (calls === undefined) return ask("Your answer: ", "decision");
+  const decisions = [];
+  for (const { name, args } of calls) {
+    if (calls.length > 1) stdout.write(`${dim(`→ ${name} ${shortened(args)}`)}\n`);
+    const said = (await ask("Approve? y, or why not: ", "decision")).trim();
+    const isYes = /^(y|yes|是|好|同意)$/iu.test(said);
+    decisions.push(isYes ? { type: "approve" } : { type: "reject", ...(said !== "" && { message: said }) });
+  }
+  return { decisions };
 }

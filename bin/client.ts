@@ -7,12 +7,19 @@ export interface ServerPlace {
   key: string | undefined;
 }
 
+/** A question that a run has left: the id of its interrupt and what it asks. */
+export interface Question {
+  type: "question";
+  id: string;
+  value: unknown;
+}
+
 /** What a run tells, as far as a terminal shows it. */
 export type Told =
   | { type: "text"; text: string }
   | { type: "call"; name: string; arguments: unknown }
   | { type: "result"; name: string; text: string }
-  | { type: "question"; value: unknown }
+  | Question
   | { type: "failed"; error: string; message: string }
   | { type: "begun"; run_id: string };
 
@@ -26,7 +33,7 @@ const Metadata = z.object({ run_id: z.string() });
 const Failure = z.object({ error: z.string(), message: z.string() });
 const Thread = z.object({ thread_id: z.string() });
 const State = z.object({
-  tasks: z.array(z.object({ interrupts: z.array(z.object({ value: z.unknown() })) })),
+  tasks: z.array(z.object({ interrupts: z.array(z.object({ id: z.string(), value: z.unknown() })) })),
   values: z.object({ messages: z.array(Chunk).optional() }).nullish(),
 });
 
@@ -60,9 +67,9 @@ export async function openThread(place: ServerPlace, id?: string): Promise<strin
 }
 
 /** The questions that a thread waits with. */
-export async function openQuestions(place: ServerPlace, thread: string): Promise<unknown[]> {
+export async function openQuestions(place: ServerPlace, thread: string): Promise<Question[]> {
   const state = State.parse(await (await send(place, "GET", `/threads/${thread}/state`)).json());
-  return state.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value));
+  return state.tasks.flatMap(({ interrupts }) => interrupts.map((asked) => ({ type: "question", ...asked })));
 }
 
 /** Stops a run; resolves when its end is written. */
@@ -85,7 +92,7 @@ export async function* streamRun(
     else if (event === "error") yield { type: "failed", ...Failure.parse(data) };
     else if (event === "messages" && Array.isArray(data)) yield* partsOf(Chunk.parse(data[0]));
   }
-  for (const value of await openQuestions(place, thread)) yield { type: "question", value };
+  yield* await openQuestions(place, thread);
 }
 
 function* partsOf({ type, content, name, tool_calls = [] }: z.infer<typeof Chunk>): Generator<Told> {

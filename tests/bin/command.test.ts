@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -16,10 +16,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a command says, and its exit code. */
-async function millrace(words: string[], environment: Record<string, string> = {}) {
+/** What a command says, and its exit code; `input` is what is piped into it. */
+async function millrace(words: string[], environment: Record<string, string> = {}, input = "") {
   const env = { ...programEnvironment, HOME: folder, MILLRACE_MODEL: "offline", ...environment };
-  const child = spawn(process.execPath, [program, ...words], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [program, ...words], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.end(input);
   let out = "";
   let error = "";
   child.stdout.on("data", (part) => (out += String(part)));
@@ -111,24 +112,29 @@ describe("a conversation from the terminal", () => {
     expect([away.code, away.error]).toEqual([1, expect.stringContaining("millrace start")]);
   });
 
+  /** Starts `millrace chat` in a terminal; gives what it has shown. */
+  function startChat(...words: string[]): () => string {
+    const command = [process.execPath, program, "chat", "--url", sessions.server.url, ...words].join(" ");
+    const env = { ...programEnvironment, HOME: folder, TERM: "xterm-256color", LANG: "C.UTF-8" };
+    child = spawn("script", ["-qfec", command, "/dev/null"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
+    let said = "";
+    child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
+    return () => stripVTControlCharacters(said);
+  }
+
+  function type(text: string): void {
+    child?.stdin?.write(text);
+  }
+
   it("asks for approvals, stops by Ctrl-C, speaks Chinese and goes on with a thread later", async () => {
-    const start = (...words: string[]): (() => string) => {
-      const command = [process.execPath, program, "chat", "--url", sessions.server.url, ...words].join(" ");
-      const env = { ...programEnvironment, HOME: folder, TERM: "xterm-256color", LANG: "C.UTF-8" };
-      child = spawn("script", ["-qfec", command, "/dev/null"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
-      let said = "";
-      child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
-      return () => stripVTControlCharacters(said);
-    };
     const old = join(sessions.server.config.workspace, "old");
     mkdirSync(old);
     writeFileSync(join(old, "note.md"), "old");
-    const type = (text: string): void => void child?.stdin?.write(text);
     sessions.model.push(
       { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] },
       { text: "已经处理好了。" },
     );
-    const said = start();
+    const said = startChat();
     await expect.poll(said).toMatch(/> $/u);
     type("请删除文件夹 old\r");
     await expect.poll(said).toContain("Approve? y, or why not:");
@@ -144,11 +150,55 @@ describe("a conversation from the terminal", () => {
 
     const thread = /Thread (\S+) with agent/u.exec(said())?.[1] ?? "";
     sessions.model.push({ text: "Here again." });
-    const later = start("--thread", thread);
+    const later = startChat("--thread", thread);
     await expect.poll(later).toMatch(/> $/u);
     type("Are you there?\r");
     await expect.poll(later).toContain("Here again.");
     const state = await sessions.server.client.threads.getState<{ messages: { content: string }[] }>(thread);
     expect(JSON.stringify(state.values.messages)).toContain("请删除文件夹 old");
+  });
+
+  it("keeps what is typed while an answer is written, for afterwards", async () => {
+    const requests = sessions.model.requests.length;
+    sessions.model.push({ fault: { kind: "hang" } });
+    const said = startChat();
+    await expect.poll(said).toMatch(/> $/u);
+    type("Wait\r");
+    await expect.poll(() => sessions.model.requests.length).toBeGreaterThan(requests);
+    sessions.model.push({ text: "That came second." });
+    type("And then?\r");
+    type("\u0003");
+    await expect.poll(said).toContain("That came second.");
+    expect(said()).toMatch(/\(stopped\)\s+> And then\?/u);
+    type("/quit\r");
+    await expect.poll(() => child?.exitCode).toBe(0);
+  });
+
+  it("asks about each call that waits, and takes no line typed before as the answer", async () => {
+    for (const name of ["kept", "gone"]) {
+      mkdirSync(join(sessions.server.config.workspace, name));
+      writeFileSync(join(sessions.server.config.workspace, name, "note.md"), name);
+    }
+    const calls = ["kept", "gone"].map((path) => ({ name: "delete_file", arguments: { path } }));
+    sessions.model.push({ toolCalls: calls }, { text: "Done." }, { text: "Yes what?" });
+    const said = startChat();
+    await expect.poll(said).toMatch(/> $/u);
+    type("Delete the folders kept and gone\ryes\r");
+    await expect.poll(said).toContain("Approve? y, or why not:");
+    type("Keep it\r");
+    await expect.poll(() => said().split("Approve? y, or why not:")).toHaveLength(3);
+    type("y\r");
+    await expect.poll(said).toContain("Yes what?");
+    expect(existsSync(join(sessions.server.config.workspace, "kept"))).toBe(true);
+    expect(existsSync(join(sessions.server.config.workspace, "gone"))).toBe(false);
+    type("/quit\r");
+    await expect.poll(() => child?.exitCode).toBe(0);
+  });
+
+  it("takes its lines from a pipe, and ends with the last", async () => {
+    sessions.model.push({ text: "One." }, { text: "Two." });
+    const { out, code } = await millrace(["chat", "--url", sessions.server.url], {}, "First\nSecond\n");
+    expect(code).toBe(0);
+    expect(out).toMatch(/One\.[^]*Two\./u);
   });
 });
