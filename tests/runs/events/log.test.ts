@@ -46,6 +46,31 @@ describe("the log of a run", () => {
     expect(await stored()).toHaveLength(1);
   });
 
+  it("neither shows nor stores what is told while it is held, and loses nothing of it", async () => {
+    const { stored, log, tell } = await createLog();
+    await tell("before");
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    log.hold(first.promise);
+    await tell("held");
+    log.hold(second.promise);
+    await tell("held, too");
+    const seen: unknown[] = [];
+    const reading = (async () => {
+      for await (const batch of log.follow(-1, never))
+        seen.push(...batch.map((event) => "data" in event && event.data));
+    })();
+    const flushed = log.flush();
+    first.resolve();
+    for (let turn = 0; turn < 5; turn++) await settle();
+    expect([seen, await stored()]).toEqual([["before"], []]);
+    second.resolve();
+    await flushed;
+    log.close();
+    await reading;
+    expect(seen).toEqual(["before", "held", "held, too"]);
+    expect(await stored()).toHaveLength(3);
+  });
+
   it("says when each event was told, and begins after everything that other runs have told", async () => {
     const first = await createLog();
     const before = Date.now();

@@ -69,6 +69,9 @@ function deadAt(storage: Storage, operation: Place): Storage {
 async function crashDuringStop(options: { action: "interrupt" | "rollback"; at: Place; queued?: boolean }) {
   const first = open(folder);
   const gate = createGate();
+  const copied = Promise.withResolvers<void>();
+  // What a run has written is removed before its row; nothing else happens after the moment of the crash.
+  if (options.at === "delete") first.checkpointer.deleteRun = () => copied.promise;
   const runs = start(deadAt(first, options.at), gate);
   const session = await createSession(first);
   const walking = await runs.start(session, request("agent"));
@@ -83,6 +86,7 @@ async function crashDuringStop(options: { action: "interrupt" | "rollback"; at: 
   while ((await first.runs.get(run.run_id))?.stop_requested === null) await settle();
   if (options.at === "delete") while (isGoing(await first.runs.get(run.run_id))) await settle();
   const copy = crashCopy(folder, join(folder, "after"));
+  copied.resolve();
   const free = createGate();
   free.open();
   const storage = open(copy);
@@ -370,7 +374,30 @@ describe("a stop of a run that is not in hand", () => {
 });
 
 describe("the note of a stop", () => {
-  it("does not delay the stop, whose end needs no note", async () => {
+  it.each([
+    ["walks", "interrupt"],
+    ["walks", "rollback"],
+    ["waits", "interrupt"],
+  ] as const)("is on disk before the end of its run, which is aborted at once (%s, %s)", async (state, action) => {
+    const gate = createGate();
+    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const walking = await runs.start(session, request("agent"));
+    const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+    await gate.arrived;
+    const { run_id } = state === "walks" ? walking : queued;
+    const ends: unknown[] = [];
+    storage.beforeWrite = async (operation) => {
+      if (operation === "finish") ends.push(storage.rows.run(run_id)?.stop_requested);
+      // A database far away: other things happen while it takes the note.
+      if (operation === "requestStop") for (let turn = 0; turn < 20; turn++) await settle();
+    };
+    const cancelled = runs.cancel(run_id, { action, wait: true });
+    expect(runs.stopOf(session.session_id)?.state).toBe(state === "walks" ? "stop_requested" : "running");
+    await cancelled;
+    expect(ends).toEqual([action]);
+  });
+
+  it("that never comes does not keep the run going, whose end needs no note", async () => {
     const gate = createGate();
     const storage = createTestStorage();
     storage.runs.requestStop = () => new Promise(() => undefined);

@@ -1,3 +1,4 @@
+import { withTimeout } from "../concurrency/abort.ts";
 import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";
 import type { Logger } from "../logger.ts";
@@ -26,6 +27,9 @@ interface StopOrder {
   said?: string | undefined;
 }
 
+/** Milliseconds after which what a stop causes is shown although the store has not taken its note. */
+const notePatience = 1_000;
+
 /** A running one is aborted at once; a waiting one is ended by `Dispatch.endWaiting`. */
 function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
   if (action === "rollback") active.rollback = true;
@@ -33,16 +37,20 @@ function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
 }
 
 /**
- * Stops a run and writes down that it was asked for, so that a restart does not go on with it; resolves when that is on
- * disk, for a run that waits when its end is. Of a run that is not in hand it is written down for whoever takes it up.
- * Throws what the store throws; the run stops all the same.
+ * Stops a run and writes down that it was asked for. It is aborted at once; what comes of that is neither seen nor stored
+ * before the note is on disk, so that no restart goes on with a run that was seen to stop. Resolves when it is, for a run
+ * that waits when its end is. Of a run that is not in hand it is written down for whoever takes it up. Throws what the
+ * store throws; the run stops all the same.
  */
 export async function cancelRun(run: Run, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
   const active = dispatch.active.get(run.run_id);
   if (active === undefined && isOver(run.status)) return;
-  if (active !== undefined) stopNow(active, order);
-  // Asked before the end is written: a crash must not come between the end of a run and its rollback.
   const noted = storage.runs.requestStop(run.run_id, order.action, order.said);
+  if (active !== undefined) {
+    const tried = noted.catch(() => undefined);
+    active.log.hold(withTimeout(tried, notePatience, () => undefined));
+    stopNow(active, order);
+  }
   await Promise.all([active && dispatch.endWaiting(active), noted]);
 }
 

@@ -59,6 +59,9 @@ export class RunLog implements UnstoredEvents {
   #lastWrite: Promise<unknown> = Promise.resolve();
   #reserving: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Until when nothing from `#heldFrom` on is seen or stored. */
+  #held: Promise<void> | undefined;
+  #heldFrom = Infinity;
   #closed = false;
   #hasTold = false;
   #waiting = new Set<() => void>();
@@ -126,6 +129,19 @@ export class RunLog implements UnstoredEvents {
     else this.#timer ??= setTimeout(() => this.#write(), groupDelay);
   }
 
+  /** What is told from now on is neither seen nor stored before `until` resolves. */
+  hold(until: Promise<unknown>): void {
+    this.#heldFrom = Math.min(this.#heldFrom, this.#next);
+    const held = Promise.all([this.#held, until]).then(() => {
+      // A later hold goes on.
+      if (this.#held !== held) return;
+      this.#held = undefined;
+      this.#heldFrom = Infinity;
+      this.#wake();
+    });
+    this.#held = held;
+  }
+
   #wake(): void {
     if (this.#waiting.size === 0) return;
     const waiting = this.#waiting;
@@ -149,6 +165,7 @@ export class RunLog implements UnstoredEvents {
   }
 
   async #writeAll(): Promise<void> {
+    while (this.#held !== undefined) await this.#held;
     while (this.#stored < this.#next) {
       await this.carry((events) => this.writer.append(events));
     }
@@ -157,6 +174,7 @@ export class RunLog implements UnstoredEvents {
   /** See `UnstoredEvents`: two writes at once would store the same events twice. */
   carry<Result>(write: (events: RunEvent[]) => Promise<Result>): Promise<Result> {
     const written = this.#lastWrite.then(async () => {
+      while (this.#held !== undefined) await this.#held;
       const events = this.#events.slice(this.#stored - this.#base);
       const result = await write(events);
       this.#stored += events.length;
@@ -197,7 +215,7 @@ export class RunLog implements UnstoredEvents {
           cursor = Math.max(cursor, base - 1);
           continue;
         }
-        const batch = this.#events.slice(cursor + 1 - base);
+        const batch = this.#events.slice(cursor + 1 - base, this.#heldFrom - base);
         const last = batch.at(-1);
         if (last !== undefined) {
           cursor = last.id;
