@@ -233,6 +233,25 @@ describe("requests of several steps", () => {
     expect([ordered.calls.map((call) => call.name), ordered.rounds]).toEqual([["write_file", "delete_file"], 3]);
   });
 
+  it("counts the lines as read_file does, and takes sentences whole, over a formula, and no tables", async () => {
+    const text = "# Offer\n\nSo it has\n\n$P=1 kW$\n\nat most.\n\n| Part | Price |\n| --- | --- |\n\nWe build.\n";
+    const header = "[offer.docx: the text of a Word document]\n";
+    const done = await turn("summarize offer.docx", () => header + text);
+    expect(done.text).toBe(
+      "Summary of offer.docx (12 lines, 15 words):\nSections: Offer.\n- So it has $P=1 kW$ at most.\n- We build.",
+    );
+    const read = await turn("read offer.docx", () => header + text);
+    expect(read.text).toBe(`offer.docx says:\n${text}`);
+  });
+
+  it("quotes no English result where the user speaks Chinese", async () => {
+    const simulation = "Simulated a.cir: .op.\nFigures: power 1 mW.\nResult: a_sim.json";
+    const done = await turn("仿真 a.cir", () => simulation);
+    expect(done.text).toBe("a.cir 的仿真结果：\n分析：.op。\n指标：power 1 mW。\n结果文件：a_sim.json");
+    const failed = await turn("读取 a.pdf", () => ({ error: "Error (invalid_format): There is no text." }));
+    expect(failed.text).toBe("无法读取 a.pdf：原因见工具的结果。");
+  });
+
   it("finds a task by its title before it changes it", async () => {
     const id = "0198c0de-0000-7000-8000-000000000001";
     const tools: Tools = (name, args) => {

@@ -60,9 +60,11 @@ export function readConversation(messages: BaseMessage[]): Conversation {
   return { purpose: purposeOf(messages), request, language: languageOf(request), byStep, rounds, messages };
 }
 
+const formatHeader = /^\[[^\n]*?: (?:the text of an? |in (?:UTF-16|GB 18030|Windows-1252);)[^\n]*?\]\n/u;
+
 function toExchange(name: string, result: string, isError: boolean): Exchange {
-  // A result shows line numbers, which are not part of the file.
-  const text = name === "read_file" ? result.replaceAll(/^\d+\t/gmu, "") : result;
+  // Line numbers, and what the text of a document has above it, are not part of the file.
+  const text = name === "read_file" ? result.replace(formatHeader, "").replaceAll(/^\d+\t/gmu, "") : result;
   const failed = isError || /^\s*(?:Error\b|\{\s*"success"\s*:\s*false)/u.test(text);
   const isDenied = failed && /\b(?:denied|refused this call|rejected|declined)\b|拒绝/iu.test(text);
   return { name, text, success: !failed, isDenied };

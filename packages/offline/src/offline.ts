@@ -115,9 +115,8 @@ function usageOf(messages: BaseMessage[], answer: Reply): UsageMetadata {
 
 /** Today by the machine's own calendar. */
 function currentDay(): string {
-  const now = new Date();
-  const two = (value: number): string => String(value).padStart(2, "0");
-  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+  // Swedish dates are written like this.
+  return new Date().toLocaleDateString("sv-SE");
 }
 
 /** The provider of the offline model: no key, no network, no names. An app adds it to the providers of its registry. */

@@ -58,7 +58,5 @@ function dateOf(clause: Clause): string | undefined {
   if (figures !== undefined) return figures;
   if (/\btoday\b|今天/iu.test(clause.text)) return clause.today;
   if (!/\btomorrow\b|明天/iu.test(clause.text)) return undefined;
-  const day = new Date(`${clause.today}T00:00:00Z`);
-  day.setUTCDate(day.getUTCDate() + 1);
-  return day.toISOString().slice(0, 10);
+  return new Date(Date.parse(clause.today) + 86_400_000).toISOString().slice(0, 10);
 }

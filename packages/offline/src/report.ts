@@ -27,7 +27,8 @@ export function report(ended: Ended[], left: string[], language: Language): stri
 function paragraph({ action, outcome }: Ended, lines: number, language: Language): string {
   if (outcome.kind === "done") {
     const isSummary = action.kind === "summarize" && action.into === undefined;
-    return isSummary ? outcome.text : doneWords(action, shown(outcome.text, lines, language), language);
+    const text = action.kind === "simulate" && language === "zh" ? inChinese(outcome.text) : outcome.text;
+    return isSummary ? text : doneWords(action, shown(text, lines, language), language);
   }
   const what = goal(action, language);
   if (outcome.kind === "failed" && outcome.exchange?.isDenied === true) {
@@ -38,22 +39,24 @@ function paragraph({ action, outcome }: Ended, lines: number, language: Language
 }
 
 function reasonOf(outcome: Exclude<Outcome, { kind: "done" }>, language: Language): string {
-  switch (outcome.kind) {
-    case "no_tool":
-      return say(language, `there is no tool ${outcome.tool} here.`, `这里没有工具 ${outcome.tool}。`);
-    case "too_long":
-      return say(language, "the file is too long for me to read whole.", "文件太长，我无法完整读取。");
-    case "no_task":
-      return say(language, "there is no such task.", "没有这个任务。");
-    case "failed":
-      return problemOf(outcome.exchange);
-  }
+  if (outcome.kind === "failed") return say(language, problemOf(outcome.exchange), "原因见工具的结果。");
+  if (outcome.kind === "no_tool")
+    return say(language, `there is no tool ${outcome.tool} here.`, `这里没有工具 ${outcome.tool}。`);
+  return outcome.kind === "no_task"
+    ? say(language, "there is no such task.", "没有这个任务。")
+    : say(language, "the file is too long for me to read whole.", "文件太长，我无法完整读取。");
 }
 
 /** The words of a failure, without the mark that the loop puts before them and without advice for the model. */
 function problemOf(exchange: Exchange | undefined): string {
   const problem = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*|\s*Ask the user\b[\s\S]*/gu, "").trim() ?? "";
   return problem === "" ? (exchange?.name ?? "") : problem.slice(0, 400);
+}
+
+/** The result of a simulation. */
+function inChinese(text: string): string {
+  const begun = text.replace(/^Simulated [^\n:]+: /u, "分析：").replace(/^Figures: /mu, "指标：");
+  return begun.replace(/^Result: /mu, "结果文件：").replaceAll(/\.$/gmu, "。");
 }
 
 function shown(text: string, lines: number, language: Language): string {

@@ -87,20 +87,14 @@ function* replace(path: string, content: string): Work {
   return yield* single("write_file", { path, content });
 }
 
-/** What stands above the text of a part, of a document, or of a file in another encoding. */
-const header = /^\[[^\n]*?: (?:lines \d+-\d+ of |the text of an? |in (?:UTF-16|GB 18030|Windows-1252);)[^\n]*?\]\n/u;
-
 /** Reads the files, all at once, and answers with a summary of each, or writes it to a file. */
 function* summarize({ paths, into }: Extract<Action, { kind: "summarize" }>, { language }: Desk): Work {
   const texts = yield paths.map((path) => ({ name: "read_file", args: { path } }));
   const summaries: string[] = [];
   for (const [index, { text }] of texts.entries()) {
-    const above = header.exec(text)?.[0] ?? "";
-    if (/go on with offset|longer than shown/u.test(above) || /\n\[… cut: [^\n]*\]$/u.test(text)) {
-      return { kind: "too_long" };
-    }
-    const content = text === "(empty file)" ? "" : text.slice(above.length);
-    summaries.push(summarizeText(paths[index] ?? "", content, language));
+    const isPart = /^\[[^\n]*(?:go on with offset|longer than shown)[^\n]*\]\n|\n\[… cut: [^\n]*\]$/u.test(text);
+    if (isPart) return { kind: "too_long" };
+    summaries.push(summarizeText(paths[index] ?? "", text === "(empty file)" ? "" : text, language));
   }
   const summary = summaries.join("\n\n");
   return into === undefined ? { kind: "done", text: summary } : yield* replace(into, `${summary}\n`);

@@ -56,9 +56,7 @@ export function applyEdits(
 }
 
 /**
- * Models write
- * ; a text with \r
- *  keeps its line ends.
+ * The edit with the line ends of the text: models write plain line feeds.
  */
 function withLineEnds(edit: Edit, text: string): Edit {
   if (!text.includes("\r\n") || /(?<!\r)\n/u.test(text)) return edit;
@@ -71,7 +69,10 @@ function notFound(text: string, old: string, number: number): AppError {
   return new AppError(
     "invalid_parameter",
     `Edit ${number}: its old_string is not in the file, and nothing was changed.${near === undefined ? "" : `\n${near}`}`,
-    { suggestion: "Read the lines and copy old_string from them, with their blanks and without their numbers." },
+    {
+      suggestion: "Read the lines and copy old_string from them, with their blanks and without their numbers.",
+      message_zh: `第 ${number} 处修改：文件中没有要替换的原文，未作任何更改。`,
+    },
   );
 }
 
@@ -91,6 +92,9 @@ function notUnique(text: string, old: string, places: number, number: number): A
   return new AppError(
     "invalid_parameter",
     `Edit ${number}: its old_string stands in the file ${places} times (line ${[...new Set(lines)].join(", ")}${more}), and nothing was changed.${shown}`,
-    { suggestion: "Take in lines around the place that is meant, or set replace_all to change them all." },
+    {
+      suggestion: "Take in lines around the place that is meant, or set replace_all to change them all.",
+      message_zh: `第 ${number} 处修改：要替换的原文在文件中出现了 ${places} 次，未作任何更改。`,
+    },
   );
 }

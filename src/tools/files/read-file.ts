@@ -78,6 +78,8 @@ interface Part {
   shown: number;
   isCounted: boolean;
   note: string;
+  /** Its name, where it is not UTF-8. */
+  encoding?: string;
 }
 
 async function read(input: z.infer<typeof ReadFileInput>, context: ToolContext): Promise<ToolResult> {
@@ -133,7 +135,10 @@ async function ofText(context: ToolContext, place: Place, wanted: Wanted): Promi
   return withFile(context, place, async (handle, stats) => {
     const { label, name } = await encodingOf(handle);
     const taken = nothingYet(wanted.start);
-    if (label !== "utf-8") taken.note = `in ${name}; what is written back will be in UTF-8`;
+    if (label !== "utf-8") {
+      taken.note = `in ${name}; what is written back will be in UTF-8`;
+      taken.encoding = name;
+    }
     for await (const some of textLines(handle, place.path, context.signal, label)) {
       for (const line of some) take(taken, line, wanted);
       if ((taken.isFull || taken.total > wanted.end) && stats.size > countedSize) return { ...taken, isCounted: false };
@@ -170,7 +175,7 @@ function nothingYet(start: number): Part {
 }
 
 function present(path: string, { start, skipped }: Wanted, part: Part, version: string | undefined): ToolResult {
-  const { last, total, isCounted, isCut, shown } = part;
+  const { last, total, isCounted, isCut, shown, encoding } = part;
   const data = { path, start_line: start, end_line: last, total_lines: isCounted ? total : null };
   const isToEnd = isCounted && last === total;
   // A file shown in full may be overwritten later.
@@ -182,11 +187,14 @@ function present(path: string, { start, skipped }: Wanted, part: Part, version: 
     const text = part.text || "(empty file)";
     const content = notes.length === 0 ? text : `[${path}: ${notes.join("; ")}]\n${text}`;
     return {
-      ...success(`Read ${path} (${total} ${total === 1 ? "line" : "lines"}).`, {
-        content,
-        data,
-        message_zh: `已读取 ${path}（${total} 行）。`,
-      }),
+      ...success(
+        `Read ${path} (${total} ${total === 1 ? "line" : "lines"}${encoding === undefined ? "" : `, in ${encoding}`}).`,
+        {
+          content,
+          data,
+          message_zh: `已读取 ${path}（${total} 行${encoding === undefined ? "" : `，${encoding} 编码`}）。`,
+        },
+      ),
       ...seen,
     };
   }

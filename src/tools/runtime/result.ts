@@ -127,7 +127,10 @@ const systemFailures: Record<string, [ErrorCode, string]> = {
 
 /** The result for an `AppError` or a known system error code; `undefined` for anything else. */
 export function expectedFailure(error: unknown): ToolResult | undefined {
-  if (isAppError(error)) return failure(error.code, error.message, error.suggestion);
+  if (isAppError(error)) {
+    const { code, message, suggestion, message_zh } = error;
+    return { ...failure(code, message, suggestion), ...(message_zh === undefined ? {} : { message_zh }) };
+  }
   const code = systemCode(error);
   const known = systemFailures[code];
   return known && failure(known[0], `${known[1]} (${code})`, toolAdvice[known[0]]);

@@ -68,7 +68,7 @@ export async function formatText(
   try {
     return { title: format.title, ...(await format.read(file, context.signal)) };
   } catch (error) {
-    throw isAppError(error) ? withName(place.path, "cannot be read", error) : error;
+    throw isAppError(error) ? withName(place.path, ["cannot be read", "无法读取"], error) : error;
   }
 }
 
@@ -96,7 +96,7 @@ export async function editFormat(
   try {
     return await format.edit(file, edits, context.signal);
   } catch (error) {
-    throw isAppError(error) ? withName(place.path, "was not changed", error) : error;
+    throw isAppError(error) ? withName(place.path, ["was not changed", "未作更改"], error) : error;
   }
 }
 
@@ -109,8 +109,10 @@ async function formatBytes(context: FileContext, place: Place): Promise<Uint8Arr
 }
 
 /** Adds the file's name to a format's error. */
-function withName(path: string, what: string, { code, message, suggestion, cause }: AppError): AppError {
-  return new AppError(code, `"${path}" ${what}. ${message}`, { cause, suggestion });
+function withName(path: string, [what, what_zh]: [en: string, zh: string], error: AppError): AppError {
+  const { code, message, suggestion, cause } = error;
+  const message_zh = error.message_zh && `“${path}”${what_zh}：${error.message_zh}`;
+  return new AppError(code, `"${path}" ${what}. ${message}`, { cause, suggestion, message_zh });
 }
 
 function tooLarge(path: string, size: number): AppError {

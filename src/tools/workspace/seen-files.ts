@@ -85,19 +85,25 @@ export async function changedSince(
 }
 
 function notRead(path: string): ToolResult {
-  return failure(
-    "conflict",
-    `Not written: "${path}" exists, and its present content was not read in this conversation, or has changed since.`,
-    "Read it whole with read_file and write it again, or change only parts of it.",
-  );
+  return {
+    ...failure(
+      "conflict",
+      `Not written: "${path}" exists, and its present content was not read in this conversation, or has changed since.`,
+      "Read it whole with read_file and write it again, or change only parts of it.",
+    ),
+    message_zh: `未写入：“${path}”已存在，而它现在的内容在本次对话中尚未读取，或之后有了变化。`,
+  };
 }
 
 function tooLarge(path: string): ToolResult {
-  return failure(
-    "too_large",
-    `Not written: "${path}" exists and is too large to be read whole.`,
-    "Change only parts of it, or write to another path.",
-  );
+  return {
+    ...failure(
+      "too_large",
+      `Not written: "${path}" exists and is too large to be read whole.`,
+      "Change only parts of it, or write to another path.",
+    ),
+    message_zh: `未写入：“${path}”已存在，且过大，无法完整读取。`,
+  };
 }
 
 /** Minimum number of lines for the rule about losing more than half. */

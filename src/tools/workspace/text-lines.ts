@@ -48,6 +48,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk: Buffer, path: 
 function notText(path: string, cause?: unknown): AppError {
   return new AppError("invalid_format", `"${path}" is not UTF-8 text but binary or in another encoding.`, {
     suggestion: "Only text can be read; list_files shows what else is there.",
+    message_zh: `“${path}”是二进制文件，或不是 UTF-8 编码的文本。`,
     cause,
   });
 }
@@ -129,6 +130,7 @@ export async function wholeText(context: FileContext, place: Place): Promise<str
   } catch (error) {
     throw new AppError("invalid_format", `"${place.path}" is not UTF-8 text but binary or in another encoding.`, {
       suggestion: "Only text can be edited or listed; list_files shows what else is there.",
+      message_zh: `“${place.path}”是二进制文件，或不是 UTF-8 编码的文本。`,
       cause: error,
     });
   }

@@ -92,6 +92,11 @@ export async function killAndResume(
     await server.stop();
     server.configure({ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "demo" });
     await server.start();
+    note(
+      inChinese
+        ? `服务器改用脚本模型重新启动，进程 ${server.pid}。`
+        : `Started again with the scripted model as process ${server.pid}.`,
+    );
     const run = await server.client.runs.create(thread, "agent", {
       input: { messages: [{ role: "user", content: request }] },
       context: { model: "openai:demo", mode: "free_work" },
@@ -184,11 +189,11 @@ class KillScript {
     const done = turn.filter((message) => message.role === "tool").length;
     if (done === 0) {
       this.firstQuestions += 1;
-      return { toolCalls: [{ name: "create_file", arguments: { path: "journal/first.md", content: "first" } }] };
+      return { toolCalls: [{ name: "write_file", arguments: { path: "journal/first.md", content: "first" } }] };
     }
     if (done > 1) return { text: this.#end };
     this.#asked();
-    const call = { name: "create_file", arguments: { path: "journal/second.md", content: "second" } };
+    const call = { name: "write_file", arguments: { path: "journal/second.md", content: "second" } };
     return { toolCalls: [call], hold: { after: 0, until: this.#killed } };
   }
 }

@@ -45,7 +45,7 @@ function indented(text: string): string {
 
 /** A text in one line, cut where it is long. */
 export function short(text: string, longest = shownLength): string {
-  const line = text.trim().replaceAll(/\s+/gu, " ");
+  const line = text.trim().replaceAll(/\s*\n\s*/gu, " ");
   return line.length > longest ? `${line.slice(0, longest).trimEnd()}…` : line;
 }
 

@@ -1,3 +1,4 @@
+import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -149,6 +150,43 @@ describe("what a call has done", () => {
       expect.stringMatching(/^\P{ASCII}+$/u),
     ]);
     expect(events).toMatch(/"content":"Error \(not_found\): /u);
+  });
+
+  it("says in Chinese which file, edit or block failed, and why", async () => {
+    await writeFile(join(server.config.workspace, "bytes.bin"), Buffer.from([0, 1, 2]));
+    await writeFile(join(server.config.workspace, "old.txt"), Buffer.from([0xcb, 0xae, 0xb3, 0xb5, 0x0a]));
+    await writeFile(join(server.config.workspace, "there.txt"), "二\n二\n");
+    await copyFile(join(projectFolder, "samples/documents/scan.pdf"), join(server.config.workspace, "scan.pdf"));
+    const edit = (old_string: string): ModelStep =>
+      call("edit_file", { path: "there.txt", edits: [{ old_string, new_string: "三" }] });
+    const context = { toolkits: ["files", "documents", "code"] };
+    const { previews, events } = await turn(
+      "整理一下文件",
+      [
+        call("read_file", { path: "scan.pdf" }),
+        call("read_file", { path: "bytes.bin" }),
+        call("read_file", { path: "old.txt" }),
+        call("write_file", { path: "there.txt", content: "三\n" }),
+        edit("四"),
+        edit("二"),
+        call("replace_in_file", {
+          path: "there.txt",
+          diff: "<<<<<<< SEARCH\n四\n=======\n三\n>>>>>>> REPLACE\n",
+        }),
+        { text: "好了。" },
+      ],
+      context,
+    );
+    expect(previews).toEqual([
+      "“scan.pdf”无法读取：这一页没有文字，可能是扫描得到的图片。请使用带文字的版本，或先进行文字识别（OCR）。",
+      "“bytes.bin”是二进制文件，或不是 UTF-8 编码的文本。",
+      "已读取 old.txt（1 行，GB 18030 编码）。",
+      "未写入：“there.txt”已存在，而它现在的内容在本次对话中尚未读取，或之后有了变化。",
+      "第 1 处修改：文件中没有要替换的原文，未作任何更改。",
+      "第 1 处修改：要替换的原文在文件中出现了 2 次，未作任何更改。",
+      "第 1 块：文件中没有 SEARCH 的内容，未作任何更改。",
+    ]);
+    expect(events).toContain("There is no text in its page");
   });
 });
 

@@ -123,7 +123,10 @@ function notThere(texts: readonly string[], block: Block, from: number): AppErro
     return new AppError(
       "invalid_parameter",
       `${name}: its SEARCH text stands at line ${before + 1}, before the end of the block above it. Nothing was changed.`,
-      { suggestion: "Give the blocks in the order of the file." },
+      {
+        suggestion: "Give the blocks in the order of the file.",
+        message_zh: `第 ${block.number} 块：SEARCH 的内容在第 ${before + 1} 行，早于上一块的结尾。未作任何更改。`,
+      },
     );
   }
   const inside = partOfLine(texts, block.search);
@@ -131,7 +134,10 @@ function notThere(texts: readonly string[], block: Block, from: number): AppErro
     return new AppError(
       "invalid_parameter",
       `${name}: its SEARCH text is only a part of line ${inside + 1}: ${shown(texts[inside] ?? "")}. Nothing was changed.`,
-      { suggestion: "Give whole lines, from their first to their last character, in SEARCH and in REPLACE." },
+      {
+        suggestion: "Give whole lines, from their first to their last character, in SEARCH and in REPLACE.",
+        message_zh: `第 ${block.number} 块：SEARCH 的内容只是第 ${inside + 1} 行的一部分。未作任何更改。`,
+      },
     );
   }
   const near = nearestText(texts, block.search);
@@ -139,7 +145,10 @@ function notThere(texts: readonly string[], block: Block, from: number): AppErro
   return new AppError(
     "invalid_parameter",
     `${name}: its SEARCH text is not in the file, and nothing was changed. ${wanted}${near === undefined ? "" : `\n${near}`}`,
-    { suggestion: "Read the file and copy the lines as they are, with their blanks." },
+    {
+      suggestion: "Read the file and copy the lines as they are, with their blanks.",
+      message_zh: `第 ${block.number} 块：文件中没有 SEARCH 的内容，未作任何更改。`,
+    },
   );
 }
 

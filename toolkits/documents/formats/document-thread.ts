@@ -28,7 +28,8 @@ export const DocumentAnswer = z.discriminatedUnion("kind", [
     kind: z.literal("failed"),
     code: z.enum(errorCodes),
     message: z.string(),
-    suggestion: z.string().nullable(),
+    suggestion: z.string().optional(),
+    message_zh: z.string().optional(),
   }),
 ]);
 export type DocumentAnswer = z.infer<typeof DocumentAnswer>;
@@ -64,8 +65,8 @@ export async function inThread(
   };
   const answer = DocumentAnswer.parse(await places.take(signal, () => askThread(work, signal)));
   if (answer.kind !== "failed") return answer;
-  const { code, message, suggestion } = answer;
-  throw new AppError(code, message, suggestion === null ? {} : { suggestion });
+  const { code, message, suggestion, message_zh } = answer;
+  throw new AppError(code, message, { suggestion, message_zh });
 }
 
 function tooSlow(within: number): AppError {

@@ -65,10 +65,11 @@ async function answer(): Promise<DocumentAnswer> {
       return { kind: "failed", code: "too_large", message, suggestion: "Ask the user for a smaller document." };
     }
     if (isAppError(error)) {
-      return { kind: "failed", code: error.code, message: error.message, suggestion: error.suggestion ?? null };
+      const { code, message, suggestion, message_zh } = error;
+      return { kind: "failed", code, message, suggestion, message_zh };
     }
     const message = `It cannot be ${verbs[job.kind]}: ${errorMessage(error).slice(0, 300)}`;
-    return { kind: "failed", code: "invalid_format", message, suggestion: null };
+    return { kind: "failed", code: "invalid_format", message };
   }
 }
 

@@ -79,12 +79,15 @@ function tidied(page: string): string {
 }
 
 function withoutText(pages: number): AppError {
+  const pages_zh =
+    pages === 1 ? "这一页没有文字，可能是扫描得到的图片" : `这 ${pages} 页没有文字，可能是扫描得到的图片`;
   const where =
     pages === 1
       ? "its page, which is probably a picture, as a scanner makes it"
       : `its ${pages} pages, which are probably pictures, as a scanner makes them`;
   return new AppError("invalid_format", `There is no text in ${where}.`, {
     suggestion: "Ask the user for a version with text, or to let a program recognise the text (OCR).",
+    message_zh: `${pages_zh}。请使用带文字的版本，或先进行文字识别（OCR）。`,
   });
 }
 
@@ -95,6 +98,7 @@ function unreadable(cause: unknown): never {
     isProtected ? "It is protected with a password." : `It cannot be read as a PDF: ${errorMessage(cause)}`,
     {
       suggestion: isProtected ? "Ask the user for a copy without a password." : "Ask the user for a whole copy.",
+      ...(isProtected ? { message_zh: "文件受密码保护。" } : {}),
       cause,
     },
   );

@@ -47,10 +47,12 @@ const texts = {
     now: /\]\n# Offer\n\nNothing any more\.\s*$/u,
     undone: (bytes: number) => `After the undo offer.docx has its ${bytes} bytes again.`,
     warmer: "Make the greeting warmer.",
+    letter: "# To the council\r\n\r\nDear all,\r\nwe ask for two days.",
+    greetings: ["Dear all,", "Dear friends of the mill,"],
     instruction: "A warmer greeting",
     warm: "The greeting is warmer now.",
     question: /Change letter\.md in your editor \(1 line\(s\) added, 1 removed\)\?/u,
-    asks: "The server asks, and shows: -Dear all,  +Dear friends of the mill,",
+    asks: "The server asks, and shows:",
     approved: "Answer: approve. The editor is told the new text; the file on disk is as it was.",
     back: "Undo gives back the text of before, line ends included.",
   },
@@ -72,10 +74,12 @@ const texts = {
     now: /\]\n# 报价\n\n已作废。\s*$/u,
     undone: (bytes: number) => `撤销之后，offer.docx 恢复为原来的 ${bytes} 字节。`,
     warmer: "把称呼改得更亲切一些。",
+    letter: "# 致镇议会\r\n\r\n各位：\r\n我们需要两天时间。",
+    greetings: ["各位：", "亲爱的各位朋友："],
     instruction: "更亲切的称呼",
     warm: "称呼已经改得更亲切了。",
     question: /letter\.md/u,
-    asks: "服务器询问，并显示：-Dear all,  +Dear friends of the mill,",
+    asks: "服务器询问，并显示：",
     approved: "回答：同意。编辑器收到新的文本，磁盘上的文件保持不变。",
     back: "撤销之后恢复为原来的文本，包括换行符。",
   },
@@ -106,7 +110,7 @@ async function readAndSummarize(
 
 async function explainBadInput(server: ServerProcess, thread: string, language: Language): Promise<void> {
   const { title, readAgain } = texts[language];
-  say(3, title.bad, `${readAgain("scan.pdf")}; ${readAgain("minutes.txt")}`);
+  say(3, title.bad, `${readAgain("scan.pdf")}${language === "zh" ? "；" : "; "}${readAgain("minutes.txt")}`);
   match(await turn(server, thread, readAgain("scan.pdf"), offline), /There is no text in its page.*OCR/u);
   match(await turn(server, thread, readAgain("minutes.txt"), offline), /in GB 18030;[\s\S]*会议纪要/u);
 }
@@ -148,9 +152,10 @@ async function undoToTheByte(
 
 async function editInEditor(server: ServerProcess, workspace: string, language: Language): Promise<void> {
   const { title, warmer: request, instruction, warm, question: asked, asks, approved, back } = texts[language];
+  const { letter: shown, greetings } = texts[language];
+  const [before = "", after = ""] = greetings;
   say(6, title.editor, request);
-  const shown = "# To the council\r\n\r\nDear all,\r\nwe ask for two days.";
-  const wanted = shown.replace("Dear all", "Dear friends of the mill");
+  const wanted = shown.replace(before, after);
   const script: ModelStep[] = [
     {
       toolCalls: [{ name: "edit_current_editor_document", arguments: { content: wanted, instruction } }],
@@ -167,8 +172,8 @@ async function editInEditor(server: ServerProcess, workspace: string, language: 
     await wait(server, thread, { input: { messages: [{ role: "user", content: request }] } }, context);
     const question = await questionOf(server, thread);
     match(question, asked);
-    match(question, /-Dear all,\\n\+Dear friends of the mill,/u);
-    note(asks);
+    ok(question.includes(`-${before}\\n+${after}`), `the question should show the change: ${question}`);
+    note(`${asks}\n-${before}\n+${after}`);
     const edits: z.infer<typeof Edited>[] = [];
     const stream = server.client.runs.stream(thread, "agent", {
       command: { resume: { decisions: [{ type: "approve" }] } },

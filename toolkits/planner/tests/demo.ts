@@ -69,6 +69,7 @@ const texts = {
     finish: 'mark the task "Buy paper" as done',
     answer: (reply: string, model: string, tokens: number, ms: number) =>
       `${reply} (model ${model}, ${tokens} tokens, ${ms} ms)`,
+    never: "Never",
     refused: (status: number) => `Refused with ${status}: a date that exists is expected.`,
     remove: 'delete the task "Buy paper"',
     yes: "yes",
@@ -92,6 +93,7 @@ const texts = {
     finish: "把任务“买纸”标记为完成",
     answer: (reply: string, model: string, tokens: number, ms: number) =>
       `${reply}（模型 ${model}，${tokens} 个 token，${ms} 毫秒）`,
+    never: "不存在的一天",
     refused: (status: number) => `已拒绝（${status}）：日期必须存在。`,
     remove: "删除任务“买纸”",
     yes: "确认",
@@ -165,15 +167,15 @@ async function planAndFinish(server: ServerProcess, language: Language): Promise
 }
 
 async function refuseBadDates(server: ServerProcess, language: Language): Promise<void> {
-  const { title, refused } = texts[language];
-  const body = { title: "Never", scheduled_date: "2031-02-29" };
+  const { title, refused, never } = texts[language];
+  const body = { title: never, scheduled_date: "2031-02-29" };
   say(4, title.date, `POST /api/tasks ${JSON.stringify(body)}`);
   const response = await send(server, "/api/tasks", body);
   equal(response.status, 400);
   const text = await response.text();
   match(text, /date that exists/u);
   note(refused(response.status));
-  ok(!(await tasksOf(server, "staging")).some((task) => task.title === "Never"));
+  ok(!(await tasksOf(server, "staging")).some((task) => task.title === never));
 }
 
 async function deleteWithPermission(server: ServerProcess, language: Language): Promise<void> {

@@ -21,7 +21,7 @@ const settings = { MILLRACE_TOOLKITS: "default,shell" };
 const toolkits = ["files", "code", "shell"];
 const scripted = { model: "openai:demo", mode: "free_work", toolkits };
 
-/** A program with a mistake is read, searched, run, mended by SEARCH/REPLACE blocks, run again, and all of it is taken back. */
+/** A program with a mistake is read, searched, run, mended by search and replace, run again, and all of it is taken back. */
 const code: Demo = {
   prepare: (workspace) => cpSync(samples, workspace, { recursive: true }),
   settings,
@@ -83,13 +83,17 @@ const calls = (name: string, given: Record<string, unknown>): ModelStep => ({
   toolCalls: [{ name, arguments: given }],
 });
 const edit = (path: string, from: string, to: string): ModelStep =>
-  calls("replace_in_file", { path, diff: `<<<<<<< SEARCH\n${from}\n=======\n${to}\n>>>>>>> REPLACE\n` });
-const check = calls("execute_command", { command: "node check.js", requires_approval: false });
+  calls("edit_file", { path, edits: [{ old_string: from, new_string: to }] });
+const check = calls("execute_command", { command: "node check.js", requires_approval: true });
 
 const mending = (language: Language): ModelStep[] => [
   calls("list_code_definition_names", { path: "src" }),
   check,
-  edit("src/toll.js", "\treturn Math.min(sack.kilograms * share, scoop);", "\treturn 0.5;"),
+  edit(
+    "src/toll.js",
+    "\treturn Math.min(sack.kilograms * share, scoop);",
+    "\treturn Math.max(sack.kilograms * share, scoop);",
+  ),
   edit(
     "src/toll.js",
     "  return Math.min(sack.kilograms * share, scoop);",
@@ -105,7 +109,7 @@ const release = (language: Language): ModelStep[] => [
 
 async function readAndSearch(server: ServerProcess, thread: string, language: Language): Promise<void> {
   const { title, read: request, search } = texts[language];
-  say(1, title.read, `${request}; ${search}`);
+  say(1, title.read, `${request}${language === "zh" ? "；" : "; "}${search}`);
   const read = await turn(server, thread, request, { toolkits });
   match(read, /export function tollOf\(sack\)/u, "src/toll.js was not read");
   const found = await turn(server, thread, search, { toolkits });
@@ -129,7 +133,7 @@ async function findMistake(
   const failed = await approve(server, thread, scripted, language);
   match(failed, /0\.625 !== 5\.5/u, `the check should fail with 0.625 in place of 5.5: ${failed}`);
   match(failed, /differs only in blanks/u, `the first edit should not fit, and be told how: ${failed}`);
-  match(failed, /Changed src\/toll\.js \(1 block\)/u, `the second edit should fit: ${failed}`);
+  match(failed, /Changed src\/toll\.js \(1 place\)/u, `the second edit should fit: ${failed}`);
   ok(textOf(workspace, "src/toll.js").includes("Math.max("), "src/toll.js was not mended");
 }
 

@@ -43,6 +43,8 @@ export type ErrorCode = (typeof errorCodes)[number];
 export interface AppErrorOptions {
   /** What the reader can do about it, one sentence. */
   suggestion?: string | undefined;
+  /** The message for a Chinese user, where it says more than the text of the code. */
+  message_zh?: string | undefined;
   /** Whether the same request may work later or after a change. Default false. */
   recoverable?: boolean;
   cause?: unknown;
@@ -56,12 +58,14 @@ export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
   readonly suggestion: string | undefined;
+  readonly message_zh: string | undefined;
   readonly recoverable: boolean;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.suggestion = options.suggestion;
+    this.message_zh = options.message_zh;
     this.recoverable = options.recoverable ?? false;
   }
 }

@@ -24,6 +24,10 @@ const [mostLevels, mostFiles, mostCharacters] = [10, 100, 4_000_000];
 const builtIn =
   /^modelcard\.(?:freepdk45|pdk15|ptmlp|ptmhp|ptm|skywater|cmos90|gf180(?:\.(?:typical|ff|ss|fs|sf))?)$/iu;
 
+/** A first line that was probably not meant as a title: an element with a usual name, two nodes and a value, or a card. */
+const looksLikeStatement =
+  /^(?:[rclvidqmxbefgh](?:\d\w*|\w{0,4}(?=.*\d))\s+\w+\s+\w+\s+\S+|\.(?:op|ac|dc|tran|model|subckt|include|lib|param)\b)/iu;
+
 interface Reading {
   read: ReadDeckFile;
   deck: Deck;
@@ -43,11 +47,7 @@ export async function prepareDeck(path: string, read: ReadDeckFile): Promise<Dec
   const text = await readPart(path, reading);
   const circuit = readStatements(text, path, "circuit");
   deck.title = circuit.title;
-  if (
-    /^(?:[rclvidqmxbefgh]\w*\s+\S+\s+\S+\s+\S+|\.(?:op|ac|dc|tran|model|subckt|include|lib|param)\b)/iu.test(
-      circuit.title,
-    )
-  ) {
+  if (looksLikeStatement.test(circuit.title)) {
     deck.notes.push(`The first line is the title, not a part of the circuit: "${circuit.title.slice(0, 60)}".`);
   }
   checkControl(circuit.control);

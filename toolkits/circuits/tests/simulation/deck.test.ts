@@ -55,8 +55,16 @@ describe("a circuit with its files", () => {
     expect(deck.notes.join()).toContain("control part is left out");
   });
 
-  it("says so when the title looks like a part of the circuit", async () => {
-    expect((await prepare({ "deck.cir": "V1 in 0 1\nR1 in 0 1k\n" })).notes.join()).toContain(
+  it.each([
+    "RC low-pass: cut-off at 1 / (2 pi R C) = 159.155 Hz",
+    "Inverting stage with gain 10 around a one-pole op-amp",
+    "CMOS differential pair with current mirror and load",
+  ])("takes a title in words as it is: %s", async (title) => {
+    expect((await prepare({ "deck.cir": `${title}\nV1 in 0 1\nR1 in 0 1k\n` })).notes).toEqual([]);
+  });
+
+  it.each(["V1 in 0 1", "Rload out 0 1k", ".op"])("says so when the title looks like %s", async (title) => {
+    expect((await prepare({ "deck.cir": `${title}\nV2 in 0 1\nR1 in 0 1k\n` })).notes.join()).toContain(
       "first line is the title",
     );
   });
