@@ -19,14 +19,14 @@ import { LoopState, type EndReason } from "./state.ts";
 import { subAgent } from "./sub-agents/sub-agent.ts";
 
 /**
- * The agentic loop: assemble → call model → check calls → call tools ↺ → finish. A final model failure may first ask
- * the user. Each requested call is checked and run in a task of its own (law 2).
+ * The agentic loop: assemble → call model → call tools ↺ → finish. Calls that need an answer of the user go through
+ * `check_calls` first, and a final model failure may ask the user too. Each call has tasks of its own (law 2).
  */
 function steps(afterTools: readonly string[]) {
   return new StateGraph(LoopState)
     .addNode("assemble", routed(assemble, afterAssemble), { ends: ["call_model", "finish"] })
     .addNode("call_model", routed(callModel, afterModel), {
-      ends: ["check_calls", "assemble", "ask_about_failure", "finish"],
+      ends: ["check_calls", "call_tool", "assemble", "ask_about_failure", "finish"],
     })
     .addNode("ask_about_failure", routed(askAboutFailure, afterAssemble), { ends: ["call_model", "finish"] })
     .addNode("check_calls", checkCalls, { ends: ["call_tool"] })

@@ -11,9 +11,16 @@ import type { ToolCallStatus } from "../state.ts";
 import { addToMessages } from "@millrace/engine/message-list";
 import type { LoopState, LoopUpdate } from "./state.ts";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
-import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } from "./tool-call/tool-task.ts";
+import {
+  isDecided,
+  writtenArguments,
+  type RequestedCall,
+  type RuledCall,
+  type Ruling,
+  type ToolTask,
+} from "./tool-call/tool-task.ts";
 
-/** The next step of the loop, or a check per requested call. */
+/** The next step of the loop, or a task per requested call: its check, or the call itself. */
 type Goto = Send[] | "call_model" | "assemble" | "ask_about_failure" | "finish";
 
 /**
@@ -39,7 +46,7 @@ export function afterAssemble(state: Pick<LoopState, "end_reason">): "call_model
   return state.end_reason === null ? "call_model" : "finish";
 }
 
-/** After a model call: one ruled check per requested call, a forced round, the question about a failure, or the end. */
+/** After a model call: a task per requested call, a forced round, the question about a failure, or the end. */
 export async function afterModel(
   state: Pick<LoopState, "messages" | "forced" | "failure" | "end_reason" | "iteration_count">,
   config: LangGraphRunnableConfig,
@@ -53,8 +60,8 @@ export async function afterModel(
     throw new AppError("invalid_state", "The loop goes on without a reply to go on from.");
   }
   const turn = turnOf(state.messages, call);
-  return Promise.all(
-    requestedCalls(answer, state, call).map(async (requested) => {
+  const ruled = await Promise.all(
+    requestedCalls(answer, state, call).map(async (requested): Promise<RuledCall> => {
       if (call.early?.has(requested.call.id) !== true) emitStatus(requested, "pending", config);
       const ruling = answerFromConversation(
         await ruleOn(requested, turn, config, state.messages),
@@ -65,10 +72,22 @@ export async function afterModel(
       // Emitted here because `check_calls` restarts at every answer.
       if (ruling.kind === "ask" || ruling.kind === "chain") emitStatus(requested, "awaiting_confirmation", config);
       if (ruling.kind === "question") emitStatus(requested, "awaiting_answer", config);
-      const ruled: RuledCall = { ...requested, ruling };
-      return new Send("check_calls", ruled);
+      return { ...requested, ruling };
     }),
   );
+  // A reply that asks nothing needs no step that could ask. One that asks has all its calls wait for the answers.
+  return tasksOf(ruled) ?? ruled.map((checked) => new Send("check_calls", checked));
+}
+
+/** The tool tasks of calls that all are decided. */
+function tasksOf(ruled: readonly RuledCall[]): Send[] | undefined {
+  const tasks: Send[] = [];
+  for (const { ruling, ...requested } of ruled) {
+    if (ruling === undefined || !isDecided(ruling)) return undefined;
+    const task: ToolTask = { ...requested, outcome: ruling };
+    tasks.push(new Send("call_tool", task));
+  }
+  return tasks;
 }
 
 /** An allowed call that only reads the conversation gets its result here, where the conversation is known. */

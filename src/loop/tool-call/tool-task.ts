@@ -5,7 +5,7 @@ import type { Tool, UserQuestion } from "../../tools/runtime/tool.ts";
 import type { Asked } from "./approval.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
-/** A requested call on its way to `check_calls`. */
+/** A requested call on its way to `check_calls` or `call_tool`. */
 export interface RequestedCall {
   call: { id: string; name: string; args: Record<string, unknown> };
   /** The call's ledger id: message id and index. Unique in a session. */
@@ -39,6 +39,11 @@ export type CallRuling = Outcome | { kind: "ask"; asked: Asked };
  * The ruling on any call: it may also be a question to the user, or need consent as a further call of a guarded turn.
  */
 export type Ruling = CallRuling | { kind: "question"; asked: UserQuestion } | { kind: "chain" };
+
+/** Whether the ruling needs no answer of the user. */
+export function isDecided(ruling: Ruling): ruling is Outcome {
+  return ruling.kind !== "ask" && ruling.kind !== "question" && ruling.kind !== "chain";
+}
 
 /**
  * A call with the ruling made when it was fanned out. The ruling is stored with the task: an answer applies to the

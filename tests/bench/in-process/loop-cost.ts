@@ -91,11 +91,10 @@ const ours = new StateGraph(State)
   .addEdge("work", END)
   .compile();
 
-/** The same supersteps with the least in them: a view, the model, a check that is fanned out, the tool. */
+/** The same supersteps with the least in them: a view, the model, the tool in a task of its own. */
 const plainLoop = new StateGraph(State)
   .addNode("assemble", () => ({}))
   .addNode("call_model", async ({ messages }, config) => ({ messages: [await model.invoke(messages, config)] }))
-  .addNode("check_calls", () => ({}))
   .addNode("call_tool", ({ messages }) => {
     const call = messages.findLast((message) => isAIMessage(message))?.tool_calls?.[0];
     return {
@@ -104,12 +103,10 @@ const plainLoop = new StateGraph(State)
   })
   .addEdge(START, "assemble")
   .addEdge("assemble", "call_model")
-  .addConditionalEdges(
-    "call_model",
-    (state) => (callsOf(state.messages) > 0 ? [new Send("check_calls", state)] : END),
-    ["check_calls", END],
-  )
-  .addConditionalEdges("check_calls", (state) => [new Send("call_tool", state)], ["call_tool"])
+  .addConditionalEdges("call_model", (state) => (callsOf(state.messages) > 0 ? [new Send("call_tool", state)] : END), [
+    "call_tool",
+    END,
+  ])
   .addEdge("call_tool", "assemble")
   .compile();
 
