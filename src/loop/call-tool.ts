@@ -14,8 +14,8 @@ import { handOver } from "./sub-agents/hand-over.ts";
 import { move } from "./limits/move.ts";
 import { emit, loopCall, note, userLanguage } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
-import { lookAt, toolContext } from "./tool-call/rulings.ts";
-import { profilesOf, runIdOf, servicesOf } from "./services.ts";
+import { ledgerCall, lookAt, toolContext } from "./tool-call/rulings.ts";
+import { profilesOf, servicesOf } from "./services.ts";
 import { announcing } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
@@ -164,14 +164,8 @@ async function runOnce(
     (approved === undefined ? undefined : await refuseUnless(approved, tool, input, config)) ??
     (over === undefined ? undefined : await changedSince(tool, input, toolContext(config), over));
   const { early } = loopCall(config);
-  const call = {
-    tool: approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool,
-    input,
-    context: toolContext(config, task.ledger_id),
-    run_id: runIdOf(config),
-    message_id: loopCall(config).agent?.messageId ?? task.ledger_id.slice(0, task.ledger_id.lastIndexOf("/")),
-    refuse,
-  };
+  const begun = approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool;
+  const call = { ...ledgerCall(begun, input, task.ledger_id, config), refuse };
   const result = await toolSpan(tool.name, input, config, () =>
     executeCall(call, servicesOf(config), {
       retries: limits.max_tool_retries,

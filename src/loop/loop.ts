@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { END, START, StateGraph, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { END, isGraphInterrupt, START, StateGraph, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { askAboutFailure } from "./model-call/ask-about-failure.ts";
 import { assemble } from "./assemble.ts";
 import { callModel } from "./call-model.ts";
@@ -84,8 +84,12 @@ async function run(
       tags: [...(config.tags ?? []), ...(request.silent ? ["nostream"] : [])],
       recursionLimit: recursionLimit(request.limits),
     })
-    // Calls that still wait here, for an approval beside them, run with the others.
-    .finally(() => loopCall(within).early?.end("pending"));
+    .catch(async (error: unknown) => {
+      // Begun calls wait for the approval of another one.
+      if (isGraphInterrupt(error)) await loopCall(within).early?.keep();
+      throw error;
+    })
+    .finally(() => loopCall(within).early?.end());
   return {
     ...loopReport(outcome, Date.now()),
     // The next loop call starts a new prefix, so no vendor needs the sealed parts.

@@ -60,8 +60,10 @@ export async function afterModel(
     throw new AppError("invalid_state", "The loop goes on without a reply to go on from.");
   }
   const turn = turnOf(state.messages, call);
+  const calls = requestedCalls(answer, state, call);
+  call.early?.identify(calls);
   const ruled = await Promise.all(
-    requestedCalls(answer, state, call).map(async (requested): Promise<RuledCall> => {
+    calls.map(async (requested): Promise<RuledCall> => {
       if (call.early?.has(requested.call.id) !== true) emitStatus(requested, "pending", config);
       const ruling = answerFromConversation(
         await ruleOn(requested, turn, config, state.messages),

@@ -95,13 +95,13 @@ async function withEarlyCalls<T>(
   config: LangGraphRunnableConfig,
   request: () => Promise<T>,
 ): Promise<T> {
-  call.early?.end("cancelled");
+  call.early?.end();
   const early = new EarlyCalls(state, config);
   call.early = early;
   try {
     return await request();
   } catch (error) {
-    early.end("cancelled");
+    early.end();
     throw error;
   } finally {
     early.close();

@@ -4,8 +4,9 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { onAbort } from "@millrace/engine/concurrency/abort";
 import { writtenCall, type WrittenCall } from "@millrace/models/messages/written-call";
 import { canonicalJson } from "../../tools/runtime/canonical-json.ts";
+import { executeCall } from "../../tools/runtime/execute-call.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
-import { prepareCall, runTool } from "../../tools/runtime/run-tool.ts";
+import { prepareCall, runTool, type RunToolOptions } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { callsAtOnce } from "../limits/limits.ts";
 import { turnOf } from "../limits/review.ts";
@@ -13,11 +14,15 @@ import { emit, loopCall } from "../request.ts";
 import { profilesOf, servicesOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 import { requestedCalls } from "./requested-calls.ts";
-import { ruleOn, toolContext } from "./rulings.ts";
+import { ledgerCall, ruleOn, toolContext } from "./rulings.ts";
 import type { BegunCalls, RequestedCall } from "./tool-task.ts";
 
 /** A call that runs while its reply is still being written. */
 interface EarlyCall extends WrittenCall {
+  /** Known once the reply is over. */
+  ledger_id: string | undefined;
+  tool: Tool;
+  input: Record<string, unknown>;
   result: Promise<ToolResult>;
   /** Ends the call if nobody takes its result. */
   stop: AbortController;
@@ -27,7 +32,8 @@ interface EarlyCall extends WrittenCall {
  * Runs calls of one streaming reply before the reply is over: those written in its text, as soon as each is closed. Only
  * tools without effects begin early, and only if the rules allow the call without asking anybody. They are the first
  * calls of the reply: a call behind one that must wait would not see its effect. The step that runs the reply's calls
- * takes the results; ledger and hooks are there, since a pure call may be repeated after a crash.
+ * takes the results; ledger and hooks are there, since a pure call may be repeated after a crash. If that step must wait
+ * for an approval first, the results are stored for it.
  */
 export class EarlyCalls implements BegunCalls {
   readonly #state: LoopState;
@@ -72,6 +78,13 @@ export class EarlyCalls implements BegunCalls {
     this.#isOpen = false;
   }
 
+  identify(calls: readonly RequestedCall[]): void {
+    for (const { call, ledger_id } of calls) {
+      const early = this.#begun.get(call.id);
+      if (early !== undefined) early.ledger_id = ledger_id;
+    }
+  }
+
   has(id: string): boolean {
     return this.#begun.has(id);
   }
@@ -93,13 +106,24 @@ export class EarlyCalls implements BegunCalls {
     };
   }
 
-  end(status: "pending" | "cancelled"): void {
+  async keep(): Promise<void> {
     this.close();
-    for (const { id, name, stop } of this.#begun.values()) {
-      stop.abort();
-      // After a stop the run itself tells what became of its calls.
-      if (this.#config.signal?.aborted === true) continue;
-      emit(this.#config, { type: "tool_status", tool_call_id: id, tool_name: name, status });
+    const config = this.#config;
+    const store = async (call: EarlyCall): Promise<void> => {
+      const { ledger_id, input } = call;
+      if (ledger_id === undefined) return;
+      const tool = this.handOver(call.tool, call);
+      await executeCall(ledgerCall(tool, input, ledger_id, config), servicesOf(config), this.#limits(tool));
+      this.#tell(call, "pending");
+    };
+    await Promise.all([...this.#begun.values()].map(store));
+  }
+
+  end(): void {
+    this.close();
+    for (const call of this.#begun.values()) {
+      call.stop.abort();
+      this.#tell(call, "cancelled");
     }
     this.#begun.clear();
   }
@@ -118,27 +142,34 @@ export class EarlyCalls implements BegunCalls {
       (await ruleOn(requested, turnOf(messages, loop), this.#config, messages)).kind === "run";
     const prepared = mayBegin ? prepareCall(tool, call.args) : undefined;
     if (!mayBegin || prepared?.kind !== "ready") this.close();
-    else if (this.#isOpen && this.#config.signal?.aborted !== true) this.#begin(call, requested, tool, prepared.input);
+    else if (this.#isOpen && this.#config.signal?.aborted !== true) this.#begin(call, tool, prepared.input);
   }
 
-  #begin(call: WrittenCall, { ledger_id }: RequestedCall, tool: Tool, input: Record<string, unknown>): void {
+  #limits(tool: Tool): Omit<RunToolOptions, "locks" | "rate"> {
+    const loop = loopCall(this.#config);
+    return {
+      retries: 0,
+      timeoutSeconds: loop.limits.tool_timeout_seconds ?? tool.timeoutSeconds,
+      maxParallel: callsAtOnce(loop, profilesOf(this.#config)),
+    };
+  }
+
+  #tell({ id, name }: WrittenCall, status: "pending" | "executing" | "cancelled"): void {
+    // After a stop the run itself tells what became of its calls.
+    if (this.#config.signal?.aborted === true) return;
+    emit(this.#config, { type: "tool_status", tool_call_id: id, tool_name: name, status });
+  }
+
+  #begin(call: WrittenCall, tool: Tool, input: Record<string, unknown>): void {
     const config = this.#config;
     const { locks, toolRate } = servicesOf(config);
-    const { limits } = loopCall(config);
-    const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;
-    emit(config, { ...status, status: "pending" });
-    emit(config, { ...status, status: "executing" });
+    this.#tell(call, "pending");
+    this.#tell(call, "executing");
     const stop = new AbortController();
     const forget = onAbort(config.signal, () => stop.abort(config.signal?.reason));
-    const context = { ...toolContext(config, ledger_id), signal: stop.signal };
-    const result = runTool(tool, input, context, {
-      locks,
-      rate: toolRate,
-      retries: 0,
-      timeoutSeconds: limits.tool_timeout_seconds ?? tool.timeoutSeconds,
-      maxParallel: callsAtOnce(loopCall(config), profilesOf(config)),
-    }).finally(forget);
-    this.#begun.set(call.id, { ...call, result, stop });
+    const context = { ...toolContext(config), signal: stop.signal };
+    const result = runTool(tool, input, context, { ...this.#limits(tool), locks, rate: toolRate }).finally(forget);
+    this.#begun.set(call.id, { ...call, ledger_id: undefined, tool, input, result, stop });
   }
 }
 

@@ -6,6 +6,7 @@ import { asksToOverwrite } from "../../guardrails/rules/confirmation.ts";
 import { overwriting, type Overwriting } from "../../tools/workspace/seen-files.ts";
 import { reviewCall, type Finding } from "../../guardrails/manager.ts";
 import { callInTurn, type Turn } from "../../guardrails/turn.ts";
+import type { ToolCall } from "../../tools/runtime/execute-call.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { AskAbout, Operation, Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import { backgroundAgents } from "../sub-agents/background.ts";
@@ -136,6 +137,22 @@ export async function lookAt(
 /** The operator's additional approvals. */
 export function askAbout({ criticalFiles = [], confirmTasks = false }: LentServices): AskAbout {
   return { criticalFiles, deletedTasks: confirmTasks };
+}
+
+/** A call with valid arguments, as the ledger knows it. */
+export function ledgerCall(
+  tool: Tool,
+  input: Record<string, unknown>,
+  ledgerId: string,
+  config: LangGraphRunnableConfig,
+): ToolCall {
+  return {
+    tool,
+    input,
+    context: toolContext(config, ledgerId),
+    run_id: runIdOf(config),
+    message_id: loopCall(config).agent?.messageId ?? ledgerId.slice(0, ledgerId.lastIndexOf("/")),
+  };
 }
 
 /** The context of a tool in this run. `callId` is that of the running call; empty for a look ahead. */

@@ -68,10 +68,14 @@ export function writtenArguments(args: Record<string, unknown>): unknown {
 export interface BegunCalls {
   /** Reads a chunk of the reply; begins the call that it completes, if that may run now. */
   read(chunk: ChatGenerationChunk): void;
+  /** Tells the ledger ids of the calls, which are known once the reply is over. */
+  identify(calls: readonly RequestedCall[]): void;
   /** Whether the call has begun and its result was not taken yet. */
   has(id: string): boolean;
   /** The tool, whose first run gives the early result if this very call has begun; later runs are retries. */
   handOver(tool: Tool, call: { id: string; args: Record<string, unknown> }): Tool;
-  /** Ends all calls that were not taken; `status` is what becomes of them. */
-  end(status: "pending" | "cancelled"): void;
+  /** Waits for the calls that were not taken and stores their results: they do not run again after an approval. */
+  keep(): Promise<void>;
+  /** Cancels all calls that were not taken. */
+  end(): void;
 }

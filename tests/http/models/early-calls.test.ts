@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -17,9 +18,16 @@ let web: WebServer;
 /** The stream of the model's first reply stays open until `release`. */
 let release: () => void;
 let held: Promise<void>;
+/** Lets the page `/slow` be answered. */
+let loadSlow: () => void;
 
 async function start(...script: ModelStep[]): Promise<void> {
-  web = await startWebServer(({ path }) => ({ body: `The page ${path}` }));
+  const { promise: slow, resolve } = Promise.withResolvers<void>();
+  loadSlow = resolve;
+  web = await startWebServer(async ({ path }) => {
+    if (path === "/slow") await slow;
+    return { body: `The page ${path}` };
+  });
   model = await startModelServer({ script });
   const { web: settings } = loadConfig({ MILLRACE_WEB_FETCH: "on", MILLRACE_WEB_ALLOW: web.host });
   server = await startTestServer({
@@ -139,6 +147,33 @@ describe("a call that is written in the text of a reply", () => {
     expect(asked()).toEqual(["/one"]);
     expect(told).toContain("web_fetch blocked");
     expect(await results(threadId)).toHaveLength(2);
+  });
+
+  it.each([
+    ["approve", "/one"],
+    ["reject", "/one"],
+    ["approve", "/slow"],
+  ])("runs once beside a call that waits for an approval: %s, %s", async (type, path) => {
+    holding();
+    await start(holds(fetches(path), call("delete_file", { path: "a.txt" }), " Done."), { text: "That was all." });
+    await writeFile(join(server.config.workspace, "a.txt"), "one");
+    const { told, threadId, over } = await begin();
+    await expect.poll(asked).toEqual([path]);
+    release();
+    await expect.poll(() => told).toContain("delete_file awaiting_confirmation");
+    // The slow page comes after the question.
+    loadSlow();
+    await over;
+
+    await server.client.runs.wait(threadId, "agent", {
+      command: { resume: { decisions: [{ type }] } },
+      context: { mode: "free_work" },
+    });
+    expect(asked()).toEqual([path]);
+    const [page, deletion] = await results(threadId);
+    expect(page).toContain(`The page ${path}`);
+    expect(deletion).toContain(type === "approve" ? "Deleted" : "refused");
+    model.assertFinished();
   });
 
   it("ends with a reply that is stopped, and is told as cancelled", async () => {
