@@ -1,13 +1,13 @@
 import { Combobox, ComboboxItem, ComboboxList, ComboboxProvider } from "@ariakit/react/combobox";
 import { Dialog } from "@ariakit/react/dialog";
 import MessageSquare from "lucide-react/icons/message-square";
-import { useDeferredValue, useRef, useState, type ReactNode } from "react";
+import { useDeferredValue, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useThreads } from "../api/threads.ts";
 import { threadAddress } from "./addresses.ts";
 import { useAllCommands } from "./commands.ts";
-import { shownKeys } from "./keys.ts";
+import { isComposing, shownKeys } from "./keys.ts";
 
 interface Entry {
   id: string;
@@ -23,13 +23,18 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const field = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const [words, setWords] = useState("");
   const query = useDeferredValue(words.trim());
   const commands = useAllCommands();
   const threads = useThreads(query === "" ? {} : { query });
   // At once: Enter must not take what stood there before the last letter.
   const matches = (label: string) => label.toLowerCase().includes(words.trim().toLowerCase());
-  const found = (threads.data?.pages.flatMap((page) => page.threads) ?? []).slice(0, query === "" ? 5 : 20);
+  const isAnswered = query === words.trim() && !threads.isPlaceholderData;
+  const found = (threads.data?.pages.flatMap((page) => page.threads) ?? [])
+    // Until the server has answered, only those of the answer before that surely still fit.
+    .filter(({ name }) => isAnswered || matches(name))
+    .slice(0, query === "" ? 5 : 20);
   const groups = (["here", "places", "settings"] as const).map((group) => ({
     name: t(`palette.${group}`),
     entries: commands
@@ -50,6 +55,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const shown = [groups[0], chats, groups[1], groups[2]].filter(
     (group) => group !== undefined && group.entries.length > 0,
   );
+  /** Ariakit passes Enter on to the entry that it has marked itself, and to none while its list changes; every press counts. */
+  const choose = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || isComposing(event.nativeEvent)) return;
+    const options = [...(list.current?.querySelectorAll<HTMLElement>("[role=option]") ?? [])];
+    const marked = options.find((option) => option.hasAttribute("data-active-item")) ?? options[0];
+    event.preventDefault();
+    marked?.click();
+  };
   return (
     <Dialog
       open
@@ -61,8 +74,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
       unmountOnHide
     >
       <ComboboxProvider includesBaseElement={false} setValue={setWords} defaultOpen open>
-        <Combobox autoSelect="always" className="palette-field" placeholder={t("palette.placeholder")} ref={field} />
-        <ComboboxList className="palette-list" alwaysVisible>
+        <Combobox
+          autoSelect="always"
+          className="palette-field"
+          placeholder={t("palette.placeholder")}
+          ref={field}
+          onKeyDownCapture={choose}
+        />
+        <ComboboxList className="palette-list" alwaysVisible ref={list}>
           {shown.length === 0 && <p className="palette-nothing">{t("palette.nothing")}</p>}
           {shown.map((group) => (
             <div key={group?.name} className="palette-group">
