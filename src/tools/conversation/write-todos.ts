@@ -16,7 +16,7 @@ export const writeTodos = defineTool({
   description:
     "Writes the list of steps of the present task, which the user sees; each call replaces the list. Use it for work of three " +
     "or more steps, or when the user asks for a plan: write the list before you begin, keep exactly one step in_progress, and " +
-    "mark each step completed as soon as it is. Leave it out for anything simpler.",
+    "mark each step completed as soon as it is, in one reply with the calls of the next step. Leave it out for anything simpler.",
   schema: z.object({ todos: z.array(Todo).min(1).max(50).describe("the whole list, in the order of the work") }),
   effect: "pure",
   run: async ({ todos }) => {

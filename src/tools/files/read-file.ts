@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
+import { jsonSchemaOf } from "../runtime/parameters.ts";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { unsavedText } from "../workspace/editor-text.ts";
@@ -42,9 +43,9 @@ export const readFile = defineTool({
   description:
     `Reads a text file of the workspace, up to ${maxLines} numbered lines at once (number, tab, text), or the text of a document ` +
     "(.docx, .pdf, .odt, .rtf, .pptx, .xlsx). Of a longer file the first line of the answer says which lines these are and " +
-    "with which offset to go on. Other binary files cannot be read.",
+    "with which offset to go on. Other binary files cannot be read. Read the files that you need together in one reply.",
   schema: ReadFileInput,
-  parameters: z.toJSONSchema(Offered, { io: "input" }),
+  parameters: jsonSchemaOf(Offered),
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path)],

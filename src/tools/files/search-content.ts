@@ -18,7 +18,10 @@ const [maxFileSize, givenMatches, searchedLength, shownLength] = [8 * 1024 * 102
 const literal = /^[\p{L}\p{N} _,;:'"<>=!@#%&/~`-]+$/u;
 
 const SearchContentInput = z.object({
-  path: z.string().describe('file or folder to search, relative to the workspace; "." is all of it'),
+  path: z
+    .string()
+    .optional()
+    .describe("file or folder to search, relative to the workspace; default the workspace itself"),
   regex: z
     .string()
     .min(1)
@@ -45,7 +48,7 @@ export const searchContent = defineTool({
   schema: SearchContentInput,
   effect: "pure",
   timeoutSeconds: fileSeconds,
-  resources: (input, context) => [reading(context.workspace, input.path)],
+  resources: (input, context) => [reading(context.workspace, input.path ?? ".")],
   run: (input, context) => search(input, context),
   example: {
     title: "Where a function is used",
@@ -66,7 +69,7 @@ interface Findings {
 async function search(input: z.infer<typeof SearchContentInput>, context: ToolContext): Promise<ToolResult> {
   const matches = compile(input.regex);
   const isWanted = input.file_pattern === undefined ? () => true : toGlob(input.file_pattern);
-  const start = await locate(context.workspace, input.path.trim() || ".");
+  const start = await locate(context.workspace, input.path?.trim() || ".");
   if (start.kind === "missing") throw await notFound(context.workspace, start);
   const found: Findings = { sections: [], matches: [], length: 0, skipped: 0, isNarrowed: false };
   for await (const place of await placesFrom(start, input.regex, context, found)) {

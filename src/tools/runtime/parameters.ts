@@ -16,8 +16,20 @@ const described = new WeakMap<z.ZodType, Record<string, unknown>>();
 export function parameterSchema(tool: Tool): Record<string, unknown> {
   const known = tool.parameters ?? described.get(tool.schema);
   if (known !== undefined) return known;
-  const { $schema: _, ...schema } = z.toJSONSchema(tool.schema, { io: "input" });
+  const schema = jsonSchemaOf(tool.schema);
   described.set(tool.schema, schema);
+  return schema;
+}
+
+/** A schema for models: without `$schema`, and without the bounds that every integer has. */
+export function jsonSchemaOf(form: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(form, {
+    io: "input",
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
   return schema;
 }
 

@@ -101,6 +101,12 @@ describe("search_files", () => {
 });
 
 describe("search_content", () => {
+  it("searches the workspace where no path is given", async () => {
+    await workspace.fill({ "src/a.txt": "a needle\n" });
+    const result = await workspace.call(tools.search_content, { regex: "needle" });
+    expect(result.content).toBe("src/a.txt\n1: a needle");
+  });
+
   it("shows matches with the lines around them, by file", async () => {
     await workspace.fill({
       "a.txt": "one\ntwo\nthree\nfour needle\nfive\nsix\nseven\neight\nnine\nten needle\n",

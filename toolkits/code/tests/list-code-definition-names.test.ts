@@ -155,7 +155,7 @@ describe("definitions", () => {
 });
 
 describe("list_code_definition_names", () => {
-  const list = (path: string) => workspace.call(codeTools.list_code_definition_names, { path });
+  const list = (path?: string) => workspace.call(codeTools.list_code_definition_names, { path });
 
   it("lists the files of a folder with their definitions and lines, nested ones indented", async () => {
     await workspace.fill({
@@ -168,6 +168,7 @@ describe("list_code_definition_names", () => {
     expect(content).toBe("src/a.ts\n1: class A\n2:   method open\nsrc/deep/b.py\n1: function run");
     expect(data).toMatchObject({ complete: true, files: [{ path: "src/a.ts" }, { path: "src/deep/b.py" }] });
     expect((await list(".")).content).not.toContain("Other");
+    expect(await list()).toEqual(await list("."));
   });
 
   it("says how it goes on when there is more than an answer holds", async () => {

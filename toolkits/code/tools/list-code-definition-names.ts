@@ -14,7 +14,10 @@ import { type Language, languages } from "./definition-patterns.ts";
 const mostDefinitions = 2000;
 
 const ListInput = z.object({
-  path: z.string().describe('source file, or folder with all below it, relative to the workspace; "." is all of it'),
+  path: z
+    .string()
+    .optional()
+    .describe("source file, or folder with all below it, relative to the workspace; default the workspace itself"),
 });
 
 /** The definitions of one file. */
@@ -33,8 +36,8 @@ export const listCodeDefinitionNames = defineTool({
   schema: ListInput,
   effect: "pure",
   timeoutSeconds: fileSeconds,
-  resources: (input, context) => [reading(context.workspace, input.path)],
-  run: (input, context) => list(input.path, context),
+  resources: (input, context) => [reading(context.workspace, input.path ?? ".")],
+  run: (input, context) => list(input.path ?? ".", context),
   example: { title: "What a folder defines", body: '{"path": "src"}' },
 });
 
