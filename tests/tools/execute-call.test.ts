@@ -291,7 +291,14 @@ describe("hooks", () => {
       ),
       runtime,
     );
-    expect(lines.map(({ level }) => level)).toEqual(["debug", "info", "debug", "error"]);
+    expect(
+      lines.map(({ level, text }) => [level, z.tuple([z.looseObject({}), z.string()]).parse(JSON.parse(text))[1]]),
+    ).toEqual([
+      ["debug", "tool_started"],
+      ["info", "tool_ended"],
+      ["debug", "tool_started"],
+      ["error", "tool_failed"],
+    ]);
     expect(lines.map(({ text }) => text).join("\n")).not.toContain("a secret");
     expect(lines[3]?.text).toContain('"error_type":"not_found"');
   });
