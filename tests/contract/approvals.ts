@@ -92,7 +92,7 @@ export function describeApprovals(fixture: StorageFixture): void {
     it("binds an answer without a name to what waits when it comes", async () => {
       await create();
       await ask("r1", first, second);
-      const run = await fixture.storage.runs.admit(resumes("r2", { type: "approve" }));
+      const { run } = await fixture.storage.runs.admit(resumes("r2", { type: "approve" }));
       const approve = { type: "approve" };
       expect(run.kwargs.command).toEqual({ resume: { [first]: approve, [second]: approve } });
       expect((await fixture.storage.runs.get("r2"))?.kwargs.command).toEqual(run.kwargs.command);

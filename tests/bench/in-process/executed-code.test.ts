@@ -3,7 +3,7 @@ import { executedCode } from "./executed-code.ts";
 
 // It only ever goes down: 105 files and 417 functions before, 55 and 220 are the aim. What a change adds it says here.
 const mostFiles = 54;
-const mostFunctions = 245;
+const mostFunctions = 241;
 
 test("a streamed run of a graph that does nothing goes through few of our files and functions", async () => {
   const { files, functions, calls, byFile } = await executedCode();

@@ -17,10 +17,10 @@ export function describeRunSafety(fixture: StorageFixture): void {
   describe("a submission", () => {
     it("gives one run however often it comes, at once, later, after the run's end and after a restart", async () => {
       await newSession("s1");
-      const submit = (id: string) =>
-        fixture.storage.runs.admit(runRecord(id, "s1", { multitask_strategy: "reject" }), {
-          submission: { key: "k", hash: "h" },
-        });
+      const submit = async (id: string) => {
+        const draft = runRecord(id, "s1", { multitask_strategy: "reject" });
+        return (await fixture.storage.runs.admit(draft, { submission: { key: "k", hash: "h" } })).run;
+      };
       const first = await Promise.all(Array.from({ length: 100 }, (_, index) => submit(`r${index}`)));
       expect(new Set(first.map((run) => run.run_id))).toEqual(new Set(["r0"]));
       await fixture.storage.runs.claim("s1");
@@ -40,7 +40,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
         code: "conflict",
         message: expect.stringContaining("Key"),
       });
-      expect(await runs.admit(runRecord("r3", "s2"), admission("other"))).toMatchObject({ run_id: "r3" });
+      expect(await runs.admit(runRecord("r3", "s2"), admission("other"))).toMatchObject({ run: { run_id: "r3" } });
     });
   });
 
@@ -53,7 +53,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
       await admit("r2", "s2");
       await expect(admit("r3", "s1")).rejects.toMatchObject({ code: "rate_limit" });
       await runs.claim("s1");
-      expect(await admit("r3", "s1")).toMatchObject({ run_id: "r3" });
+      expect(await admit("r3", "s1")).toMatchObject({ run: { run_id: "r3" } });
       expect(await runs.get("r1")).toMatchObject({ status: "running" });
     });
   });
@@ -69,10 +69,10 @@ export function describeRunSafety(fixture: StorageFixture): void {
       await admit("r1", "a1");
       await admit("r2", "a2");
       await expect(admit("r3", "a1")).rejects.toMatchObject({ code: "rate_limit" });
-      expect(await admit("r4", "b1")).toMatchObject({ run_id: "r4" });
-      expect(await admit("r5", "n1")).toMatchObject({ run_id: "r5" });
+      expect(await admit("r4", "b1")).toMatchObject({ run: { run_id: "r4" } });
+      expect(await admit("r5", "n1")).toMatchObject({ run: { run_id: "r5" } });
       await runs.claim("a1");
-      expect(await admit("r3", "a1")).toMatchObject({ run_id: "r3" });
+      expect(await admit("r3", "a1")).toMatchObject({ run: { run_id: "r3" } });
     });
   });
 

@@ -16,7 +16,7 @@ export function describeRuns(fixture: StorageFixture): void {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       const run = runRecord("r1", "s1", { event_mark: 7, error: { error: "E", message: "m" } });
-      expect(await runs.admit(run)).toEqual(run);
+      expect(await runs.admit(run)).toEqual({ run });
       expect(await runs.get("r1")).toEqual(run);
       expect((await sessions.get("s1"))?.status).toBe("busy");
       expect(await runs.get("r2")).toBeUndefined();
@@ -35,7 +35,7 @@ export function describeRuns(fixture: StorageFixture): void {
       expect(await runs.get("r2")).toBeUndefined();
       await runs.admit(runRecord("r3", "s2", { multitask_strategy: "reject" }));
       await finish(fixture.storage, "r1", success);
-      expect((await runs.admit(rejecting)).run_id).toBe("r2");
+      expect((await runs.admit(rejecting)).run.run_id).toBe("r2");
     });
 
     it("ends a run at the time that its end says", async () => {
@@ -102,6 +102,30 @@ function describeQueue(fixture: StorageFixture): void {
       await Promise.all(["r1", "r2", "r3"].map((id) => runs.admit(runRecord(id, "s1"))));
       const claims = await Promise.all(Array.from({ length: 10 }, () => runs.claim("s1")));
       expect(claims.filter((run) => run !== undefined).map((run) => run.run_id)).toEqual(["r1"]);
+    });
+
+    it("begins with its admission where the caller has room, unless another run or its time comes first", async () => {
+      const { sessions, runs } = fixture.storage;
+      for (const id of ["free", "busy", "later"]) await sessions.create(sessionRecord(id));
+      const hasRoom = true;
+      const run = runRecord("r1", "free");
+      const admitted = await runs.admit(run, { hasRoom });
+      expect(admitted.run).toEqual(run);
+      expect(admitted.taken).toEqual(await runs.get("r1"));
+      expect(admitted.taken).toMatchObject({ status: "running", attempt: 1, crashes: 0 });
+      expect(Date.parse(admitted.taken?.started_at ?? "")).not.toBeNaN();
+      expect(await runs.claim("free")).toBeUndefined();
+      await fixture.storage.attempt(runRecord("r1", "free", { attempt: 1 })).reserve(1);
+      await runs.admit(runRecord("r2", "busy"));
+      await runs.admit(runRecord("r3", "free"), { hasRoom });
+      for (const waiting of [
+        runRecord("r4", "busy"),
+        runRecord("r5", "later", { created_at: "2999-01-01T00:00:00.000Z" }),
+      ]) {
+        expect((await runs.admit(waiting, { hasRoom })).taken).toBeUndefined();
+        expect(await runs.get(waiting.run_id)).toMatchObject({ status: "pending", attempt: 0 });
+      }
+      expect((await runs.get("r3"))?.status).toBe("pending");
     });
 
     it("leaves a run alone until its time has come", async () => {

@@ -323,6 +323,38 @@ describe("a gap", () => {
   });
 });
 
+describe("a run that is admitted while the server stops", () => {
+  it("begins after the next start, which counts no crash, or waits for it where there is no room", async () => {
+    const storage = createTestStorage();
+    const { admit } = storage.runs;
+    let stopped: Promise<void> | undefined;
+    storage.runs.admit = async (...given) => {
+      const admitted = await admit(...given);
+      stopped ??= bench.runs.drain(0);
+      return admitted;
+    };
+    const bench = await createBench({ agent: plainGraph() }, storage);
+    const run = await bench.runs.start(bench.session, request("agent"));
+    expect(run).toMatchObject({ status: "pending", attempt: 0 });
+    await stopped;
+    expect(storage.rows.run(run.run_id)).toMatchObject({ status: "running", attempt: 1 });
+    const next = restart(bench, { agent: plainGraph() });
+    expect(await next.recover()).toEqual({ resumed: 1 });
+    expect(await next.wait(run.run_id, never)).toMatchObject({ status: "success", attempt: 2, crashes: 0 });
+    await next.drain(0);
+  });
+
+  it("gives its place back where it is refused", async () => {
+    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { admit } = storage.runs;
+    storage.runs.admit = () => Promise.reject(new Error("the disk is full"));
+    await expect(runs.start(session, request("agent"))).rejects.toThrow("the disk is full");
+    storage.runs.admit = admit;
+    const run = await runs.start(session, request("agent"));
+    expect((await runs.wait(run.run_id, never)).status).toBe("success");
+  });
+});
+
 describe("retention", () => {
   it("tries again later when the store refuses", async () => {
     const storage = createTestStorage();

@@ -176,9 +176,9 @@ describe("a crash between a stop and the end of its run", () => {
       const gate = createGate();
       let copy: string | undefined;
       const admit: RunStore["admit"] = async (...args) => {
-        const run = await first.runs.admit(...args);
-        if (run.multitask_strategy === strategy) copy = crashCopy(folder, join(folder, "after"));
-        return run;
+        const admitted = await first.runs.admit(...args);
+        if (admitted.run.multitask_strategy === strategy) copy = crashCopy(folder, join(folder, "after"));
+        return admitted;
       };
       const runs = start({ ...first, runs: { ...first.runs, admit } }, gate);
       const session = await createSession(first);

@@ -5,7 +5,7 @@ import type { Logger } from "../logger.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { type Dispatch, waitingBehind } from "./dispatch.ts";
+import type { Dispatch } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
 import { isOver } from "./status.ts";
 
@@ -52,6 +52,19 @@ export async function cancelRun(run: Run, order: StopOrder, { dispatch, storage 
     stopNow(active, order);
   }
   await Promise.all([active && dispatch.endWaiting(active), noted]);
+}
+
+/** Whether a session works on `first` before `second`: in the order they came; ids are made in that order too. */
+export function comesBefore(first: Run, second: Run): boolean {
+  if (first.created_at !== second.created_at) return first.created_at < second.created_at;
+  return first.run_id < second.run_id;
+}
+
+/** The runs of the same session that wait behind `run`. */
+function waitingBehind(active: ReadonlyMap<string, ActiveRun>, run: Run): ActiveRun[] {
+  return [...active.values()].filter(
+    (other) => other.run.session_id === run.session_id && !other.walking && comesBefore(run, other.run),
+  );
 }
 
 /** Stops the runs of a session that wait behind `run`: none of them begins when it ends. */

@@ -4,6 +4,7 @@ import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { ActiveRun } from "./active-run.ts";
 import type { RunnerDeps, RunStarter } from "./options.ts";
+import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
 import { SessionFeeds } from "./follow/follow.ts";
 import { isOver } from "./status.ts";
@@ -32,6 +33,8 @@ export class Dispatch {
   readonly #delays = new Delays();
   /** Runs a former process has left `running`, by session. */
   readonly #left = new Map<string, string>();
+  /** Runs that were claimed with their admission, by session. */
+  readonly #taken = new Map<string, Run>();
   /** Sessions with runs of graphs that this process does not serve. */
   readonly #held = new Set<string>();
   #admissions = 0;
@@ -55,6 +58,21 @@ export class Dispatch {
     active.admission = ++this.#admissions;
   }
 
+  /** Keeps a place for a run that is about to be admitted, if it could begin at once; `perform` has to follow. */
+  reserve({ session_id, created_at, updated_at }: Run): boolean {
+    return created_at === updated_at && !this.#held.has(session_id) && this.#queue.reserve(session_id);
+  }
+
+  /** The place that was kept for the session is for the run that was claimed with its admission, if it was. */
+  perform(sessionId: string, taken: Run | undefined): void {
+    if (taken === undefined) {
+      this.#queue.leave(sessionId);
+      return;
+    }
+    this.#taken.set(sessionId, taken);
+    void this.#queue.workThrough(sessionId);
+  }
+
   /** The runs in hand of one session. */
   ofSession(sessionId: string): ActiveRun[] {
     return [...this.active.values()].filter(({ run }) => run.session_id === sessionId);
@@ -76,13 +94,14 @@ export class Dispatch {
     else this.#delays.set(run.run_id, delay, () => this.schedule(run));
   }
 
-  /** One run of a session, if there is one to do. Failures to read the queue are logged and tried again. */
+  /** One run of a session, if there is one to do; says whether there may be another. Failures to read the queue are logged and tried again. */
   async #work(sessionId: string): Promise<boolean> {
     const { storage, logger, performance } = this.#options;
     try {
       if (this.#held.has(sessionId) && this.#waitsForGraph(sessionId)) return false;
-      const left = this.#left.get(sessionId);
-      const run = await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left));
+      const [taken, left] = [this.#taken.get(sessionId), this.#left.get(sessionId)];
+      this.#taken.delete(sessionId);
+      const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));
       this.#left.delete(sessionId);
       if (run === undefined) return left !== undefined;
       const active = this.active.get(run.run_id);
@@ -96,12 +115,13 @@ export class Dispatch {
       this.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, performance);
       this.#forget(active);
+      for (const other of this.active.values()) if (other.run.session_id === sessionId && !other.ended) return true;
+      return false;
     } catch (error) {
       logger.error({ err: error, session_id: sessionId }, "run_queue_failed");
       this.#delays.set(sessionId, performance.retryDelay, () => this.#queue.wake(sessionId));
       return false;
     }
-    return true;
   }
 
   /** Whether the next run of a session is of a graph that is not served. One that is to be stopped needs no graph. */
@@ -185,8 +205,8 @@ export class Dispatch {
 }
 
 /**
- * One worker per session and a bound across sessions. `work` does one run of the session and says whether there was
- * one; sessions that wait for a place get it in the order they came. No timers: work begins when `wake` is called.
+ * One worker per session and a bound across sessions. `work` does one run of the session, if there is one, and says
+ * whether there may be another; sessions that wait for a place get it in the order they came. No timers: work begins when `wake` is called.
  */
 class SessionQueue {
   readonly #limit: number;
@@ -212,19 +232,38 @@ class SessionQueue {
       return;
     }
     this.#ready.add(sessionId);
-    if (this.#working.size < this.#limit) void this.#workThrough();
+    if (this.#working.size < this.#limit) void this.workThrough();
   }
 
-  /** One worker: takes the sessions that are ready, one after the other, also those that become ready meanwhile. */
-  async #workThrough(): Promise<void> {
-    for (const sessionId of this.#ready) {
+  /** Keeps a place for a session that does not work, if one is free, until `workThrough` or `leave`. */
+  reserve(sessionId: string): boolean {
+    if (this.#closed || this.#working.has(sessionId) || this.#working.size >= this.#limit) return false;
+    this.#working.set(sessionId, false);
+    return true;
+  }
+
+  /** The place that was kept for the session is for others. */
+  leave(sessionId: string): void {
+    if (this.#working.get(sessionId) === true && !this.#closed) this.#ready.add(sessionId);
+    this.#working.delete(sessionId);
+    void this.workThrough();
+  }
+
+  /**
+   * One worker: takes the sessions that are ready, one after the other, also those that become ready meanwhile; before
+   * them the one that a place was kept for.
+   */
+  async workThrough(reserved?: string): Promise<void> {
+    let sessionId = reserved ?? this.#ready.values().next().value;
+    while (sessionId !== undefined) {
       this.#ready.delete(sessionId);
       this.#working.set(sessionId, false);
-      const worked = await this.#work(sessionId);
+      const hasMore = await this.#work(sessionId);
       const woken = this.#working.get(sessionId) === true;
       this.#working.delete(sessionId);
       // Behind the others: a long queue of one session does not keep the rest waiting.
-      if ((worked || woken) && !this.#closed) this.#ready.add(sessionId);
+      if ((hasMore || woken) && !this.#closed) this.#ready.add(sessionId);
+      sessionId = this.#ready.values().next().value;
     }
     if (this.#working.size === 0) for (const done of this.#idle.splice(0)) done();
   }
@@ -237,52 +276,5 @@ class SessionQueue {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#idle.push(resolve);
     await promise;
-  }
-}
-
-/** Whether a session works on `first` before `second`: in the order they came; ids are made in that order too. */
-export function comesBefore(first: Run, second: Run): boolean {
-  if (first.created_at !== second.created_at) return first.created_at < second.created_at;
-  return first.run_id < second.run_id;
-}
-
-/** The runs of the same session that wait behind `run`. */
-export function waitingBehind(active: ReadonlyMap<string, ActiveRun>, run: Run): ActiveRun[] {
-  return [...active.values()].filter(
-    (other) => other.run.session_id === run.session_id && !other.walking && comesBefore(run, other.run),
-  );
-}
-
-/** The longest wait a timer can hold, in milliseconds; a longer one is waited for in parts. */
-const longest = 2_147_483_647;
-
-/** Timers by name: at most one each, none after `close`. They do not keep the process alive. */
-class Delays {
-  readonly #timers = new Map<string, NodeJS.Timeout>();
-  #closed = false;
-
-  /** Calls `work` once after `delay` milliseconds; an earlier timer of that name is dropped. */
-  set(name: string, delay: number, work: () => void): void {
-    if (this.#closed) return;
-    this.clear(name);
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(name);
-        if (delay > longest) this.set(name, delay - longest, work);
-        else work();
-      },
-      Math.min(delay, longest),
-    );
-    this.#timers.set(name, timer.unref());
-  }
-
-  clear(name: string): void {
-    clearTimeout(this.#timers.get(name));
-    this.#timers.delete(name);
-  }
-
-  close(): void {
-    this.#closed = true;
-    for (const name of this.#timers.keys()) this.clear(name);
   }
 }

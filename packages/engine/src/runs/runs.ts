@@ -11,10 +11,11 @@ import {
   cancelRun,
   cancelSession,
   cancelSent,
+  comesBefore,
   removeRunsOf,
   drainRuns,
 } from "./cancel.ts";
-import { comesBefore, Dispatch } from "./dispatch.ts";
+import { Dispatch } from "./dispatch.ts";
 import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
 import { requireNextNodes } from "./admission/next-nodes.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
@@ -115,30 +116,28 @@ export class Runs {
     return this.#bySession.run(sessionId, work);
   }
 
-  /** Admits a run and makes it active; one that was submitted before is active already, or over. */
+  /** Admits a run and makes it active. One that begins at once, or was submitted before, needs nothing more: only its row. */
   async #admit(draft: Run, request: RunRequest): Promise<{ active?: ActiveRun; run: Run }> {
     // In hand before it is admitted: the session's worker may take it up before this function goes on.
     const active = this.#dispatch.track(draft);
     active.user = wholeUser(request.config);
     active.hasKey = request.submission !== undefined;
-    let run: Run;
+    const hasRoom = this.#dispatch.reserve(draft);
+    let taken: Run | undefined;
     try {
-      run = await this.#storage.runs.admit(draft, {
-        submission: request.submission,
-        answer: request.answer,
-        cron: request.cron,
-        ...this.#room,
-      });
+      const { submission, answer, cron } = request;
+      const admitted = await this.#storage.runs.admit(draft, { submission, answer, cron, hasRoom, ...this.#room });
+      const { run } = admitted;
+      if (run.run_id === draft.run_id) this.#dispatch.admit(active);
+      else this.#dispatch.active.delete(draft.run_id);
+      taken = admitted.taken;
+      return taken === undefined && run.run_id === draft.run_id ? { active, run } : { run };
     } catch (error) {
       this.#dispatch.active.delete(draft.run_id);
       throw error;
+    } finally {
+      if (hasRoom) this.#dispatch.perform(draft.session_id, taken);
     }
-    if (run.run_id !== draft.run_id) {
-      this.#dispatch.active.delete(draft.run_id);
-      return { run };
-    }
-    this.#dispatch.admit(active);
-    return { active, run };
   }
 
   /** Batches of events with an id above `after` (-1: all), to the end of the run. Throws `server` when the server stops first. */

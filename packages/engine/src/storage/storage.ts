@@ -70,6 +70,16 @@ export interface Admission {
   answer?: ApprovalAnswer | undefined;
   /** The cron whose turn the run is; it moves on with the admission. */
   cron?: CronTurn | undefined;
+  /** Whether the caller has room to begin the run at once. */
+  hasRoom?: boolean;
+}
+
+/** What came of an admission. */
+export interface Admitted {
+  /** The run as it was admitted, or that of a submission which came before. */
+  run: Run;
+  /** The run as its first attempt begins with it, where that is the caller's to perform. */
+  taken?: Run | undefined;
 }
 
 /** Who answers which question with the run's `command.resume`, and what is to be remembered with it. */
@@ -88,9 +98,10 @@ export interface RunStore {
    * or running run; throws `rate_limit` when the queue is full. With `interrupt` and `rollback`, what is not over in
    * the session is asked to stop, as by `requestStop`. Questions that the run's `command.resume` answers become
    * `answered`, those that its input passes over `stale`; throws `conflict` for one that is not pending any more.
-   * Throws `invalid_state` for a cron that is not due at its date any more.
+   * Throws `invalid_state` for a cron that is not due at its date any more. With `hasRoom` a run that is due, in a session
+   * without another one, is claimed in the same step: it is `running` then, in its first attempt.
    */
-  admit(run: Run, admission?: Admission): Promise<Run>;
+  admit(run: Run, admission?: Admission): Promise<Admitted>;
   get(runId: string): Promise<Run | undefined>;
   list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]>;
   /**

@@ -26,31 +26,40 @@ const isTrulyUnfinished = "runs.status || '' IN ('pending', 'running')";
 
 const ChangeRow = z.object({ updated_at: z.string() });
 
-/** Writes a new run. Throws `conflict` for an id that is taken, `not_found` for a session that does not exist. */
-export function insertRun(database: Database, run: Run, submission?: Admission["submission"]): void {
+/**
+ * Writes a new run; `takenAt` (ISO date): as one that begins at once, which is given as it is then. Throws `conflict` for
+ * an id that is taken, `not_found` for a session that does not exist.
+ */
+export function insertRun(
+  database: Database,
+  run: Run,
+  { submission, takenAt }: Pick<Admission, "submission"> & { takenAt?: string | undefined } = {},
+): Run | undefined {
   const sql = `INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy,
-      attempt, event_mark, error, created_at, updated_at, idempotency_key, request_hash)
+      attempt, event_mark, error, created_at, updated_at, started_at, idempotency_key, request_hash)
     SELECT @run_id, id, @assistant_id, @graph_id, @status, @kwargs, @metadata, @multitask_strategy,
-      @attempt, @event_mark, @error, @created_at, @updated_at, @key, @hash
-    FROM sessions WHERE session_id = @session_id`;
+      @attempt, @event_mark, @error, @created_at, @updated_at, @started_at, @key, @hash
+    FROM sessions WHERE session_id = @session_id RETURNING ${runColumns}`;
   const row = {
     ...run,
+    ...(takenAt === undefined ? {} : { status: "running", attempt: 1 }),
+    started_at: takenAt ?? null,
     key: submission?.key ?? null,
     hash: submission?.hash ?? null,
     kwargs: JSON.stringify(run.kwargs),
     metadata: JSON.stringify(run.metadata),
     error: JSON.stringify(run.error),
   };
+  let written: unknown;
   try {
-    if (database.prepare(sql).run(row).changes > 0) {
-      database.note?.(changeOf("created", run));
-      return;
-    }
+    written = database.prepare(sql).get(row);
   } catch (error) {
     if (isConstraint(error)) throw new AppError("conflict", `A run "${run.run_id}" already exists.`);
     throw error;
   }
-  throw new AppError("not_found", `Session "${run.session_id}" not found.`);
+  if (written === undefined) throw new AppError("not_found", `Session "${run.session_id}" not found.`);
+  database.note?.(changeOf("created", run));
+  return takenAt === undefined ? undefined : changed(database, written);
 }
 
 function changeOf(what: Change["what"], run: Run): Change {

@@ -78,7 +78,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
       commits.durably(() => {
         const { submission, cron } = admission;
         const known = submission && submittedBefore(database, run, submission);
-        if (known !== undefined) return known;
+        if (known !== undefined) return { run: known };
         checkRoom(database, run, admission);
         if (cron !== undefined && !takeTurn(database, cron)) {
           throw new AppError("invalid_state", `Cron ${cron.cron_id} is not due at ${cron.due} any more.`);
@@ -87,10 +87,13 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         // With the admission: after a crash between the two, a restart would go on with both.
         if (strategy === "interrupt" || strategy === "rollback") markStops(database, run.session_id, strategy);
         const pending: Run = { ...recordAnswers(database, run, admission.answer), status: "pending" };
-        insertRun(database, pending, admission.submission);
+        const now = new Date().toISOString();
+        const isDue = run.created_at <= now || run.created_at === run.updated_at;
+        const isTaken = admission.hasRoom === true && isDue && !hasUnfinished(database, run.session_id);
+        const taken = insertRun(database, pending, { submission, takenAt: isTaken ? now : undefined });
         setSessionStatus(database, run.session_id, "busy");
         noteGraph(database, run);
-        return pending;
+        return { run: pending, taken };
       }),
 
     get: async (runId) => database.read(() => findRun(database, runId)),
