@@ -326,7 +326,7 @@ describe("a gap", () => {
 describe("a run that is admitted while the server stops", () => {
   it("begins after the next start, which counts no crash, or waits for it where there is no room", async () => {
     const storage = createTestStorage();
-    const { admit } = storage.runs;
+    const admit = storage.runs.admit.bind(storage.runs);
     let stopped: Promise<void> | undefined;
     storage.runs.admit = async (...given) => {
       const admitted = await admit(...given);
@@ -346,7 +346,7 @@ describe("a run that is admitted while the server stops", () => {
 
   it("gives its place back where it is refused", async () => {
     const { runs, session, storage } = await createBench({ agent: plainGraph() });
-    const { admit } = storage.runs;
+    const admit = storage.runs.admit.bind(storage.runs);
     storage.runs.admit = () => Promise.reject(new Error("the disk is full"));
     await expect(runs.start(session, request("agent"))).rejects.toThrow("the disk is full");
     storage.runs.admit = admit;
