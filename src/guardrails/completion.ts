@@ -3,9 +3,10 @@ import { emptyReplyPrompt } from "../prompts/templates/empty-reply.ts";
 import { incompleteReplyPrompt } from "../prompts/templates/incomplete-reply.ts";
 import { breaksOff } from "./reply-completeness.ts";
 import type { Turn } from "./turn.ts";
+import { LoopLimits } from "../state/loop-limits.ts";
 
 /** Maximum forced continuations per turn: `MAX_FORCE_CONTINUE_RETRIES`. */
-export const maxForced = 5;
+export const maxForced = LoopLimits.parse({}).max_force_continue;
 
 /** The prompt after a reply that does not end the turn; English, for the model. */
 export interface ForcedPrompt {

@@ -66,6 +66,7 @@ describe("work that is left", () => {
 
   it("is asked for five times at most", () => {
     const turn = turnOf(request, ...onlyOne, says("One is moved."));
+    expect(maxForced).toBe(5);
     expect(kindOf(turn, maxForced - 1)).toBe("file_move");
     expect(kindOf(turn, maxForced)).toBeNull();
     expect(owed(turn, { forced: 2, most: 2, completion })).toBeNull();
