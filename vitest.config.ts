@@ -5,7 +5,6 @@ import { failuresReports } from "./tests/support/setup/failures-report.ts";
 /** Tests that start servers as processes, break them, or measure a process: each file needs a process of its own. */
 const system = [
   "tests/models/text-calls/coverage.test.ts",
-  "tests/recipes.test.ts",
   // How deep V8 goes back in a regular expression depends on what the process has run before.
   "toolkits/documents/tests/read/damaged.test.ts",
   // These set the clock forward, and the clock of events never goes back.

@@ -11,7 +11,8 @@ import { packagesOfGraphs, startTestServer, type TestServer } from "../../suppor
 let server: TestServer;
 const servers = new Map<string, TestServer>();
 beforeAll(async () => {
-  for (const packages of packagesOfGraphs) servers.set(packages, await startTestServer({}, undefined, packages));
+  for (const packages of packagesOfGraphs)
+    servers.set(packages, await startTestServer({ drainSeconds: 0.1 }, undefined, packages));
   useGraphs("lent packages");
 });
 afterAll(() => Promise.all([server, ...servers.values()].map((one) => one.remove())));

@@ -74,6 +74,8 @@ describe("POST /threads/:id/compress", () => {
   it("writes the summary by a run, keeps every message, and leaves the view smaller", async () => {
     const told = await preview({ keep_recent: 6 });
     const wanted = told.compressible[1]?.id ?? "";
+    // The rules of the preview then write it, at once; what no script answers is asked for again and again.
+    fixture.model.push({ fault: { kind: "status", status: 401 } });
     const run = z
       .looseObject({ run_id: z.string() })
       .parse(await fixture.json("POST", `/threads/${id}/compress`, { keep_recent: 6, keep_message_ids: [wanted] }));

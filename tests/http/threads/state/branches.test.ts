@@ -92,7 +92,7 @@ describe("the branches of a thread", () => {
     const late = await setHead(id, { checkpoint_id: one?.checkpoint_id, expected_checkpoint_id: two?.checkpoint_id });
     expect([late.status, await late.text()]).toEqual([409, expect.stringContaining("newest state")]);
     expect(await words(id)).toEqual(before);
-    const graphs = await startTestServer();
+    const graphs = await startTestServer({ drainSeconds: 0 });
     for (const [graph, input] of [
       ["asker", {}],
       ["gated", { door: crypto.randomUUID() }],

@@ -184,7 +184,7 @@ describe("a message said anew", () => {
     const asked = (message: string) => fixture.ask("POST", `/threads/${id}/messages/${message}/rerun`, {});
     expect(await asked("greeting-1")).toEqual([409, expect.stringContaining("user has said nothing")]);
     expect((await asked("greeting-2"))[0]).toBe(404);
-    const other = await startTestServer();
+    const other = await startTestServer({ drainSeconds: 0 });
     const { thread_id: busy } = await other.client.threads.create();
     const input = { messages: [{ role: "user", content: "hi", id: "said-by-user" }] };
     await other.client.runs.wait(busy, "talker", { input });
