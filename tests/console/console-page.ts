@@ -40,6 +40,8 @@ export interface Tab {
   context: BrowserContext;
   /** Violations of the policy, errors of scripts, dialogs, and requests to other hosts, as they come. */
   problems: string[];
+  /** Closes the tab, or makes it a new one for whom `open` gives it next. */
+  release(): Promise<void>;
 }
 
 /** Starts all three. The console is built by the first server that is asked for it. */
@@ -57,6 +59,7 @@ export async function openStage(
   });
   await whenServed(server.url);
   const browser = await chromium.launch({ executablePath: chromiumPath ?? "", args: ["--no-sandbox"] });
+  const kept: KeptPages = new Map();
   const stage: Stage = {
     server,
     model,
@@ -64,7 +67,7 @@ export async function openStage(
       await stage.server.close();
       stage.server = await stage.server.restart({ port: Number(new URL(server.url).port), ...changed });
     },
-    open: (options = {}) => openTab(browser, server.url, options),
+    open: (options = {}) => openTab(browser, server.url, kept, options),
     async close() {
       await browser.close();
       await stage.server.remove();
@@ -82,13 +85,18 @@ export async function whenServed(url: string): Promise<void> {
   });
 }
 
-async function openTab(browser: Browser, url: string, options: TabOptions): Promise<Tab> {
+/** Pages that were left, by language and theme: to begin anew in one costs half of what a new context costs. */
+type KeptPages = Map<string, Page[]>;
+
+async function openTab(browser: Browser, url: string, kept: KeptPages, options: TabOptions): Promise<Tab> {
   const { path = "/", width = 1280, height = 800, locale = "en", theme = "light", beside } = options;
-  const context =
-    beside?.context ??
-    (await browser.newContext({ viewport: { width, height }, locale, colorScheme: theme, permissions: [] }));
+  const look = `${locale} ${theme}`;
+  const page =
+    (beside === undefined ? kept.get(look)?.pop() : await beside.context.newPage()) ??
+    (await (await browser.newContext({ locale, colorScheme: theme, permissions: [] })).newPage());
+  const context = page.context();
   context.setDefaultTimeout(20_000);
-  const page = await context.newPage();
+  await page.setViewportSize({ width, height });
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => {
@@ -102,13 +110,36 @@ async function openTab(browser: Browser, url: string, options: TabOptions): Prom
     if (/Content.Security.Policy|Trusted/iu.test(message.text())) problems.push(message.text());
   });
   await page.goto(`${url}/console${path}`);
-  return { page, context, problems };
+  const release = async (): Promise<void> => {
+    try {
+      await makeNew(page, url);
+      kept.set(look, [...(kept.get(look) ?? []), page]);
+    } catch {
+      // What does not come to rest is not used again.
+      await context.close();
+    }
+  };
+  return { page, context, problems, release };
 }
 
-/** Closes a tab in which nothing must have gone wrong. */
-export async function leave({ context, problems }: Tab): Promise<void> {
-  await context.close();
-  expect(problems).toEqual([]);
+/** Takes from a page and its context what somebody has left there. */
+async function makeNew(page: Page, url: string): Promise<void> {
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await context.unrouteAll({ behavior: "ignoreErrors" });
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  // The cheapest page of the same origin; what the console keeps when it is left, it has kept then.
+  await page.goto(`${url}/console/icon.svg`);
+  await page.evaluate("localStorage.clear(), sessionStorage.clear()");
+  for (const event of ["pageerror", "dialog", "request", "response", "console"]) page.removeAllListeners(event);
+  await context.clearCookies();
+  await page.mouse.move(0, 0);
+}
+
+/** Leaves a tab in which nothing must have gone wrong. */
+export async function leave(tab: Tab): Promise<void> {
+  await tab.release();
+  expect(tab.problems).toEqual([]);
 }
 
 /** Writes a message into the field and sends it. */
@@ -189,8 +220,8 @@ const AxeResult = z.object({
 
 /** What axe finds wrong with the page as it is; empty: nothing. */
 export async function axeFindings({ page }: Pick<Tab, "page">): Promise<string[]> {
-  // Through the debugger, which the policy of the page does not concern.
-  await page.evaluate(axe.source);
+  // Through the debugger, which the policy of the page does not concern; once for each load of the page.
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe.source);
   const found: unknown = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
   return AxeResult.parse(found).violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),

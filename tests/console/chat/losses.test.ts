@@ -76,7 +76,7 @@ describe.skipIf(chromiumPath === undefined)("what is lost in the middle of a run
     const page = await context.newPage();
     const problems: string[] = [];
     page.on("pageerror", (error) => problems.push(error.message));
-    tab = { page, context, problems };
+    tab = { page, context, problems, release: () => context.close() };
     devtools = await context.newCDPSession(page);
     await page.goto(`${proxy.url}/console/`);
   });
