@@ -47,6 +47,7 @@ describe("an unclear request", () => {
       suggestions: ["Water mills", "Windmills"],
     });
     expect(state.messages.at(-1)?.text).toBe(`${guessed.guess}\nLength: one page\nWhich mill?\nFor whom?`);
+    expect(state.messages.at(-1)?.additional_kwargs).toMatchObject({ suggestions: ["Water mills", "Windmills"] });
     expect(flow.events.filter(({ type }) => type === "intent")).toMatchObject([{ route: "clarify", kind: "unclear" }]);
   });
 

@@ -91,9 +91,12 @@ describe("clearing tool results", () => {
   });
 
   it("keeps the envelope of what it clears", () => {
+    const envelope = { id: "tool-0", name: "read_file", tool_call_id: "call-0", status: "error" as const };
+    const additional_kwargs = { success: false, code: "CONFLICT" };
     const messages = calls(12);
+    messages[2] = new ToolMessage({ ...envelope, content: long, additional_kwargs });
     const { messages: left } = prune(messages, { isMarked: none, most: 0, textFor });
-    expect(left[2]).toMatchObject({ id: "tool-0", name: "read_file", tool_call_id: "call-0", content: cleared });
+    expect(left[2]).toMatchObject({ ...envelope, content: cleared, additional_kwargs });
   });
 
   it("leaves six alone that could be cleared, however full the view is", () => {
