@@ -17,6 +17,18 @@ const told = (index: number): string =>
     .filter((text) => text.includes("Background"))
     .join("\n");
 
+it("asks about a command whose call does not say whether it needs approval, even one that only reads", async () => {
+  app = await startWorkflow({
+    script: [{ toolCalls: [{ name: "execute_command", arguments: { command: "ls" } }] }, { text: "It is empty." }],
+  });
+  shell = new Shell({ sandbox: "auto", hidden: [] });
+  shell.sandbox = async () => "/usr/bin/bwrap";
+  Object.assign(app.services, { toolkits: enabledToolkits(["default", "shell"]) });
+  app.services.toolkitServices.add(shellKey, shell);
+  await app.send("have a look", { mode: "free_work" });
+  expect(await app.interrupts()).toMatchObject([{ value: { kind: "confirmation", tool: "execute_command" } }]);
+});
+
 it("reports an ended background command once to the next model call, with its output (LOOP-19)", async () => {
   app = await startWorkflow({
     script: [

@@ -16,6 +16,7 @@ const CommandInput = z.object({
   command: z.string().trim().min(1).max(2000).describe("the command, run in the workspace folder"),
   requires_approval: z
     .boolean()
+    .default(true)
     .describe(
       "true for whatever installs, deletes, overwrites, configures or uses the network; false for what only reads, builds or tests",
     ),
