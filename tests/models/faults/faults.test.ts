@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
+import { withTimeout } from "@millrace/engine/concurrency/abort";
+import { createPlaces } from "@millrace/engine/concurrency/limits";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { createProgress } from "../../../src/loop/progress.ts";
 import { createModelLoader, type ModelLoader } from "@millrace/models/load-model";
@@ -19,7 +21,8 @@ const deadline = 10_000;
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "millrace-faults-"));
-  const short = "{ connect_seconds: 0.2, first_token_seconds: 0.2, idle_seconds: 0.2, total_seconds: 0.8 }";
+  // Long enough for a good answer on a busy machine.
+  const short = "{ connect_seconds: 1, first_token_seconds: 1, idle_seconds: 1, total_seconds: 3 }";
   await writeFile(join(folder, "models.yaml"), `models:\n  openai:slow*: ${short}\n  ollama:slow: ${short}\n`);
 });
 afterAll(async () => await rm(folder, { recursive: true, force: true }));
@@ -99,34 +102,48 @@ const titled = cases.map((one) => ({
   title: `${one.wire}, ${one.isStreamed ? "streamed" : "whole"}: ${one.name}`,
 }));
 
+type Case = (typeof titled)[number];
+
+async function play({ wire, isStreamed, fault }: Case): Promise<void> {
+  const { server, address } = await serverFor(fault);
+  const flow = await startWorkflow({ stream: isStreamed });
+  try {
+    flow.services.loadModel = loaderFor(address);
+    flow.services.progress = createProgress();
+    const ending = await sendThrough(flow, modelFor(wire, fault.isSlow === true ? "slow" : "steady"));
+    const isAskedWhole = isStreamed && fault.isUnstreamable === true;
+    const outcome = typeof fault.outcome === "function" ? fault.outcome(wire, isStreamed) : fault.outcome;
+    const expected = isAskedWhole ? "answered" : outcome;
+    expect(ending.outcome).toBe(expected);
+    expect(ending.degraded).toEqual(isAskedWhole ? ["without_streaming"] : []);
+    expect(ending.told).not.toContain("1234567");
+    expect(existsSync(join(flow.workspace, "half.txt")), "a tool ran on half of its arguments").toBe(false);
+    const isBroken = fault.isBegun === true && expected !== "answered";
+    expect(ending.isPartial).toBe(isBroken && isStreamed);
+    if (isBroken && isStreamed) {
+      expect(ending.kept.startsWith(beginning)).toBe(true);
+      expect([...flow.heard.values()]).toContain(ending.kept);
+    }
+  } finally {
+    await Promise.all([flow.close(), server.close()]);
+  }
+}
+
+/** Cases that end by a time-out mostly wait, so a few of them wait side by side while the others run one by one. */
+const places = { slow: createPlaces(4), quick: createPlaces(1) };
+const never = new AbortController().signal;
+/** For a case and those that it waits for; each of them has its own `deadline`. */
+const whole = 50 * deadline;
+
 describe("what goes wrong on the way to a model ends in a named outcome, in time", () => {
-  it.each(titled)(
+  it.concurrent.each(titled)(
     "$title",
-    async ({ wire, isStreamed, fault }: { wire: Wire; isStreamed: boolean; fault: Fault }) => {
-      const { server, address } = await serverFor(fault);
-      const flow = await startWorkflow({ stream: isStreamed });
-      try {
-        flow.services.loadModel = loaderFor(address);
-        flow.services.progress = createProgress();
-        const ending = await sendThrough(flow, modelFor(wire, fault.isSlow === true ? "slow" : "steady"));
-        const isAskedWhole = isStreamed && fault.isUnstreamable === true;
-        const outcome = typeof fault.outcome === "function" ? fault.outcome(wire, isStreamed) : fault.outcome;
-        const expected = isAskedWhole ? "answered" : outcome;
-        expect(ending.outcome).toBe(expected);
-        expect(ending.degraded).toEqual(isAskedWhole ? ["without_streaming"] : []);
-        expect(ending.told).not.toContain("1234567");
-        expect(existsSync(join(flow.workspace, "half.txt")), "a tool ran on half of its arguments").toBe(false);
-        const isBroken = fault.isBegun === true && expected !== "answered";
-        expect(ending.isPartial).toBe(isBroken && isStreamed);
-        if (isBroken && isStreamed) {
-          expect(ending.kept.startsWith(beginning)).toBe(true);
-          expect([...flow.heard.values()]).toContain(ending.kept);
-        }
-      } finally {
-        await Promise.all([flow.close(), server.close()]);
-      }
+    async (one) => {
+      const late = (): never => expect.unreachable(`not over after ${deadline} ms`);
+      const free = one.fault.isSlow === true ? places.slow : places.quick;
+      await free.take(never, async () => await withTimeout(play(one), deadline, late));
     },
-    deadline,
+    whole,
   );
 
   it("is tried in at least 240 cases", () => {

@@ -2,7 +2,7 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
-import type { ModelServices, ServiceSettings } from "./model-services.ts";
+import type { ModelServices, ServiceCall, ServiceSettings } from "./model-services.ts";
 import { wholeInTime } from "./whole-in-time.ts";
 import { hasContent } from "./watch-stream.ts";
 import { WrappedModel } from "../wrapped-model.ts";
@@ -42,27 +42,104 @@ export class GuardedModel extends WrappedModel {
     }
   }
 
-  override async *_streamResponseChunks(
+  override _streamResponseChunks(
     messages: BaseMessage[],
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    const { services } = this.#guard;
-    const call = await services.begin(this.#guard, options.signal);
-    let hasAnswered = false;
+    return new GuardedChunks(
+      () => this.#guard.services.begin(this.#guard, options.signal),
+      () => this.wrapped._streamResponseChunks(messages, options, runManager),
+      options.signal,
+    );
+  }
+}
+
+interface GuardedRequest {
+  call: ServiceCall;
+  chunks: AsyncGenerator<ChatGenerationChunk>;
+}
+
+/** The chunks of a guarded request. Not a generator, which would cost each chunk three more turns of the queue. */
+class GuardedChunks implements AsyncGenerator<ChatGenerationChunk> {
+  readonly #begin: () => Promise<ServiceCall>;
+  readonly #open: () => AsyncGenerator<ChatGenerationChunk>;
+  readonly #signal: AbortSignal | undefined;
+  #running: GuardedRequest | undefined;
+  #isOver = false;
+  #hasAnswered = false;
+
+  constructor(
+    begin: () => Promise<ServiceCall>,
+    open: () => AsyncGenerator<ChatGenerationChunk>,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#begin = begin;
+    this.#open = open;
+    this.#signal = signal;
+  }
+
+  async next(): Promise<IteratorResult<ChatGenerationChunk, undefined>> {
+    const running = this.#isOver ? undefined : (this.#running ?? (await this.#start()));
+    if (running === undefined) return { done: true, value: undefined };
+    const { call, chunks } = running;
     try {
-      for await (const chunk of this.wrapped._streamResponseChunks(messages, options, runManager)) {
-        if (!hasAnswered && hasContent(chunk)) {
-          hasAnswered = true;
-          call.answered();
-        }
-        yield chunk;
+      const next = await chunks.next();
+      if (next.done === true) {
+        call.finished();
+        this.#end(call);
+      } else if (!this.#hasAnswered && hasContent(next.value)) {
+        this.#hasAnswered = true;
+        call.answered();
       }
-      call.finished();
+      return next;
     } catch (error) {
-      throw call.failed(error, options.signal);
-    } finally {
-      call.left();
+      const failure = call.failed(error, this.#signal);
+      this.#end(call);
+      throw failure;
     }
+  }
+
+  /** Begins the request; `undefined` if the reader has left meanwhile. */
+  async #start(): Promise<GuardedRequest | undefined> {
+    let call: ServiceCall;
+    try {
+      call = await this.#begin();
+    } catch (error) {
+      this.#isOver = true;
+      throw error;
+    }
+    if (!this.#isOver) return (this.#running = { call, chunks: this.#open() });
+    call.left();
+    return undefined;
+  }
+
+  async return(): Promise<IteratorResult<ChatGenerationChunk, undefined>> {
+    const running = this.#isOver ? undefined : this.#running;
+    this.#isOver = true;
+    try {
+      await running?.chunks.return(undefined);
+    } finally {
+      running?.call.left();
+    }
+    return { done: true, value: undefined };
+  }
+
+  async throw(error: unknown): Promise<never> {
+    await this.return();
+    throw error;
+  }
+
+  #end(call: ServiceCall): void {
+    this.#isOver = true;
+    call.left();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
   }
 }

@@ -85,26 +85,40 @@ function untilAborted(signal: AbortSignal) {
   };
 }
 
-/** Detects late answers: first content, next content, end. */
+/** Detects late answers: first content, next content, end. The reader's own time does not count. */
 function startClock(
   { firstTokenMs, idleMs, totalMs }: NonNullable<WatchOptions["timeouts"]>,
   tell: (error: AppError) => void,
 ) {
   let isThinking = false;
-  const late = (what: string, ms: number, setting: string) =>
-    setTimeout(() => tell(timeout(`${what} ${ms / 1000} s`, setting, isThinking)), ms);
-  const total = late("gave no whole answer in", totalMs, "total_seconds");
-  let silence = late("said nothing for", firstTokenMs, "first_token_seconds");
+  let isReading = false;
   let hasAnswered = false;
+  const late = (what: string, ms: number, setting: string) =>
+    setTimeout(() => {
+      if (!isReading) tell(timeout(`${what} ${ms / 1000} s`, setting, isThinking));
+    }, ms);
+  const total = setTimeout(
+    () => tell(timeout(`gave no whole answer in ${totalMs / 1000} s`, "total_seconds", isThinking)),
+    totalMs,
+  );
+  const first = late("said nothing for", firstTokenMs, "first_token_seconds");
+  let silence: NodeJS.Timeout | undefined;
   return {
-    /** Content arrived; the reader's own time does not count. */
+    /** Content arrived, and the reader has it now. */
     hold(answers: boolean) {
-      clearTimeout(silence);
+      isReading = true;
+      if (silence === undefined) clearTimeout(first);
       hasAnswered ||= answers;
       isThinking = !hasAnswered;
     },
-    heard: () => (silence = late("fell silent in the middle of its answer for", idleMs, "idle_seconds")),
+    /** The reader asks for more. One timer is set anew each time, which is cheaper than a new one. */
+    heard() {
+      isReading = false;
+      if (silence === undefined) silence = late("fell silent in the middle of its answer for", idleMs, "idle_seconds");
+      else silence.refresh();
+    },
     end() {
+      clearTimeout(first);
       clearTimeout(silence);
       clearTimeout(total);
     },

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { envelopes, readEnvelope, readTagged } from "./forms/call-block.ts";
 import type { CallReading } from "./call-reading.ts";
 import { CodeMarks } from "./code-marks.ts";
@@ -88,10 +89,39 @@ export function createTextCallParser(toolNames: readonly string[], options: Pars
 }
 
 function readerOf(toolNames: readonly string[], forms: ReadonlySet<CallForm>): Reader {
-  const known = new Set(toolNames);
-  const isTool = (name: string): boolean => known.has(name);
   const parts = new PartList();
   const code = new CodeMarks();
+  return {
+    ...vocabularyOf(toolNames, forms),
+    cursor: new Cursor(),
+    parts,
+    code,
+    forms,
+    tools: toolNames,
+    signs: { hasStrayEnd: false, unended: undefined },
+    say(text) {
+      code.pass(text);
+      parts.say("text", text);
+    },
+  };
+}
+
+/** What is looked for with these tools and forms. Replies share it: a search sets the place where its pattern begins. */
+type Vocabulary = Pick<Reader, "isTool" | "mayName" | "names" | "marks">;
+
+/** A server has few lists of tools, and asks for the same in each call. */
+const vocabularies = new LRUCache<string, Vocabulary>({ max: 100 });
+
+function vocabularyOf(toolNames: readonly string[], forms: ReadonlySet<CallForm>): Vocabulary {
+  const key = `${[...forms].join(" ")}\n${toolNames.join(" ")}`;
+  const made = vocabularies.get(key) ?? makeVocabulary(toolNames, forms);
+  vocabularies.set(key, made);
+  return made;
+}
+
+function makeVocabulary(toolNames: readonly string[], forms: ReadonlySet<CallForm>): Vocabulary {
+  const known = new Set(toolNames);
+  const isTool = (name: string): boolean => known.has(name);
   const calls = forms.has("written")
     ? [...envelopes, "invoke", "function", ...toolNames]
     : forms.has("tool_call")
@@ -99,20 +129,10 @@ function readerOf(toolNames: readonly string[], forms: ReadonlySet<CallForm>): R
       : [];
   const tags = [...thinking, endOfThought, ...calls];
   return {
-    cursor: new Cursor(),
-    parts,
-    code,
-    forms,
-    tools: toolNames,
     isTool,
     mayName: forms.has("written") ? () => true : isTool,
     names: tagNames(tags),
     marks: { prose: proseMarks(tags, forms), line: /[`~\n]/g, fence: /[`~]/g },
-    signs: { hasStrayEnd: false, unended: undefined },
-    say(text) {
-      code.pass(text);
-      parts.say("text", text);
-    },
   };
 }
 

@@ -53,7 +53,7 @@ const Answer = z.looseObject({
  * the expected form is left to the client. Throws `network` for an answer that broke off.
  */
 export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallPlace = callPlaces()): T {
-  if (isWordsOnly(answer)) return answer;
+  if (isPlain(answer, brokenEnds)) return answer;
   const read = Answer.safeParse(answer);
   if (!read.success) return answer;
   const { choices, usage, ...rest } = read.data;
@@ -89,17 +89,33 @@ export function requireAnswer<T>(answer: T): T {
 /** Fields of a piece of words, in which no vendor says anything that would have to be said otherwise. */
 const wordFields = new Set(["role", "content", "refusal"]);
 
-/** Whether a piece of a streamed answer is nothing but words, as nearly all are: those need no second look. */
-function isWordsOnly(answer: unknown): boolean {
-  if (!isRecord(answer) || (answer["usage"] ?? null) !== null) return false;
+/**
+ * Whether a piece of a streamed answer is nothing but words, the end of an answer or its usage, in the words of OpenAI,
+ * as nearly all are: those need no second look.
+ */
+function isPlain(answer: unknown, brokenEnds: readonly string[]): boolean {
+  if (!isRecord(answer) || !isPlainUsage(answer["usage"] ?? null)) return false;
   const { choices } = answer;
-  const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
-  if (!isRecord(choice) || (choice["finish_reason"] ?? null) !== null || (choice["message"] ?? null) !== null)
-    return false;
-  const { delta } = choice;
+  if (!Array.isArray(choices) || choices.length > 1) return false;
+  const choice: unknown = choices[0];
+  if (choice === undefined) return true;
+  if (!isRecord(choice) || (choice["message"] ?? null) !== null) return false;
+  const { delta, finish_reason: end = null } = choice;
+  if (end !== null && (typeof end !== "string" || end === "" || brokenEnds.includes(end))) return false;
   return (
-    isRecord(delta) && typeof delta["content"] === "string" && Object.keys(delta).every((key) => wordFields.has(key))
+    isRecord(delta) &&
+    (typeof delta["content"] === "string" || end !== null) &&
+    Object.keys(delta).every((key) => wordFields.has(key))
   );
+}
+
+/** Whether usage is absent, or has all its numbers, and those of a cache in OpenAI's place. */
+function isPlainUsage(usage: unknown): boolean {
+  if (usage === null) return true;
+  if (!isRecord(usage) || "prompt_cache_hit_tokens" in usage) return false;
+  const { prompt_tokens_details: details } = usage;
+  if (details !== undefined && !(isRecord(details) && Number.isFinite(details["cached_tokens"]))) return false;
+  return [usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]].every(Number.isFinite);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
