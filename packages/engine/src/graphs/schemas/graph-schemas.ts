@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { holdsMessages } from "../served-graph.ts";
+import { dialect, messageList } from "./message-schema.ts";
 import { createRequire } from "node:module";
 import { dirname, sep } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -147,27 +148,6 @@ function partial(schema: Schema | undefined): Schema | undefined {
   const { required: _required, ...rest } = schema;
   return rest;
 }
-
-/** The name of the dialect in which types are told, as every LangGraph server tells it. */
-export const dialect = "http://json-schema.org/draft-07/schema#";
-
-/** One message of LangChain, as the SDK's clients send and get it. */
-export const message = {
-  title: "BaseMessage",
-  type: "object",
-  properties: {
-    type: { type: "string", enum: ["ai", "function", "human", "remove", "system", "tool"] },
-    content: { anyOf: [{ type: "string" }, { type: "array", items: { type: "object" } }] },
-    id: { type: "string" },
-    name: { type: "string" },
-    tool_calls: { type: "array", items: { type: "object" } },
-    tool_call_id: { type: "string" },
-  },
-  required: ["content"],
-};
-
-/** A list of messages: clients know it by `langgraph_type`. */
-export const messageList = { type: "array", items: message, langgraph_type: "messages" };
 
 const JsonSchema = z.record(z.string(), z.unknown());
 

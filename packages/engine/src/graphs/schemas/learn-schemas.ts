@@ -12,7 +12,7 @@ import { FoundTypes, type TypeJob, TypeSchemas } from "./graph-schemas.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
+import { createRequire, getCompileCacheDir } from "node:module";
 import { constants, setPriority } from "node:os";
 import { endGroup, keepGroup } from "../../concurrency/process-group.ts";
 import type { Config } from "../../config/config.ts";
@@ -250,10 +250,11 @@ function hasLangGraph(packages: string): boolean {
 
 async function runReader(files: string[], work: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
+  const compiled = getCompileCacheDir?.();
   const child = spawn(process.execPath, [readerFile, ...files], {
     cwd: work,
-    // A compiler needs none of what the server was told, but how much memory it should do with.
-    env: { GOMEMLIMIT: "1GiB" },
+    // A compiler needs none of what the server was told, but how much memory it should do with, and where Node keeps code.
+    env: { GOMEMLIMIT: "1GiB", ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }) },
     // Its input stays open as long as this process lives.
     stdio: ["pipe", "ignore", "pipe"],
     detached: true,

@@ -7,7 +7,7 @@ import {
   type TupleType,
   type Type,
 } from "typescript/unstable/sync";
-import { dialect, message, messageList } from "./graph-schemas.ts";
+import { dialect, message, messageList } from "./message-schema.ts";
 import { unlessPanic } from "./graph-types.ts";
 
 type Schema = Record<string, unknown>;
