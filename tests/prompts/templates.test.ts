@@ -232,6 +232,11 @@ describe("the identities", () => {
     expect(text).toMatch(/^<system_prompt>\nYou are an experienced software engineer\..*\n\n====\n\nTOOL USE\n/u);
   });
 
+  it.each(["general", "agentic"] as const)("say of %s how to deal with a failure (PROMPT-10)", (profile) => {
+    const said = builtInPrompts.identity(profile, { working_directory: "/work" });
+    expect(said).toMatch(/find the cause and try another way; if there is none, explain the options and ask/u);
+  });
+
   it("never is empty", () => {
     expect(identityMinimal.content).not.toBe("");
   });
