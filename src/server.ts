@@ -38,7 +38,7 @@ import type { LentServices } from "./loop/services.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import type { Prompts } from "./prompts/prompts.ts";
 import { describeToolsBy } from "./prompts/templates/xml-tools.ts";
-import { createRuleFolders } from "./rules/rule-folders.ts";
+import { createRuleFolders } from "./user-rules/rule-folders.ts";
 import { createManualTools } from "./sessions/manual/manual-run.ts";
 import { startTitleWriter } from "./sessions/overview/title-writer.ts";
 import { promptParts } from "./toolkits/composition.ts";

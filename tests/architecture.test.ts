@@ -33,7 +33,7 @@ const layers: string[][] = [
   ["toolkits"],
   ["context"],
   ["guardrails"],
-  ["rules"],
+  ["user-rules"],
   ["tools"],
   ["agents", "live-settings"],
   ["prompts", "extensions"],

@@ -1,5 +1,5 @@
 import type { Tool } from "../tools/runtime/tool.ts";
-import { batchLimit } from "./rules/confirmation.ts";
+import { batchLimit } from "./rules/needs-approval.ts";
 import type { Turn } from "./turn.ts";
 
 /** Requests for work on many files. */

@@ -1,4 +1,4 @@
-import { confirmation } from "./rules/confirmation.ts";
+import { confirmation } from "./rules/needs-approval.ts";
 import { cycle } from "./rules/cycle.ts";
 import type { LoopRule, TurnRule } from "./finding.ts";
 import type { Guardrail } from "./guardrail.ts";

@@ -7,7 +7,7 @@ import type { ModelServices } from "@millrace/models/resilience/model-services";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import type { Operations } from "../tools/undo/operations.ts";
-import type { RuleSource } from "../rules/rule-folders.ts";
+import type { RuleSource } from "../user-rules/rule-folders.ts";
 import type { ToolkitParts } from "../toolkits/route-services.ts";
 import {
   servicesOf,

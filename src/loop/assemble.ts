@@ -1,6 +1,6 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { checkRequest } from "./limits/check-context.ts";
-import { afterTools, hasFailed } from "./decide.ts";
+import { afterTools, hasFailed } from "./after-reply.ts";
 import { reachedBudget, reachedLimit, workedMs } from "./limits/limits.ts";
 import { planView } from "./view/plan-view.ts";
 import { move } from "./limits/move.ts";

@@ -9,7 +9,7 @@ import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";
-import { afterReply, type Decision } from "./decide.ts";
+import { afterReply, type Decision } from "./after-reply.ts";
 import { documentationSince, recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow, uncalledTool } from "./model-call/callable-tools.ts";
 import { hintlessCalls } from "./reply/hintless.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isAIMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
-import { afterTools } from "./decide.ts";
+import { afterTools } from "./after-reply.ts";
 import { checkOutcome } from "./limits/check-context.ts";
 import { finalMessage, programMessage } from "./reply/final-text.ts";
 import { workedMs } from "./limits/limits.ts";

@@ -4,7 +4,7 @@ import { askAboutFailure } from "./model-call/ask-about-failure.ts";
 import { assemble } from "./assemble.ts";
 import { callModel } from "./call-model.ts";
 import { callTool } from "./call-tool.ts";
-import { checkCalls } from "./check-calls.ts";
+import { approveCall } from "./approve-call.ts";
 import { delegate } from "./sub-agents/delegate.ts";
 import { documentsFor } from "./view/documentation.ts";
 import { finish } from "./finish.ts";
@@ -23,17 +23,20 @@ import { subAgent } from "./sub-agents/sub-agent.ts";
  * `check_calls` first, and a final model failure may ask the user too. Each call has tasks of its own (law 2).
  */
 function steps(afterTools: readonly string[]) {
-  return new StateGraph(LoopState)
-    .addNode("assemble", routed(assemble, afterAssemble), { ends: ["call_model", "finish"] })
-    .addNode("call_model", routed(callModel, afterModel), {
-      ends: ["check_calls", "call_tool", "assemble", "ask_about_failure", "finish"],
-    })
-    .addNode("ask_about_failure", routed(askAboutFailure, afterAssemble), { ends: ["call_model", "finish"] })
-    .addNode("check_calls", checkCalls, { ends: ["call_tool"] })
-    .addNode("call_tool", callTool, { ends: [...afterTools] })
-    .addNode("finish", finish)
-    .addEdge(START, "assemble")
-    .addEdge("finish", END);
+  return (
+    new StateGraph(LoopState)
+      .addNode("assemble", routed(assemble, afterAssemble), { ends: ["call_model", "finish"] })
+      .addNode("call_model", routed(callModel, afterModel), {
+        ends: ["check_calls", "call_tool", "assemble", "ask_about_failure", "finish"],
+      })
+      .addNode("ask_about_failure", routed(askAboutFailure, afterAssemble), { ends: ["call_model", "finish"] })
+      // Stored checkpoints name this step.
+      .addNode("check_calls", approveCall, { ends: ["call_tool"] })
+      .addNode("call_tool", callTool, { ends: [...afterTools] })
+      .addNode("finish", finish)
+      .addEdge(START, "assemble")
+      .addEdge("finish", END)
+  );
 }
 
 /** The loop of a sub-agent, which has no agents of its own. */

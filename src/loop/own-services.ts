@@ -12,7 +12,7 @@ import { offline } from "@millrace/offline/offline";
 import { openPrompts } from "../prompts/open-prompts.ts";
 import { describeToolsBy } from "../prompts/templates/xml-tools.ts";
 import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
-import { createRuleFolders } from "../rules/rule-folders.ts";
+import { createRuleFolders } from "../user-rules/rule-folders.ts";
 import { promptParts } from "../toolkits/composition.ts";
 import { builtInTools, enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { openToolkits, withToolkitStores } from "../toolkits/open-toolkits.ts";

@@ -6,7 +6,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { type Language, languageOfWords } from "@millrace/engine/language";
 import type { CustomEvent } from "../events.ts";
 import type { CompletionCheck } from "../guardrails/completion.ts";
-import type { Finding } from "../guardrails/manager.ts";
+import type { Finding } from "../guardrails/review-turn.ts";
 import type { SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, RunContext, ToolPolicy } from "../state.ts";

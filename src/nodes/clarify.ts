@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { interrupt } from "@langchain/langgraph";
 import { languageOfWords } from "@millrace/engine/language";
-import { readUserAnswer } from "../loop/tool-call/question.ts";
+import { readUserAnswer } from "../loop/tool-call/user-question.ts";
 import type { Clarification, WorkflowNode } from "../state.ts";
 import { clarificationText } from "./intent/clarification.ts";
 import { requestOf } from "./turn/request-words.ts";

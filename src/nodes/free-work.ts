@@ -5,7 +5,7 @@ import { planModePrompt } from "../prompts/templates/plan-mode.ts";
 import type { WorkflowNode } from "../state.ts";
 import { gatherContext } from "./turn/gather-context.ts";
 import { nodeRequest, runContext } from "./turn/node-request.ts";
-import { isPlanning } from "./planning.ts";
+import { isPlanning } from "./plan-mode.ts";
 import { endTurn } from "./turn/turn.ts";
 
 /**

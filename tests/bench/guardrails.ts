@@ -1,5 +1,5 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { reviewCall, reviewTurn } from "../../src/guardrails/manager.ts";
+import { reviewCall, reviewTurn } from "../../src/guardrails/review-turn.ts";
 import { callInTurn, readTurn } from "../../src/guardrails/turn.ts";
 import { Dice, honestKinds, loopKinds } from "../guardrails/corpus/generate.ts";
 import { honest } from "../guardrails/corpus/honest.ts";

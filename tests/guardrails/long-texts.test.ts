@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { breaksOff, completenessOf } from "../../src/guardrails/reply-completeness.ts";
-import { reviewTurn } from "../../src/guardrails/manager.ts";
+import { reviewTurn } from "../../src/guardrails/review-turn.ts";
 import { readTurn } from "../../src/guardrails/turn.ts";
 
 /** Characters that a message of a user may have, and about half of those that a model's answer may have. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { planningTools } from "../../src/nodes/planning.ts";
+import { planningTools } from "../../src/nodes/plan-mode.ts";
 import { tools } from "../../src/tools/index.ts";
 import { wireText, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

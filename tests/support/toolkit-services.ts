@@ -4,7 +4,7 @@ import { createLogger } from "@millrace/engine/logger";
 import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import type { TaskStore } from "@millrace/engine/storage/record-stores";
 import { createBuiltInPrompts } from "../../src/prompts/prompts.ts";
-import { createRuleFolders } from "../../src/rules/rule-folders.ts";
+import { createRuleFolders } from "../../src/user-rules/rule-folders.ts";
 import type { DocumentSource } from "../../src/context/documentation/documentation.ts";
 import { rulesDocument } from "../../src/context/documentation/rules-document.ts";
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { confirmation, confirmationOf } from "../../src/guardrails/rules/confirmation.ts";
+import { confirmation, confirmationOf } from "../../src/guardrails/rules/needs-approval.ts";
 import { tools } from "../../src/tools/index.ts";
 import type { Operation, Tool } from "../../src/tools/runtime/tool.ts";
 import { aWorkspace } from "../support/a-workspace.ts";

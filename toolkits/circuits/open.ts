@@ -1,7 +1,7 @@
 import { ServiceKey } from "../../src/tools/runtime/toolkit-services.ts";
 import type { OpenedToolkit, ToolkitServer } from "../../src/toolkits/toolkit.ts";
-import type { Engine } from "./simulation/engine.ts";
-import { namedSimulator } from "./tools/native-engine.ts";
+import type { Engine } from "./simulation/embedded-engine.ts";
+import { namedSimulator } from "./simulation/native-engine.ts";
 import type { FileWatch } from "./watching/file-watch.ts";
 import { openFileWatch } from "./watching/open-file-watch.ts";
 

@@ -1,6 +1,6 @@
 import { userRules, userRulesRead } from "../../prompts/templates/user-rules.ts";
-import type { RuleSource } from "../../rules/rule-folders.ts";
-import { rulesText, selectRules } from "../../rules/select-rules.ts";
+import type { RuleSource } from "../../user-rules/rule-folders.ts";
+import { rulesText, selectRules } from "../../user-rules/select-rules.ts";
 import type { DocumentSource } from "./documentation.ts";
 
 /** The kind that agents may get alone. */

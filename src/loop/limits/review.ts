@@ -1,7 +1,7 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
-import { reviewTurn, type Finding } from "../../guardrails/manager.ts";
+import { reviewTurn, type Finding } from "../../guardrails/review-turn.ts";
 import { completenessOf } from "../../guardrails/reply-completeness.ts";
 import { readTurn, type Turn } from "../../guardrails/turn.ts";
 import { emit, loopCall, type LoopCall } from "../request.ts";

@@ -5,7 +5,7 @@ import { alternativePlans, handle, type AlternativePlan } from "@millrace/engine
 import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { learnLimit } from "@millrace/models/registry/learned-limits";
 import { cutPrompt } from "@millrace/models/ollama/cut-prompt";
-import { hasBegun } from "@millrace/models/resilience/resilience";
+import { hasBegun } from "@millrace/models/resilience/call-with-retry";
 import { failedToStream } from "@millrace/models/resilience/stream-failure";
 import { ask, modelOf, offeredTools } from "./ask-model.ts";
 import { checkPrompt } from "../limits/check-context.ts";

@@ -6,7 +6,7 @@ import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { modelTarget } from "@millrace/models/load-model";
 import { modelPrice } from "@millrace/models/registry/model-limits";
 import type { ToolDefinition } from "@langchain/core/language_models/base";
-import { callWithRetry } from "@millrace/models/resilience/resilience";
+import { callWithRetry } from "@millrace/models/resilience/call-with-retry";
 import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";

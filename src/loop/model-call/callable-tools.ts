@@ -2,7 +2,7 @@ import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/m
 import { toolNotCalledPrompt } from "../../prompts/templates/tool-not-called.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { toolRequested, type TurnStanding } from "../decide.ts";
+import { toolRequested, type TurnStanding } from "../after-reply.ts";
 import { cutCalls } from "../reply/reply-message.ts";
 import type { LoopRequest } from "../request.ts";
 import type { LoopState } from "../state.ts";

@@ -4,8 +4,8 @@ import { chainQuestion, confirmingWords } from "@millrace/engine/sessions/questi
 import { readTurn, type PastCall, type Turn } from "../../guardrails/turn.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { isYes } from "@millrace/engine/sessions/questions/read-decision";
-import { reviewRequest, type ReviewRequest } from "./approval.ts";
-import { readUserAnswer } from "./question.ts";
+import { reviewRequest, type ReviewRequest } from "./approval-request.ts";
+import { readUserAnswer } from "./user-question.ts";
 import type { LoopRequest } from "../request.ts";
 import type { Outcome } from "./tool-task.ts";
 

@@ -7,7 +7,7 @@ import { riskyCommand } from "../../guardrails/rules/risky-command.ts";
 import { locate } from "../../tools/workspace/workspace-path.ts";
 import type { Operation, Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import { guardrailsOver } from "../../toolkits/toolkit.ts";
-import { approvalHash } from "./approval.ts";
+import { approvalHash } from "./approval-request.ts";
 import type { RunServices } from "../services.ts";
 import type { CallRuling } from "./tool-task.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";

@@ -2,7 +2,7 @@ import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import type { ErrorCode } from "@millrace/engine/errors/errors";
 import { brokenArguments } from "@millrace/models/messages/broken-arguments";
 import type { Tool, UserQuestion } from "../../tools/runtime/tool.ts";
-import type { Asked } from "./approval.ts";
+import type { Asked } from "./approval-request.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** A requested call on its way to `check_calls` or `call_tool`. */

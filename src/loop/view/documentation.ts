@@ -12,7 +12,7 @@ import { textOf } from "@millrace/engine/message-kinds";
 import { countMessage } from "../../context/tokens/tokens.ts";
 import { plainPath } from "../../guardrails/turn.ts";
 import { builtInPrompts, type Prompts } from "../../prompts/prompts.ts";
-import { filesNamed } from "../../rules/select-rules.ts";
+import { filesNamed } from "../../user-rules/select-rules.ts";
 import { emit, userWords, type LoopCall, type LoopRequest } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 

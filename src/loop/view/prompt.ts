@@ -2,7 +2,7 @@ import { HumanMessage, isAIMessage, type BaseMessage, type SystemMessage } from 
 import { lastLines } from "../../context/compression/compaction.ts";
 import { fitSummary, plainSummary } from "../../context/compression/compress.ts";
 import { shorten } from "../../context/compression/shorten.ts";
-import { noteOf } from "../../guardrails/manager.ts";
+import { noteOf } from "../../guardrails/review-turn.ts";
 import { noteMessage } from "@millrace/models/messages/note-message";
 import { closingNote } from "../../prompts/templates/closing-note.ts";
 import { goOn } from "../../prompts/templates/go-on.ts";

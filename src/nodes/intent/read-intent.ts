@@ -4,7 +4,7 @@ import { textOf } from "@millrace/engine/message-kinds";
 import type { GraphState, Route } from "../../state.ts";
 import { intentByRules, type ReadIntent } from "./intent-rules.ts";
 import { dropsTheWork } from "./intent-words.ts";
-import { isPlanning } from "../planning.ts";
+import { isPlanning } from "../plan-mode.ts";
 import { runContext } from "../turn/node-request.ts";
 import { workflowAdditions } from "../../toolkits/composition.ts";
 import { presetOf } from "../preset-action.ts";

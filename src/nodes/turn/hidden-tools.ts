@@ -6,7 +6,7 @@ import type { GraphState, RunContext } from "../../state.ts";
 import type { Toolkit } from "../../toolkits/toolkit.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { namesIn } from "../../tools/workspace/walk.ts";
-import { isPlanning } from "../planning.ts";
+import { isPlanning } from "../plan-mode.ts";
 import { profileOf, runToolkits } from "./run-toolkits.ts";
 import { requestOf } from "./request-words.ts";
 

@@ -22,7 +22,7 @@ import { createRegistry } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { hiddenTools } from "./hidden-tools.ts";
 import { modelForWork } from "./node-model.ts";
-import { isPlanning, planningTools } from "../planning.ts";
+import { isPlanning, planningTools } from "../plan-mode.ts";
 import { readingOf } from "./reading.ts";
 import { availableToolkits, profileOf, profileParts, runToolkits } from "./run-toolkits.ts";
 import { instructionsIn } from "../system-text/session-instructions.ts";

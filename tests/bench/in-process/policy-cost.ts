@@ -7,7 +7,7 @@ import { loadConfig } from "@millrace/engine/config/config";
 import { createModelLoader, modelTarget } from "@millrace/models/load-model";
 import { ModelServices } from "@millrace/models/resilience/model-services";
 import { openModels } from "@millrace/models/registry/registry";
-import { callWithRetry } from "@millrace/models/resilience/resilience";
+import { callWithRetry } from "@millrace/models/resilience/call-with-retry";
 import type { Figure, Section } from "../figures.ts";
 import { percentile } from "../servers/load.ts";
 

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Finding } from "../../../src/guardrails/finding.ts";
 import type { GuardLimits } from "../../../src/guardrails/limits.ts";
-import { reviewCall, reviewTurn } from "../../../src/guardrails/manager.ts";
+import { reviewCall, reviewTurn } from "../../../src/guardrails/review-turn.ts";
 import { callInTurn, readTurn } from "../../../src/guardrails/turn.ts";
 import { messagesOf, recordedTools, type RecordedLoop, type RecordedRound, type Recording } from "./recording.ts";
 

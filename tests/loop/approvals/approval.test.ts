@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isYes, readDecision } from "@millrace/engine/sessions/questions/read-decision";
-import { confirmationRequest } from "../../../src/loop/tool-call/approval.ts";
+import { confirmationRequest } from "../../../src/loop/tool-call/approval-request.ts";
 
 describe("reading an answer to a confirmation", () => {
   it.each([

@@ -2,7 +2,7 @@ import { access, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { approvalHash } from "../../../src/loop/tool-call/approval.ts";
+import { approvalHash } from "../../../src/loop/tool-call/approval-request.ts";
 import { startWorkflow, type ModelStep, type TestWorkflow, type TestWorkflowOptions } from "../../support/testing.ts";
 
 const open: TestWorkflow[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAnswer } from "../../../src/loop/tool-call/question.ts";
+import { readAnswer } from "../../../src/loop/tool-call/user-question.ts";
 
 const followup = { kind: "followup" } as const;
 const plan = { kind: "plan_review" } as const;

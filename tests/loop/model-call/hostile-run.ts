@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isAIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
-import { toolRequested } from "../../../src/loop/decide.ts";
+import { toolRequested } from "../../../src/loop/after-reply.ts";
 import { EndReason } from "../../../src/loop/state.ts";
 import type { HookedCall } from "../../../src/tools/runtime/hooks.ts";
 import { LoopLimits, type GraphState } from "../../../src/state.ts";

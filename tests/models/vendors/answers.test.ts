@@ -7,7 +7,7 @@ import { loadConfig } from "@millrace/engine/config/config";
 import { createModel, modelTarget } from "@millrace/models/load-model";
 import { toModelError } from "@millrace/models/model-error";
 import { cutPrompt } from "@millrace/models/ollama/cut-prompt";
-import { callWithRetry } from "@millrace/models/resilience/resilience";
+import { callWithRetry } from "@millrace/models/resilience/call-with-retry";
 import { plainAnswer } from "@millrace/models/vendors/answer";
 import { compatibleQuirks, deepseekQuirks, zhipuQuirks } from "@millrace/models/vendors/quirks";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";

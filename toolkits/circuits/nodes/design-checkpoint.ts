@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { interrupt } from "@langchain/langgraph";
-import { readUserAnswer } from "../../../src/loop/tool-call/question.ts";
+import { readUserAnswer } from "../../../src/loop/tool-call/user-question.ts";
 import type { WorkflowNode } from "../../../src/state.ts";
 import { openReview, type DesignSuggestion } from "./design-review.ts";
 import { choiceIn, endingWords } from "./design-words.ts";

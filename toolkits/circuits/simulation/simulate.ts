@@ -1,7 +1,7 @@
 import type { Analysis } from "./deck/analysis.ts";
 import { curveOf, responseOf, vectorOf, type Response } from "./response.ts";
 import type { Deck } from "./deck/deck.ts";
-import type { AnalysisResult, Engine } from "./engine.ts";
+import type { AnalysisResult, Engine } from "./embedded-engine.ts";
 import { band } from "./measures/bandwidth.ts";
 import { distortion } from "./measures/distortion.ts";
 import { gain, peakGain } from "./measures/gain.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { readAnalysis } from "../simulation/deck/analysis.ts";
 import { prepareDeck } from "../simulation/deck/deck.ts";
-import { createEngine } from "../simulation/engine.ts";
+import { createEngine } from "../simulation/embedded-engine.ts";
 import type { Section, ToolkitMeasures } from "../../../tests/bench/figures.ts";
 import { percentile } from "../../../tests/bench/servers/load.ts";
 

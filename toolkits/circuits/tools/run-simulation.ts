@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { readAnalysis, type Analysis } from "../simulation/deck/analysis.ts";
 import { prepareDeck, type Deck } from "../simulation/deck/deck.ts";
-import { createEngine } from "../simulation/engine.ts";
+import { createEngine } from "../simulation/embedded-engine.ts";
 import { assessGoal, readGoals, usualGoals, type Goal } from "../simulation/goals.ts";
 import type { Measure } from "../simulation/measures/measure.ts";
 import { simulate, type Simulated } from "../simulation/simulate.ts";

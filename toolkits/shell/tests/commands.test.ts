@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { confirmation } from "../../../src/guardrails/rules/confirmation.ts";
+import { confirmation } from "../../../src/guardrails/rules/needs-approval.ts";
 import { harmfulCommands } from "../rules/harmful-commands.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
 import { executeCommand } from "../tools/execute-command.ts";

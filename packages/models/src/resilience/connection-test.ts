@@ -5,7 +5,7 @@ import { isLinkOrMetadata } from "@millrace/engine/net/checked-agent";
 import { noKey, targetOf } from "../load-model.ts";
 import type { ModelFacts, ModelTarget } from "../provider.ts";
 import type { ModelRegistry, ReachedModel } from "../registry/registry.ts";
-import { callWithRetry } from "./resilience.ts";
+import { callWithRetry } from "./call-with-retry.ts";
 
 /** Milliseconds a model has to answer. */
 const patience = 10_000;

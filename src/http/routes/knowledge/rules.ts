@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { ruleScopes, type Rule } from "../../../rules/rule-folders.ts";
+import { ruleScopes, type Rule } from "../../../user-rules/rule-folders.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { asksWhen, confirmationOf } from "../../../guardrails/rules/confirmation.ts";
+import { asksWhen, confirmationOf } from "../../../guardrails/rules/needs-approval.ts";
 import { AskedOperation, questionFor } from "@millrace/engine/sessions/questions/questions";
 import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "../../../tools/runtime/parameters.ts";

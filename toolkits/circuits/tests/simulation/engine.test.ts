@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { readAnalysis } from "../../simulation/deck/analysis.ts";
 import { prepareDeck, type Deck } from "../../simulation/deck/deck.ts";
-import { createEngine, type AnalysisResult, type Engine } from "../../simulation/engine.ts";
+import { createEngine, type AnalysisResult, type Engine } from "../../simulation/embedded-engine.ts";
 
 const engine = createEngine();
 afterAll(async () => await engine.close());

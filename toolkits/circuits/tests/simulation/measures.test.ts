@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Curve } from "../../simulation/plot/curve.ts";
 import { prepareDeck } from "../../simulation/deck/deck.ts";
-import { createEngine } from "../../simulation/engine.ts";
+import { createEngine } from "../../simulation/embedded-engine.ts";
 import { band } from "../../simulation/measures/bandwidth.ts";
 import { distortion } from "../../simulation/measures/distortion.ts";
 import { gain } from "../../simulation/measures/gain.ts";

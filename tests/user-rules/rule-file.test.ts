@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { filesNamed } from "../../src/rules/select-rules.ts";
-import { readRuleFile } from "../../src/rules/rule-file.ts";
+import { filesNamed } from "../../src/user-rules/select-rules.ts";
+import { readRuleFile } from "../../src/user-rules/rule-file.ts";
 
 const read = (head: string, file = "/p/style.md") => readRuleFile(`---\n${head}\n---\n\nUse two spaces.\n`, file);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { confirmation } from "../../src/guardrails/rules/confirmation.ts";
+import { confirmation } from "../../src/guardrails/rules/needs-approval.ts";
 import { defineTool, type Operation } from "../../src/tools/runtime/tool.ts";
 
 const tool = defineTool({

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/guardrails/finding.ts";
-import { noteOf, reviewCall, reviewTurn } from "../../src/guardrails/manager.ts";
+import { noteOf, reviewCall, reviewTurn } from "../../src/guardrails/review-turn.ts";
 import { callKey, similarKey } from "../../src/guardrails/signature.ts";
 import { callInTurn, readTurn, type Turn } from "../../src/guardrails/turn.ts";
 import {

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, wri
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createRuleFolders, type RuleSource } from "../../src/rules/rule-folders.ts";
-import { rulesText, selectRules } from "../../src/rules/select-rules.ts";
+import { createRuleFolders, type RuleSource } from "../../src/user-rules/rule-folders.ts";
+import { rulesText, selectRules } from "../../src/user-rules/select-rules.ts";
 
 let root: string;
 let logged: object[];

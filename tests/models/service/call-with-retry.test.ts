@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { createModel, modelTarget } from "@millrace/models/load-model";
-import { callWithRetry, type RetryOptions } from "@millrace/models/resilience/resilience";
+import { callWithRetry, type RetryOptions } from "@millrace/models/resilience/call-with-retry";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 
 const servers: ModelServer[] = [];

@@ -1,6 +1,6 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { afterReply, afterTools, type Decision, type TurnStanding } from "../../../src/loop/decide.ts";
+import { afterReply, afterTools, type Decision, type TurnStanding } from "../../../src/loop/after-reply.ts";
 
 const round = { kind: "file_move", prompt: "Go on moving." } as const;
 const plain: TurnStanding = {

@@ -2,9 +2,9 @@ import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@l
 import { prepareCall } from "../tools/runtime/run-tool.ts";
 import type { Tool, UserQuestion } from "../tools/runtime/tool.ts";
 import { readDecision } from "@millrace/engine/sessions/questions/read-decision";
-import { confirmationRequest, type Asked } from "./tool-call/approval.ts";
+import { confirmationRequest, type Asked } from "./tool-call/approval-request.ts";
 import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
-import { questionRequest, readAnswer } from "./tool-call/question.ts";
+import { questionRequest, readAnswer } from "./tool-call/user-question.ts";
 import { loopCall, type LoopRequest, userLanguage } from "./request.ts";
 import { lookAt, ruleOn, ruleOnInput } from "./tool-call/rulings.ts";
 import {
@@ -18,10 +18,11 @@ import {
 import type { ToolResult } from "../tools/runtime/result.ts";
 
 /**
- * Decides about one requested call without effects (law 1), since it restarts from its first line on resume. The only
- * step that interrupts, once per call. Every call, refused or not, goes to exactly one `call_tool` (law 6).
+ * Asks about one requested call: for approval, for consent to a further call, or the call's own question. It has no
+ * effects (law 1), since it restarts from its first line on resume. Every call, refused or not, goes to exactly one
+ * `call_tool` (law 6).
  */
-export async function checkCalls(ruled: RuledCall, config: LangGraphRunnableConfig): Promise<Command> {
+export async function approveCall(ruled: RuledCall, config: LangGraphRunnableConfig): Promise<Command> {
   const { ruling = await ruleOn(ruled, undefined, config), ...requested } = ruled;
   const toolTask: ToolTask = { ...requested, outcome: await outcomeOf(ruling, requested, config) };
   return new Command({ goto: new Send("call_tool", toolTask) });
