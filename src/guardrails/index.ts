@@ -1,4 +1,4 @@
-import { confirmation } from "./rules/needs-approval.ts";
+import { needsApproval } from "./rules/needs-approval.ts";
 import { cycle } from "./rules/cycle.ts";
 import type { LoopRule, TurnRule } from "./finding.ts";
 import type { Guardrail } from "./guardrail.ts";
@@ -13,7 +13,7 @@ import { stagnation } from "./rules/stagnation.ts";
 import { stateFlapping } from "./rules/state-flapping.ts";
 
 /** Rules over one call, in order; the first that does not allow decides. */
-export const guardrails: Record<string, Guardrail> = { pendingConfirmation, confirmation };
+export const guardrails: Record<string, Guardrail> = { pendingConfirmation, needsApproval };
 
 /** Loop rules over the whole turn; the first that blocks a call decides. */
 export const turnRules: Record<LoopRule, TurnRule> = {

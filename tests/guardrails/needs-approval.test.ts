@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { confirmation } from "../../src/guardrails/rules/needs-approval.ts";
+import { needsApproval } from "../../src/guardrails/rules/needs-approval.ts";
 import { defineTool, type Operation } from "../../src/tools/runtime/tool.ts";
 
 const tool = defineTool({
@@ -14,7 +14,7 @@ const tool = defineTool({
   run: () => Promise.resolve({ success: true, code: "OK", message: "" }),
 });
 const verdict = (operation: Operation, userRequest = "please help") =>
-  confirmation({ tool, input: {}, operation, userRequest, requiresConfirm: false }).kind;
+  needsApproval({ tool, input: {}, operation, userRequest, requiresConfirm: false }).kind;
 
 describe("what a person must confirm", () => {
   it.each<[Operation, string]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { confirmation, confirmationOf } from "../../src/guardrails/rules/needs-approval.ts";
+import { needsApproval, confirmationOf } from "../../src/guardrails/rules/needs-approval.ts";
 import { tools } from "../../src/tools/index.ts";
 import type { Operation, Tool } from "../../src/tools/runtime/tool.ts";
 import { aWorkspace } from "../support/a-workspace.ts";
@@ -56,7 +56,7 @@ describe("the kinds of work that a tool names", () => {
 
 describe("the confirmation rule as clients see it", () => {
   const asks = (operation: Operation): boolean =>
-    confirmation({ tool: tools.read_file, input: {}, operation, userRequest: "", requiresConfirm: false }).kind ===
+    needsApproval({ tool: tools.read_file, input: {}, operation, userRequest: "", requiresConfirm: false }).kind ===
     "ask";
 
   it.each<[Operation, Operation | null]>([

@@ -7,7 +7,7 @@ import { type AskedOperation, questionFor } from "@millrace/engine/sessions/ques
 /** When a kind of operation needs approval; an explicit request for that very file may replace it. */
 export const asksWhen = ["always", "more_than_10_items", "never"] as const;
 
-/** The `confirmation` rule by kind of operation, as clients see it. */
+/** The rule by kind of operation, as clients see it. */
 export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]> = {
   DeleteFile: "always",
   DeleteFolder: "always",
@@ -39,7 +39,7 @@ const negation = /\b(?:do(?:es)? not|don't|never|without|instead of|not to)\b|ä¸
  * Decides which operations need approval. An explicit request for that very file replaces it, but never for a non-empty
  * folder, a critical file or high risk.
  */
-export const confirmation: Guardrail = ({ operation, userRequest }) => {
+export const needsApproval: Guardrail = ({ operation, userRequest }) => {
   switch (operation.type) {
     case "DeleteFile":
       return names(userRequest, operation.path, explicitDelete) ? allow : ask(operation, userRequest);

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { confirmation } from "../../../src/guardrails/rules/needs-approval.ts";
+import { needsApproval } from "../../../src/guardrails/rules/needs-approval.ts";
 import { harmfulCommands } from "../rules/harmful-commands.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
 import { executeCommand } from "../tools/execute-command.ts";
@@ -253,7 +253,7 @@ async function ruling(command: string, shell: Shell, requiresApproval = false): 
   const operation = await executeCommand.operation(input, { ...workspace.context, toolkitServices: serving(shell) });
   const call = { tool: executeCommand, input, operation, userRequest: `run ${command}`, requiresConfirm: false };
   if (harmfulCommands(call).kind === "deny") return "refuse";
-  return confirmation(call).kind === "ask" ? "ask" : "run";
+  return needsApproval(call).kind === "ask" ? "ask" : "run";
 }
 
 describe("bypasses", () => {
