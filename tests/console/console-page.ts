@@ -152,6 +152,8 @@ export async function say({ page }: Tab, text: string): Promise<void> {
 export async function begin(tab: Tab, text: string): Promise<string> {
   await say(tab, text);
   await tab.page.waitForURL(/\/console\/t\//u);
+  // The address comes before the page, whose field is another one.
+  await tab.page.locator(".conversation").waitFor();
   return new URL(tab.page.url()).pathname.split("/").at(-1) ?? "";
 }
 

@@ -158,6 +158,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
   it("leaves Enter to the input method while it composes", async () => {
     tab = await stage.open();
     await begin(tab, "hello");
+    await sees(tab, "You said: hello");
     await rests(tab);
     const field = tab.page.locator(".composer-field");
     await field.focus();
