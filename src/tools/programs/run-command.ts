@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage, hasCode } from "@millrace/engine/errors/errors";
 import { endGroup, keepGroup, signalGroup } from "@millrace/engine/concurrency/process-group";
 import { createOutput, type CommandOutput } from "./command-output.ts";
@@ -10,6 +11,8 @@ import { sandboxArguments, searchPath } from "./sandbox.ts";
 
 /** Milliseconds between SIGTERM and SIGKILL, and to wait for the outputs to close. */
 const [kindMilliseconds, closeMilliseconds] = [250, 500];
+/** Milliseconds in which killed processes are gone, unless they wait for a device. */
+const goneMilliseconds = 2_000;
 
 /** What to run: argv, the folder, and the path of bubblewrap if available. */
 export interface CommandRequest {
@@ -126,13 +129,18 @@ function notStarted(error: Error, { words }: CommandRequest): CommandEnd {
   return { kind: "not_started", problem: isMissing ? `there is no program ${words[0] ?? ""}` : errorMessage(error) };
 }
 
-/** Ends daemonized children that left the group, repeatedly while new ones appear. */
+/**
+ * Ends daemonized children that left the group, until none is there, new ones included. It looks twice, since a process
+ * that is just becoming another program has no environment for a moment.
+ */
 async function endMarked(mark: string): Promise<void> {
-  for (let round = 0; round < 5; round += 1) {
+  const deadline = performance.now() + goneMilliseconds;
+  let misses = 0;
+  while (misses < 2 && performance.now() < deadline) {
     const found = (await Promise.all((await processes()).map((id) => isMarked(id, mark)))).filter(
       (id) => id !== undefined,
     );
-    if (found.length === 0) return;
+    misses = found.length === 0 ? misses + 1 : 0;
     for (const id of found) {
       try {
         process.kill(id, "SIGKILL");
@@ -140,6 +148,8 @@ async function endMarked(mark: string): Promise<void> {
         if (!hasCode(error, "ESRCH", "EPERM")) throw error;
       }
     }
+    // On a busy machine a killed process is there until it gets its turn.
+    await delay(5);
   }
 }
 
