@@ -271,11 +271,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       const tab = await stage.open();
       const { page } = tab;
       const found: string[] = [];
-      // Each place fails once, and in each way some place does; which in which is the seed's, and `LOOKS=8` takes all.
-      const shift = Number(process.env["SEED"] ?? Math.floor(Math.random() * failures.length)) % failures.length;
-      for (const [at, [name, asked, path]] of needs().entries()) {
-        for (const [way, [status, words]] of failures.entries()) {
-          if (process.env["LOOKS"] !== "8" && (at + shift) % failures.length !== way) continue;
+      for (const [name, asked, path] of needs()) {
+        for (const [status, words] of failures) {
           const answered = Promise.withResolvers<void>();
           const isAsked = ({ pathname }: URL): boolean => pathname === asked;
           await page.route(isAsked, async (route) => {
