@@ -86,8 +86,8 @@ function isOfRemovedToolkit(file: string): boolean {
   return folder !== undefined && !existsSync(join(projectFolder, folder));
 }
 
-describe("tests/requirements.md", () => {
-  const [built = "", notBuilt = ""] = read("tests/requirements.md").split("## Not built");
+describe("docs/requirements.md", () => {
+  const [built = "", notBuilt = ""] = read("docs/requirements.md").split("## Not built");
   const rowsOf = (text: string) =>
     text
       .split("\n")
