@@ -80,30 +80,42 @@ export function createRate(perSecond: number, clock: RateClock = realTime): Rate
   const most = Math.max(1, perSecond);
   let tokens = most;
   let filledAt = clock.now();
+  let waiting = 0;
   let last: Promise<void> = Promise.resolve();
+
+  /** Takes a token if there is one. */
+  function takeToken(): boolean {
+    const now = clock.now();
+    tokens = Math.min(most, tokens + ((now - filledAt) * perSecond) / 1000);
+    filledAt = now;
+    // What is missing to a whole token may be a rounding error.
+    if (tokens <= 1 - 1e-9) return false;
+    tokens = Math.max(0, tokens - 1);
+    return true;
+  }
 
   async function takeNext(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      const now = clock.now();
-      tokens = Math.min(most, tokens + ((now - filledAt) * perSecond) / 1000);
-      filledAt = now;
-      // What is missing to a whole token may be a rounding error.
-      if (tokens > 1 - 1e-9) break;
+      if (takeToken()) return;
       await clock.wait(Math.max(1, Math.ceil(((1 - tokens) * 1000) / perSecond)), signal);
     }
-    tokens = Math.max(0, tokens - 1);
   }
 
   return {
     async take(signal) {
+      signal.throwIfAborted();
+      if (waiting === 0 && takeToken()) return;
+      waiting += 1;
       const before = last;
       const mine = (async () => {
         await unlessAborted(before, signal);
         await takeNext(signal);
       })();
       // The next one waits for this one's place in the line, also when this one has given up.
-      last = Promise.allSettled([before, mine]).then(() => undefined);
+      last = Promise.allSettled([before, mine]).then(() => {
+        waiting -= 1;
+      });
       await mine;
     },
   };

@@ -1,4 +1,5 @@
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
+import { onAbort } from "@millrace/engine/concurrency/abort";
 import { AppError } from "@millrace/engine/errors/errors";
 import { noteStreamFailure } from "./stream-failure.ts";
 import type { Timeouts } from "../provider.ts";
@@ -30,7 +31,9 @@ export async function* watchStream(
   { signal: given, timeouts }: WatchOptions,
 ): AsyncGenerator<ChatGenerationChunk> {
   const stop = new AbortController();
-  const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
+  const { signal } = stop;
+  // A listener is much cheaper than `AbortSignal.any`.
+  const forget = onAbort(given, () => stop.abort(given?.reason));
   const clock = timeouts === undefined ? undefined : startClock(timeouts, (error) => stop.abort(error));
   let length = 0;
   let isFinished = false;
@@ -59,6 +62,7 @@ export async function* watchStream(
   } finally {
     clock?.end();
     wait.end();
+    forget();
     // Ends the request after an early exit or silence. Aborting also releases finished requests' signals, which would
     // otherwise keep 2 KB each.
     stop.abort(over);
