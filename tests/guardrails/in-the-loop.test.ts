@@ -1,5 +1,6 @@
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
+import { createLogger } from "@millrace/engine/logger";
 import { wireText, type ModelStep, mayCall } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
@@ -43,12 +44,18 @@ describe("the rules against loops, in the loop", () => {
       files: { a: "alpha" },
       handler: (request) => (mayCall(request) ? reads("a") : { text: "It says alpha." }),
     });
+    const lines: unknown[] = [];
+    flow.services.logger = createLogger("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
     const { messages } = await flow.send("What does a say?");
     expect(messages.at(-1)?.text).toContain("It says alpha.");
     const results = messages.filter(isToolMessage).map((message) => message.text.includes('"blocked":true'));
     expect(results).toEqual([false, false, false, false, true, true]);
     expect(flow.events).toContainEqual(
       expect.objectContaining({ type: "loop_detected", rule: "repeated_call", stage: "finish" }),
+    );
+    // Each stage once (GUARD-09).
+    expect(lines.filter((line) => /"repeated_call".*"loop_detected"/u.test(JSON.stringify(line)))).toMatchObject(
+      ["warn", "block", "finish"].map((stage) => ({ stage, session_id: "session-1", run_id: "run-1" })),
     );
   });
 

@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Collector } from "../../src/context/collector.ts";
+import { countText } from "../../src/context/tokens/tokens.ts";
 import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 import { compress } from "../../src/prompts/templates/compress.ts";
@@ -67,6 +68,23 @@ describe("what sources of the server find", () => {
     app.services.collectors = [wishes()];
     await app.send("look", { mode: "free_work" });
     expect(systemOf(0)).toContain("## Wishes\n\nThe customer wants it small.");
+  });
+
+  it("takes the shares of what is found, and the history's as well after an error (CTX-16)", async () => {
+    app = await startWorkflow({ handler: () => ({ text: "Yes." }), contextLimit: 40_000 });
+    app.services.collectors = [wishes({ collect: async () => "small enough\n".repeat(20_000) })];
+    const tokens = (index: number): number => {
+      const text = systemOf(index);
+      return countText(text.slice(text.indexOf("## Wishes"), text.lastIndexOf("small enough")));
+    };
+    await app.send("look", { mode: "free_work" });
+    await app.update({ error_context: "no space" });
+    await app.send("look", { mode: "free_work" });
+    // Of 70 % of the window half, and a fifth more.
+    for (const [index, most] of [14_000, 19_600].entries()) {
+      expect(tokens(index)).toBeLessThanOrEqual(most);
+      expect(tokens(index)).toBeGreaterThan(most - 200);
+    }
   });
 
   it("is not asked for where it does not apply", async () => {

@@ -100,6 +100,8 @@ describe("several intents in one message (DECOMP-06)", () => {
     const state = await flow.send("read notes.md and then delete draft.md, finally list the files");
     expect([state.route, state.wanted?.kind, state.task_plan]).toEqual(["free_work", "multi_intent", null]);
     expect(flow.model.requests).toHaveLength(2);
+    const told = flow.model.requests.map(({ messages }) => JSON.stringify(messages[0]));
+    for (const text of told) expect(text).toContain("Carry out the requests of a message in order.");
   });
 
   it("are dropped when the user changes their mind (CLAR-03)", async () => {

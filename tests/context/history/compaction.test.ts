@@ -117,6 +117,10 @@ describe("any compression of any history", () => {
 const code = (lines: number): string =>
   ["```ts", ...Array.from({ length: lines }, (_, at) => `line ${at}`), "```"].join("\n");
 
+/** How many characters of a text are left, by its note of what is left out. */
+const leftOf = (whole: string, cut: string): number =>
+  whole.length - Number(/\[… (\d+) characters left out …\]/u.exec(cut)?.[1] ?? 0);
+
 /** Twelve turns of a request and a reply, `size` characters each. */
 function talk(size: number, turns = 12): BaseMessage[] {
   return Array.from({ length: turns }, (_, at) => [
@@ -160,7 +164,17 @@ describe("the levels", () => {
     expect(visible.at(-1)).toBe(asked);
     const longest = Math.max(...textsOf(visible).map(({ length }) => length));
     expect(longest).toBeLessThanOrEqual(level === "normal" ? size + 20 : level === "secondary" ? 260 : 160);
+    if (level === "secondary") expect(leftOf(history.at(-2)?.text ?? "", visible[0]?.text ?? "")).toBe(200);
     expect(usage(history, summary, limit).ratio).toBeLessThanOrEqual(toleratedRatio);
+  });
+
+  it("cut a reply to 100 characters at the last level, and never the request before it (COMP-09)", () => {
+    const history = talk(4000);
+    const plan = planCompaction(history, null, { limit: 4400 }) as CompactionPlan;
+    expect(plan.shown.level).toBe("extreme");
+    const [request, reply] = compactedHistory(history, carryOut(plan, null));
+    expect(request).toBe(history.at(-2));
+    expect(leftOf(history.at(-1)?.text ?? "", reply?.text ?? "")).toBe(100);
   });
 
   it("show the ten messages before the kept ones in a line each, and the changes of files once, but not at the extreme level", () => {
@@ -269,6 +283,7 @@ describe("a compression that a person wants", () => {
     expect(visible).toHaveLength(10);
     expect(textsOf(visible.slice(-3))).toEqual(textsOf(history.slice(-3)));
     for (const { text } of visible.slice(0, -3)) expect(text.length).toBeLessThanOrEqual(560);
+    expect(leftOf(history[14]?.text ?? "", visible[0]?.text ?? "")).toBe(500);
     const cut = visible.find(({ id }) => id === "a9")?.text ?? "";
     expect(cut).toContain("line 19\n[… 40 lines left out …]\n```");
     expect(coded.text).toContain("line 59");

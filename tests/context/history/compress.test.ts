@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fitSummary, plainSummary, summaryMaxLength, weigh } from "../../../src/context/compression/compress.ts";
+import { fitSummary, plainSummary, weigh } from "../../../src/context/compression/compress.ts";
 
 const history = [
   new HumanMessage({ id: "1", content: "Read notes.md" }),
@@ -26,7 +26,7 @@ describe("a summary", () => {
           key_decisions: list,
         }),
         (summary) => {
-          expect(JSON.stringify(fitSummary(summary)).length).toBeLessThanOrEqual(summaryMaxLength);
+          expect(JSON.stringify(fitSummary(summary)).length).toBeLessThanOrEqual(1000);
         },
       ),
     );
@@ -36,7 +36,7 @@ describe("a summary", () => {
     const many = Array<string>(20_000).fill(word);
     const answer = { goal: "", todo: [], attempted_solutions: [], current_problem: "", key_decisions: [] };
     const fitted = fitSummary({ ...answer, completed: many });
-    expect(JSON.stringify(fitted).length).toBeLessThanOrEqual(summaryMaxLength);
+    expect(JSON.stringify(fitted).length).toBeLessThanOrEqual(1000);
     expect(fitted.completed.length).toBeGreaterThan(100);
   });
 

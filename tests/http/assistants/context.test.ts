@@ -165,9 +165,15 @@ describe("GET /threads/:id/context", () => {
   it("shows the rules that came to count while the model worked", async () => {
     fixture = await startSessions();
     const { thread_id: id } = await fixture.server.client.threads.create();
-    const { workspace } = fixture.server.config;
+    const { workspace, dataDir } = fixture.server.config;
     await mkdir(join(workspace, ".autocoderrules"), { recursive: true });
     await writeFile(join(workspace, "code.py"), "a = 1");
+    const library = join(dataDir, "library-docs/repository/github.com/ann/fastlib");
+    for (const folder of [library, join(workspace, ".autocodertools")]) await mkdir(folder, { recursive: true });
+    const projects = { [workspace]: ["ann/fastlib"] };
+    await writeFile(join(dataDir, "library-docs/libraries.json"), JSON.stringify({ projects }));
+    await writeFile(join(library, "a.md"), "Call fast().");
+    await writeFile(join(workspace, ".autocodertools", "count.sh"), "# Description: Counts words");
     await writeFile(join(workspace, ".autocoderrules", "python.md"), "---\nglobs: '**/*.py'\n---\nUse snake_case.");
     fixture.model.push({ toolCalls: [{ name: "read_file", arguments: { path: "code.py" } }] }, { text: "Read." });
     await run(id, "look around");
@@ -176,6 +182,12 @@ describe("GET /threads/:id/context", () => {
     await expectSent(id, fixture.model.requests[1]);
     const { sections } = await read(id);
     expect(JSON.stringify(sections)).toContain("Use snake_case.");
+    // Libraries, programs of the user's own, rules; each is answered for (CTX-02).
+    const { children } = byName(sections, "documentation");
+    expect(children.map(({ name }) => name)).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
+    for (const [at, words] of ["Call fast().", "Counts words", "python.md"].entries()) {
+      expect(children[at * 2]?.content).toContain(words);
+    }
     expect(byName(sections, "message_history").children[0]?.content).toBe("look around");
   });
 

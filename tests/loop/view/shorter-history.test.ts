@@ -120,6 +120,13 @@ describe("a conversation of a profile whose history is cut early (COMP-16)", () 
     expect(strictProblems(request?.messages ?? [])).toEqual([]);
   });
 
+  it("is one about documents as the toolkits come", async () => {
+    const flow = await start();
+    await flow.update({ messages: talk(16, 4000) });
+    await flow.send("and now", { ...free, profile: "document" });
+    expect(steps(flow)).toEqual([["early", 30_000]]);
+  });
+
   it("keeps a fifth of that for the answer: what was read long ago gives way", async () => {
     const flow = await startEarly();
     await flow.update({ messages: [...withResult(60_000), ...talk(16, 4000)] });

@@ -211,6 +211,7 @@ describe("calls that are broken", () => {
   });
 
   it("are let go at 1 MB (XML-05), and what follows is read", () => {
+    expect(longestCall).toBe(1024 * 1024);
     const parser = createTextCallParser(toolNames);
     const found = parser.push(invoke("write_file", { content: "x" }).split("x")[0] ?? "");
     for (let written = 0; written <= longestCall; written += 65_536) found.push(...parser.push("x".repeat(65_536)));

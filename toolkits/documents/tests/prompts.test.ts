@@ -19,6 +19,22 @@ describe("the texts of the document profile", () => {
     expect(prompt).not.toMatch(/execute|call function|return result|execution|work summary|system prompt/iu);
   });
 
+  it("call for the tool at once, and take no words in its place (TASK-05)", () => {
+    const folders = folderCheckPrompt({ progress, remaining: ["a"] });
+    expect(folders).toContain("Use list_files on these folders now. Do not answer with text alone before all of them");
+    const files = fileMovePrompt({ progress, remaining: ["a.txt"] });
+    expect(files).toContain(
+      "Use move_file for them now, and go on if your last reply was cut off. Do not answer with text",
+    );
+  });
+
+  it("ask for a few sentences on what a text says, and for nothing more (TASK-09)", () => {
+    const text = fileSummaryPrompt().replaceAll("\n", " ");
+    expect(text).toContain("two to four plain sentences");
+    expect(text).toContain("its main content, its key points, and what kind of text it is");
+    expect(text).toContain("No headings, no lists, and do nothing more.");
+  });
+
   it("tell the progress, with what was tried in vain", () => {
     expect(progress).toBe("Progress: 1 of 3 files are moved. 1 could not be moved.");
   });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { webCrawl } from "../tools/web-crawl.ts";
 import { webFetch } from "../tools/web-fetch.ts";
 import { webSearch } from "../tools/web-search.ts";
@@ -237,6 +237,21 @@ describe("web_crawl", () => {
       data: { pages: [{ title: "One" }], failed: [{ reason: expect.stringContaining("not in the public internet") }] },
     });
   });
+});
+
+it("each request may take ten seconds (TOOL-09)", async () => {
+  const times = vi.spyOn(AbortSignal, "timeout");
+  try {
+    replies = [found({ title: "A", url: server.url }), { body: "One" }, { body: "Two" }];
+    await workspace.call(webSearch, { query: "tides" });
+    await workspace.call(webFetch, { url: server.url });
+    await workspace.call(webCrawl, { url: server.url });
+    // The search, the page, and what the crawler reads: the rules of the host and a page.
+    expect(times.mock.calls).toEqual([[10_000], [10_000], [10_000], [10_000]]);
+    expect(server.hits).toHaveLength(4);
+  } finally {
+    times.mockRestore();
+  }
 });
 
 it("searches of a session wait for each other, and so does what opens pages (QUEUE-03)", () => {

@@ -123,6 +123,19 @@ describe("the summary at the end", () => {
     expect(kindOf(turnOf("What does notes.md say?", [notes], says(reply)))).toBe("file_summary");
   });
 
+  it.each("summary,done,processed,main content,key information,总结,完成,已处理,主要内容,关键信息".split(","))(
+    "is known by its words and more than 50 characters: %s (TASK-08)",
+    (marker) => {
+      const plain = "Somebody wants to put up a building beside the water and to phone a friend of theirs.";
+      const kindAfter = (reply: string) => kindOf(turnOf("What does notes.md say?", [notes], says(reply)));
+      expect(kindAfter(`${marker}: ${plain}`)).toBeNull();
+      expect(kindAfter(plain)).toBe("file_summary");
+      const text = `${marker}: ${"z".repeat(50)}`;
+      expect(kindAfter(text.slice(0, 50))).toBe("file_summary");
+      expect(kindAfter(text.slice(0, 51))).toBeNull();
+    },
+  );
+
   it("is asked for once: the answer counts when it has some length", () => {
     const answer = says("Somebody wants to put up a building beside the water and to phone a friend of theirs.", true);
     const asked = "What does notes.md say?";
