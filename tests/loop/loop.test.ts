@@ -38,6 +38,12 @@ describe("the loop", () => {
       "tool",
     ]);
     expect(wireText(flow.model.requests[1]?.messages[3] ?? { role: "none" })).toContain("seven lines");
+    // Clients hear of the call with its arguments, and of its result (STATE-06).
+    const call = { tool_call_id: expect.any(String), tool_name: "read_file" };
+    expect(flow.events.filter(({ type }) => type.startsWith("agentic_loop.tool_"))).toEqual([
+      { type: "agentic_loop.tool_called", ...call, arguments: { path: "notes.md" } },
+      { type: "agentic_loop.tool_result", ...call, success: true, result_preview: expect.stringContaining("notes.md") },
+    ]);
     flow.model.assertFinished();
   });
 
@@ -143,6 +149,7 @@ describe("the loop", () => {
       handler: (request) => (mayCall(request) ? reads(`${request.index}`) : { text: "All are read." }),
     });
     await flow.send("Read the files one by one", { mode: "free_work", limits: { max_iterations: 20 } });
+    // More steps than LangGraph's own limit of 25, which this workflow leaves as it is (LOOP-04).
     expect(flow.model.requests).toHaveLength(20);
     const notes = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
     expect(notes.slice(0, 17).filter((note) => note.includes("rounds are used"))).toEqual([]);

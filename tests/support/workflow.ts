@@ -81,7 +81,6 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
   const heard = new Map<string, string>();
   const settings = {
     configurable: { thread_id: "session-1", run_id: "run-1", [servicesKey]: services },
-    recursionLimit: 200,
   };
   const walk = async (input: unknown, context: Record<string, unknown>): Promise<SessionState> => {
     // The stream takes any input; the graph's own schema checks it.

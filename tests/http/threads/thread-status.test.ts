@@ -45,6 +45,10 @@ test("a status says what a reply has come to, and what the thread waits for, als
       loop: { phase: "streaming", iteration: 1, max_iterations: 60, tool: null },
       workflow_locked: true,
       can_send: false,
+      transitions: [
+        { from: "Idle", to: "WaitingAIResponse", at: expect.stringMatching(/Z$/u) },
+        { from: "WaitingAIResponse", to: "StreamingResponse", at: expect.stringMatching(/Z$/u) },
+      ],
     });
   until.resolve();
   await current.client.runs.join(id, run.run_id);

@@ -70,6 +70,10 @@ describe("what a model call has used", () => {
       { iteration: 1, max_iterations: 60, tool_calls_count: 1, total_tokens: 250 },
       { iteration: 2, max_iterations: 60, tool_calls_count: 0, total_tokens: 500 },
     ]);
+    const tokens = { input_tokens: 200, output_tokens: 50, total_tokens: 250, cached_tokens: 0 };
+    expect(flow.events.filter(({ type }) => type === "token_usage")).toEqual(
+      Array.from({ length: 2 }, () => ({ type: "token_usage", ...tokens })),
+    );
     const windows = flow.events.filter((event) => event.type === "window_length");
     expect(windows.map(({ conversation_round }) => conversation_round)).toEqual([1, 3]);
     expect(windows.every((event) => event.tokens_used === event.pruned_tokens_used)).toBe(true);

@@ -291,6 +291,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     const live = activityOf(flow.runs.companionOf(flow.session.session_id));
     expect(live?.activity.conversation).toMatchObject({ state: "ToolCalling", status: "executing" });
     expect(live?.activity.loop).toMatchObject({ phase: "waiting_tool", iteration: 1, max_iterations: 60 });
+    expect(live?.activity.loop?.tokens).toBeGreaterThan(0);
     expect(live?.activity.turn).toBe("tool_call");
     flow.gate.current.open();
     await reader.over;

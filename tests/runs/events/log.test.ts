@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { idBlock, RunLog } from "@millrace/engine/runs/events/log";
 import type { Run } from "@millrace/engine/storage/records";
@@ -99,6 +99,19 @@ describe("the log of a run", () => {
     for (const at of upTo(100)) await tell(at);
     await log.flush();
     expect(sizes).toEqual([100]);
+    log.close();
+  });
+
+  it("stores what is told 50 ms after the first of a group, however much comes meanwhile (EVENT-02)", async () => {
+    const { stored, log, tell } = await createLog();
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    await tell("first");
+    await vi.advanceTimersByTimeAsync(49);
+    await tell("second");
+    expect(await stored()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await stored()).toHaveLength(2);
     log.close();
   });
 

@@ -1,13 +1,13 @@
 import { noRuns } from "@millrace/engine/runs/run-numbers";
 import type { RunStarter } from "@millrace/engine/runs/options";
 import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { ActiveRun } from "@millrace/engine/runs/active-run";
 import { systemAssistant } from "@millrace/engine/graphs/assistants";
 import { workflow } from "../../../src/graph/workflow.ts";
 import { draftRun } from "@millrace/engine/runs/admission/draft";
-import { endsInTime } from "@millrace/engine/runs/attempt/end";
+import { endsInTime, stopPatience } from "@millrace/engine/runs/attempt/end";
 import { runAttempt } from "@millrace/engine/runs/attempt/run-attempt";
 import type { Session } from "@millrace/engine/storage/records";
 import { createTestStorage } from "../../support/test-storage.ts";
@@ -24,6 +24,17 @@ describe("work that a stop ends", () => {
     expect(await waiting).toBeUndefined();
     expect(await endsInTime(stuck, stop.signal, 0)).toBeUndefined();
     expect(await endsInTime(Promise.resolve("just in time"), stop.signal, 60_000)).toBe("just in time");
+  });
+
+  it("has five seconds from the stop on (STOP-05)", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let isGivenUp = false;
+    void endsInTime(stuck, AbortSignal.abort(), stopPatience).then(() => (isGivenUp = true));
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(isGivenUp).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isGivenUp).toBe(true);
   });
 
   it("keeps its own failure", async () => {
@@ -54,7 +65,8 @@ async function claimed(
   const run = await storage.runs.claim(draft.session_id);
   if (run === undefined) throw new Error("there is nothing to claim");
   const active = new ActiveRun(run, storage);
-  const logger = createLogger("silent");
+  const warned: unknown[] = [];
+  const logger = createLogger("warn", { write: (line: string) => void warned.push(JSON.parse(line)) });
   const extension = agentRuns({
     storage,
     logger,
@@ -76,7 +88,7 @@ async function claimed(
     counts: noRuns(),
     stopPatience,
   });
-  return { active, walking, session, storage };
+  return { active, walking, session, storage, warned };
 }
 
 describe("a stopped run", () => {
@@ -107,6 +119,7 @@ describe("a stopped run", () => {
     const graphs = { agent: workflow.compile() };
     const first = await claimed(graphs, { said: "first", isStopped: true, storage });
     await first.walking;
+    expect(first.warned).toMatchObject([{ msg: "stop_forced", run_id: first.active.run.run_id }]);
     const { session } = first;
     const next = { said: "second", isStopped: true, stopPatience: 60_000, storage };
     const second = await claimed(graphs, next, session);

@@ -1,10 +1,27 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ThreadCache } from "@millrace/engine/storage/sqlite/cache";
 import { ThreadItems } from "@millrace/engine/storage/sqlite/checkpoints/items";
+import type { Snapshot } from "@millrace/engine/storage/sqlite/checkpoints/snapshot";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
+/** A stored state that is nothing but as long as it says. */
+const snapshot = (size: number): Snapshot => ({
+  key: 0,
+  id: "1",
+  version: 1,
+  time: 0,
+  metadata: "{}",
+  versions: new Map(),
+  seen: new Map(),
+  values: new Map(),
+  parent: undefined,
+  run: undefined,
+  base: undefined,
+  size,
+  spent: 0,
+});
 const names = ["a", "b", "c", "d"];
 const fill = (cache: ThreadCache): void => names.forEach((name, at) => void cache.add(new ThreadItems(at, name)));
 const held = (cache: ThreadCache): string[] => names.filter((name) => cache.get(name) !== undefined);
@@ -26,4 +43,20 @@ test("a thread that nobody has used for so long goes when the next one is used",
   vi.setSystemTime(Date.now() + 101_000);
   cache.add(new ThreadItems(9, "d"));
   expect(held(cache)).toEqual(["b", "d"]);
+});
+
+test("threads go that were used longest ago when together they hold more than 48 million characters (SESS-21)", () => {
+  const cache = new ThreadCache({ threads: 10, seconds: 300 });
+  const million = 1024 * 1024;
+  const hold = (name: string, size: number): void => {
+    const state = cache.get(name) ?? cache.add(new ThreadItems(0, name));
+    cache.touch(state, "", { key: 0, last: snapshot(size), weight: 0 });
+  };
+  for (const name of names) hold(name, 11 * million);
+  expect(held(cache)).toEqual(["a", "b", "c", "d"]);
+  hold("d", 20 * million);
+  expect(held(cache)).toEqual(["b", "c", "d"]);
+  // One that is larger alone stays while it is in use.
+  hold("d", 60 * million);
+  expect(held(cache)).toEqual(["d"]);
 });
