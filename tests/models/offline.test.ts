@@ -248,6 +248,8 @@ describe("requests of several steps", () => {
     const simulation = "Simulated a.cir: .op.\nFigures: power 1 mW.\nResult: a_sim.json";
     const done = await turn("仿真 a.cir", () => simulation);
     expect(done.text).toBe("a.cir 的仿真结果：\n分析：.op。\n指标：power 1 mW。\n结果文件：a_sim.json");
+    const read = await turn("读取 a.pdf", () => "[a.pdf: the text of a PDF]\n## Page 1\n\n发票\n");
+    expect(read.text).toBe("a.pdf 的内容：\n## 第 1 页\n\n发票\n");
     const failed = await turn("读取 a.pdf", () => ({ error: "Error (invalid_format): There is no text." }));
     expect(failed.text).toBe("无法读取 a.pdf：原因见工具的结果。");
   });

@@ -27,7 +27,7 @@ export function report(ended: Ended[], left: string[], language: Language): stri
 function paragraph({ action, outcome }: Ended, lines: number, language: Language): string {
   if (outcome.kind === "done") {
     const isSummary = action.kind === "summarize" && action.into === undefined;
-    const text = action.kind === "simulate" && language === "zh" ? inChinese(outcome.text) : outcome.text;
+    const text = language === "zh" ? inChinese(action, outcome.text) : outcome.text;
     return isSummary ? text : doneWords(action, shown(text, lines, language), language);
   }
   const what = goal(action, language);
@@ -53,8 +53,11 @@ function problemOf(exchange: Exchange | undefined): string {
   return problem === "" ? (exchange?.name ?? "") : problem.slice(0, 400);
 }
 
-/** The result of a simulation. */
-function inChinese(text: string): string {
+/** Without the English words that a tool adds to what it gives. */
+function inChinese(action: Action, text: string): string {
+  if (action.kind === "read" && /\.pdf$/iu.test(action.path))
+    return text.replaceAll(/^## Page (\d+)$/gmu, "## 第 $1 页");
+  if (action.kind !== "simulate") return text;
   const begun = text.replace(/^Simulated [^\n:]+: /u, "分析：").replace(/^Figures: /mu, "指标：");
   return begun.replace(/^Result: /mu, "结果文件：").replaceAll(/\.$/gmu, "。");
 }

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Language } from "@millrace/engine/language";
 import { ServerProcess } from "../../support/processes/server-process.ts";
+import { projectFolder } from "../../support/source-files.ts";
 
 /** Something to be shown: files, and what a server does with them. Every step checks what it shows, and throws when it does not happen. */
 export interface Demo {
@@ -38,4 +39,18 @@ export async function showDemo({ prepare, settings = {}, perform }: Demo, langua
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+const samples = join(projectFolder, "samples");
+
+/** Fills a workspace with the samples of a kind; in Chinese, those of samples/zh stand in for others of the same name. */
+export function copySamples(kind: string, workspace: string, language: Language): void {
+  cpSync(join(samples, kind), workspace, { recursive: true });
+  if (language === "zh") cpSync(join(samples, "zh", kind), workspace, { recursive: true });
+}
+
+/** What such a sample holds. */
+export function sample(kind: string, name: string, language: Language): Buffer {
+  const inChinese = join(samples, "zh", kind, name);
+  return readFileSync(language === "zh" && existsSync(inChinese) ? inChinese : join(samples, kind, name));
 }

@@ -28,7 +28,7 @@ export async function streamedTurn(server: ServerProcess, workspace: string, lan
   const inChinese = language === "zh";
   say(1, inChinese ? "流式回复：读取并写入真实文件" : "A streamed turn that reads and writes real files", request);
   const { client } = server;
-  const thread = await client.threads.create({ metadata: { name: "Demo" } });
+  const thread = await client.threads.create({ metadata: { name: inChinese ? "演示" : "Demo" } });
   const seen = await follow(
     client.runs.stream(thread.thread_id, "agent", {
       input: { messages: [{ role: "user", content: request }] },
@@ -86,7 +86,7 @@ export async function killAndResume(
     ? "运行中途 kill -9（此步使用脚本模型）"
     : "kill -9 in the middle of a run (with a scripted model)";
   say(3, title, request);
-  const script = new KillScript(inChinese ? "日志已写好。" : "The journal is written.");
+  const script = new KillScript(language);
   const model = await startModelServer({ handler: (request) => script.answer(request) });
   try {
     await server.stop();
@@ -117,7 +117,7 @@ export async function killAndResume(
     await server.client.runs.join(thread, run.run_id);
     const ended = await server.client.runs.get(thread, run.run_id);
     equal(ended.status, "success", "the same run should end well");
-    equal(readFileSync(join(workspace, "journal", "second.md"), "utf8"), "second");
+    equal(readFileSync(join(workspace, "journal", "second.md"), "utf8"), journalOf[language].second);
     const after = statSync(first, { bigint: true });
     deepEqual([after.ino, after.mtimeNs], [before.ino, before.mtimeNs], "the first file was written a second time");
     equal(script.firstQuestions, 1, "the run began again from its input");
@@ -163,18 +163,24 @@ export async function showHistory(server: ServerProcess, thread: string, languag
   );
 }
 
+/** What the model of step 3 writes and says. */
+const journalOf: Record<Language, { first: string; second: string; end: string }> = {
+  en: { first: "first", second: "second", end: "The journal is written." },
+  zh: { first: "第一篇", second: "第二篇", end: "日志已写好。" },
+};
+
 /** The model of step 3: two files, one call at a time; it holds its second answer until the server has been killed. */
 class KillScript {
   firstQuestions = 0;
   /** Settles when the run, with its first effect done, asks for the second. */
   readonly secondQuestion: Promise<void>;
   readonly #killed: Promise<void>;
-  readonly #end: string;
+  readonly #language: Language;
   #asked = (): void => {};
   #release = (): void => {};
 
-  constructor(end: string) {
-    this.#end = end;
+  constructor(language: Language) {
+    this.#language = language;
     this.secondQuestion = new Promise((resolve) => (this.#asked = resolve));
     this.#killed = new Promise((resolve) => (this.#release = resolve));
   }
@@ -187,13 +193,14 @@ class KillScript {
   answer(request: ModelRequest): ModelStep {
     const turn = request.messages.slice(request.messages.findLastIndex((message) => message.role === "user"));
     const done = turn.filter((message) => message.role === "tool").length;
+    const { first, second, end } = journalOf[this.#language];
     if (done === 0) {
       this.firstQuestions += 1;
-      return { toolCalls: [{ name: "write_file", arguments: { path: "journal/first.md", content: "first" } }] };
+      return { toolCalls: [{ name: "write_file", arguments: { path: "journal/first.md", content: first } }] };
     }
-    if (done > 1) return { text: this.#end };
+    if (done > 1) return { text: end };
     this.#asked();
-    const call = { name: "write_file", arguments: { path: "journal/second.md", content: "second" } };
+    const call = { name: "write_file", arguments: { path: "journal/second.md", content: second } };
     return { toolCalls: [call], hold: { after: 0, until: this.#killed } };
   }
 }

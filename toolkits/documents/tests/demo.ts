@@ -1,12 +1,11 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Language } from "@millrace/engine/language";
 import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
-import { projectFolder } from "../../../tests/support/source-files.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
-import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
+import { copySamples, sample, type Demo } from "../../../tests/e2e/demo/demo-session.ts";
 import { operationsOf, questionOf, turn, undo, wait, withScriptedModel } from "../../../tests/e2e/demo/demo-turns.ts";
 import { note, say } from "../../../tests/e2e/demo/demo-view.ts";
 
@@ -16,7 +15,7 @@ const offline = { toolkits: ["files", "documents"] };
 
 /** Word, PDF and other documents are read and made, one is changed in the user's editor, and everything is taken back. */
 const documents: Demo = {
-  prepare: (workspace) => cpSync(join(projectFolder, "samples/documents"), workspace, { recursive: true }),
+  prepare: (workspace, language) => copySamples("documents", workspace, language),
   async perform(server, workspace, language) {
     const { thread_id: thread } = await server.client.threads.create({ metadata: { name: texts[language].name } });
     await readAndSummarize(server, workspace, thread, language);
@@ -40,9 +39,14 @@ const texts = {
       editor: "The document in the user's editor, with a preview and an undo (a scripted model)",
     },
     read: "read offer.docx and invoice.pdf",
+    row: "| Oak buckets | 24 | 1 920 € |",
+    total: /Total 141\.00 EUR/u,
+    topic: /wheel/u,
     summarize: "summarize offer.docx to summary.docx",
     readAgain: (path: string) => `read ${path}`,
+    html: "<h1>Reply</h1><p>We take the <b>wheel</b>.</p><ul><li>soon</li><li>for 2 920 €</li></ul>",
     create: (html: string) => `create reply.docx with the content "${html}"`,
+    reply: /# Reply\n\nWe take the \*\*wheel\*\*\.\n\n- +soon\n\s*- +for 2 920 €/u,
     replace: 'replace the content of offer.docx with "# Offer\n\nNothing any more."',
     now: /\]\n# Offer\n\nNothing any more\.\s*$/u,
     undone: (bytes: number) => `After the undo offer.docx has its ${bytes} bytes again.`,
@@ -67,9 +71,14 @@ const texts = {
       editor: "编辑器中的文档：预览修改，并可撤销（脚本模型）",
     },
     read: "读取 offer.docx 和 invoice.pdf",
+    row: "| 橡木水斗 | 24 | 19200 元 |",
+    total: /合计\s+1410 元/u,
+    topic: /水车/u,
     summarize: "把 offer.docx 的摘要写入 summary.docx",
     readAgain: (path: string) => `读取 ${path}`,
+    html: "<h1>回复</h1><p>我们订购<b>水车</b>。</p><ul><li>尽快交付</li><li>价格 29200 元</li></ul>",
     create: (html: string) => `创建 reply.docx，内容为“${html}”`,
+    reply: /# 回复\n\n我们订购\*\*水车\*\*。\n\n- +尽快交付\n\s*- +价格 29200 元/u,
     replace: "把 offer.docx 的内容替换为“# 报价\n\n已作废。”",
     now: /\]\n# 报价\n\n已作废。\s*$/u,
     undone: (bytes: number) => `撤销之后，offer.docx 恢复为原来的 ${bytes} 字节。`,
@@ -94,18 +103,18 @@ async function readAndSummarize(
   thread: string,
   language: Language,
 ): Promise<void> {
-  const { title, read: request, summarize: summary, readAgain } = texts[language];
+  const { title, read: request, row, total, topic, summarize: summary, readAgain } = texts[language];
   say(1, title.read, request);
   const read = await turn(server, thread, request, offline);
-  ok(read.includes("| Oak buckets | 24 | 1 920 € |"), `the table of offer.docx is not there: ${read}`);
+  ok(read.includes(row), `the table of offer.docx is not there: ${read}`);
   ok(read.includes(String.raw`$\frac{3}{4}$`), `the equation of offer.docx is not there: ${read}`);
-  ok(read.includes("Total 141.00 EUR"), `the text of invoice.pdf is not there: ${read}`);
+  match(read, total, `the text of invoice.pdf is not there: ${read}`);
   say(2, title.summary, summary);
   await turn(server, thread, summary, offline);
   ok(existsSync(join(workspace, "summary.docx")), "summary.docx was not made");
   const back = await turn(server, thread, readAgain("summary.docx"), offline);
   match(back, /the text of a Word document\]\n/u);
-  match(back, /wheel/u);
+  match(back, topic);
 }
 
 async function explainBadInput(server: ServerProcess, thread: string, language: Language): Promise<void> {
@@ -121,14 +130,13 @@ async function makeWordDocument(
   thread: string,
   language: Language,
 ): Promise<void> {
-  const { title, create, readAgain } = texts[language];
-  const html = "<h1>Reply</h1><p>We take the <b>wheel</b>.</p><ul><li>soon</li><li>for 2 920 €</li></ul>";
+  const { title, html, create, reply, readAgain } = texts[language];
   const request = create(html);
   say(4, title.create, request);
   await turn(server, thread, request, offline);
   equal(readFileSync(join(workspace, "reply.docx")).subarray(0, 2).toString(), "PK", "reply.docx is no Word document");
   const back = await turn(server, thread, readAgain("reply.docx"), offline);
-  match(back, /# Reply\n\nWe take the \*\*wheel\*\*\.\n\n- +soon\n\s*- +for 2 920 €/u);
+  match(back, reply);
 }
 
 async function undoToTheByte(
@@ -139,7 +147,7 @@ async function undoToTheByte(
 ): Promise<void> {
   const { title, replace: request, now, readAgain, undone } = texts[language];
   say(5, title.undo, request);
-  const original = readFileSync(join(projectFolder, "samples/documents/offer.docx"));
+  const original = sample("documents", "offer.docx", language);
   await turn(server, thread, request, offline);
   ok(!readFileSync(join(workspace, "offer.docx")).equals(original), "offer.docx was not replaced");
   const replaced = await turn(server, thread, readAgain("offer.docx"), offline);
@@ -190,10 +198,7 @@ async function editInEditor(server: ServerProcess, workspace: string, language: 
       "the editor was not told the new text, once",
     );
     note(approved);
-    equal(
-      readFileSync(join(workspace, "letter.md"), "utf8"),
-      readFileSync(join(projectFolder, "samples/documents/letter.md"), "utf8"),
-    );
+    ok(readFileSync(join(workspace, "letter.md")).equals(sample("documents", "letter.md", language)));
     const undone = await undo(server, thread, edits[0]?.operation_id ?? "");
     equal(undone.content, shown, "the undo does not give back the text of before");
     note(back);

@@ -1,11 +1,10 @@
 import { equal, match, ok } from "node:assert/strict";
-import { cpSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "../../../tests/support/source-files.ts";
 import type { Language } from "@millrace/engine/language";
 import type { ServerProcess } from "../../../tests/support/processes/server-process.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
-import type { Demo } from "../../../tests/e2e/demo/demo-session.ts";
+import { copySamples, sample, type Demo } from "../../../tests/e2e/demo/demo-session.ts";
 import {
   approve,
   operationsOf,
@@ -16,14 +15,13 @@ import {
 } from "../../../tests/e2e/demo/demo-turns.ts";
 import { note, say } from "../../../tests/e2e/demo/demo-view.ts";
 
-const samples = join(projectFolder, "samples/code");
 const settings = { MILLRACE_TOOLKITS: "default,shell" };
 const toolkits = ["files", "code", "shell"];
 const scripted = { model: "openai:demo", mode: "free_work", toolkits };
 
 /** A program with a mistake is read, searched, run, mended by search and replace, run again, and all of it is taken back. */
 const code: Demo = {
-  prepare: (workspace) => cpSync(samples, workspace, { recursive: true }),
+  prepare: (workspace, language) => copySamples("code", workspace, language),
   settings,
   async perform(server, workspace, language) {
     const { thread_id: thread } = await server.client.threads.create({ metadata: { name: texts[language].name } });
@@ -56,6 +54,7 @@ const texts = {
     release: "Make it a release.",
     released: "The version is 1.0.1 now.",
     asksToChange: "The server asks whether it may change package.json.",
+    right: /Exit code 0\.\nThe ledger is right\./u,
     asBefore: (path: string) => `${path} is what it was.`,
   },
   zh: {
@@ -75,6 +74,7 @@ const texts = {
     release: "发布一个新版本。",
     released: "版本号现在是 1.0.1。",
     asksToChange: "服务器询问是否可以修改 package.json。",
+    right: /Exit code 0\.\n账目正确。/u,
     asBefore: (path: string) => `${path} 已恢复原样。`,
   },
 };
@@ -138,15 +138,15 @@ async function findMistake(
 }
 
 async function mendIt(server: ServerProcess, workspace: string, thread: string, language: Language): Promise<void> {
-  const { title, asksToRun } = texts[language];
+  const { title, asksToRun, right } = texts[language];
   say(3, title.run, "node check.js");
   note(asksToRun);
   const passed = await approve(server, thread, scripted, language);
-  match(passed, /Exit code 0\.\nThe ledger is right\./u, `the check should pass: ${passed}`);
+  match(passed, right, `the check should pass: ${passed}`);
   equal((await server.client.threads.get(thread)).status, "idle");
   equal(
     textOf(workspace, "src/toll.js").replace("Math.max", "Math.min"),
-    readFileSync(join(samples, "src/toll.js"), "utf8"),
+    sample("code", "src/toll.js", language).toString(),
     "more than the one word was changed",
   );
 }
@@ -174,7 +174,7 @@ async function takeBack(server: ServerProcess, workspace: string, thread: string
   const edits = (await operationsOf(server, thread)).filter(({ status }) => status === "success");
   for (const { operation_id } of edits) await undo(server, thread, operation_id);
   for (const path of ["src/toll.js", "package.json"]) {
-    ok(readFileSync(join(workspace, path)).equals(readFileSync(join(samples, path))), `${path} is not what it was`);
+    ok(readFileSync(join(workspace, path)).equals(sample("code", path, language)), `${path} is not what it was`);
     note(asBefore(path));
   }
 }
