@@ -35,6 +35,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     cssCodeSplit: true,
+    rolldownOptions: {
+      output: {
+        // A browser asks for few files at a time: what the first view needs is one.
+        codeSplitting: { groups: [{ name: "first", tags: ["$initial"] }] },
+      },
+    },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1_000,
   },

@@ -66,25 +66,41 @@ export function refused(key: string | undefined): void {
   if (key === currentKey()) onRefused();
 }
 
+declare global {
+  interface Window {
+    /** What `before-paint.js` asked while the scripts of the page were loaded. */
+    millraceEarly?: { path: string; answer: Promise<Response> } | undefined;
+  }
+}
+
+/** The answer of a request that was sent early; it is given once. */
+function earlyAnswer(path: string): Promise<Response> | undefined {
+  const early = window.millraceEarly;
+  if (early?.path !== path) return undefined;
+  window.millraceEarly = undefined;
+  return early.answer;
+}
+
 /** Sends a request and gives its answer as it comes. Throws `ApiError`. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = "GET", body, signal, headers, keepalive } = options;
   const key = currentKey();
   let response: Response;
   try {
-    response = await fetch(path, {
-      method,
-      headers: {
-        "Accept-Language": language,
-        ...(body !== undefined && { "Content-Type": "application/json" }),
-        ...(key !== undefined && { "x-api-key": key }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
-      ...(keepalive && { keepalive }),
-      credentials: "omit",
-    });
+    response = await (earlyAnswer(path) ??
+      fetch(path, {
+        method,
+        headers: {
+          "Accept-Language": language,
+          ...(body !== undefined && { "Content-Type": "application/json" }),
+          ...(key !== undefined && { "x-api-key": key }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+        ...(keepalive && { keepalive }),
+        credentials: "omit",
+      }));
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError("The server cannot be reached.", { status: 0, code: "unreachable" });

@@ -8,20 +8,42 @@ import { currentKey, onKey } from "../api/key.ts";
 import { queryClient, useCaller } from "../api/threads.ts";
 import { HomePage } from "../pages/home.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
+import { overlays } from "../parts/overlay/overlays.ts";
+import { Tooltips } from "../parts/overlay/tooltips.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { useTranslation } from "react-i18next";
 import { addresses, base } from "./addresses.ts";
 import { Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 
-const chatPage = () => import("../pages/chat/chat-page.tsx");
-const ChatPage = lazy(async () => ({ default: (await chatPage()).ChatPage }));
-const InboxPage = lazy(async () => ({ default: (await import("../pages/inbox.tsx")).InboxPage }));
+/** The pages that have a file of their own. */
+const pages = {
+  chat: () => import("../pages/chat/chat-page.tsx"),
+  inbox: () => import("../pages/inbox.tsx"),
+  runs: () => import("../pages/runs/runs-page.tsx"),
+  run: () => import("../pages/run/run-page.tsx"),
+  graphs: () => import("../pages/graph/graphs-page.tsx"),
+  graph: () => import("../pages/graph/graph-page.tsx"),
+};
+const ChatPage = lazy(async () => ({ default: (await pages.chat()).ChatPage }));
+const InboxPage = lazy(async () => ({ default: (await pages.inbox()).InboxPage }));
+const RunsPage = lazy(async () => ({ default: (await pages.runs()).RunsPage }));
+const RunPage = lazy(async () => ({ default: (await pages.run()).RunPage }));
+const GraphsPage = lazy(async () => ({ default: (await pages.graphs()).GraphsPage }));
+const GraphPage = lazy(async () => ({ default: (await pages.graph()).GraphPage }));
 
-const RunsPage = lazy(async () => ({ default: (await import("../pages/runs/runs-page.tsx")).RunsPage }));
-const GraphsPage = lazy(async () => ({ default: (await import("../pages/graph/graphs-page.tsx")).GraphsPage }));
-const GraphPage = lazy(async () => ({ default: (await import("../pages/graph/graph-page.tsx")).GraphPage }));
-const RunPage = lazy(async () => ({ default: (await import("../pages/run/run-page.tsx")).RunPage }));
+/** Loads what somebody needs soon; where that cannot be loaded now, the place that needs it says so. */
+function loadAhead(...names: (keyof typeof pages)[]): void {
+  for (const name of names) pages[name]().catch(() => undefined);
+}
+
+/** Begins to load the page of an address before it is known who is signed in. */
+export function loadPageOf(path: string): void {
+  const [, place, , part] = path.slice(base.length).split("/");
+  if (place === "t") loadAhead(part === "run" ? "run" : "chat");
+  else if (place === "inbox") loadAhead("inbox");
+  else if (place === "runs") loadAhead("runs");
+}
 
 /** The whole console: who signs in, the shell, and the place that the address names. */
 export function Console() {
@@ -30,6 +52,7 @@ export function Console() {
       <Router base={base}>
         <SignedIn />
         <Toasts />
+        <Tooltips />
       </Router>
     </QueryClientProvider>
   );
@@ -54,8 +77,13 @@ function SignedIn() {
   const isKnown = caller.data !== undefined || status === 404;
   useEffect(() => (isKnown ? startFeed() : undefined), [isKnown, key]);
   useEffect(() => {
-    // What one most likely opens next is there when it is asked for; where it cannot be loaded now, opening it says so.
-    if (isKnown) chatPage().catch(() => undefined);
+    if (!isKnown) return undefined;
+    // What is most likely opened next is loaded when the page has nothing else to do.
+    const idle = requestIdleCallback(() => {
+      loadAhead("chat");
+      overlays.ahead();
+    });
+    return () => cancelIdleCallback(idle);
   }, [isKnown]);
   if (isKnown) {
     return (

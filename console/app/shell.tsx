@@ -17,14 +17,16 @@ import { useApprovals } from "../api/approvals.ts";
 import { useConnection } from "../api/live/feed.ts";
 import { ThreadList } from "../pages/thread-list.tsx";
 import { IconButton } from "../parts/button.tsx";
+import { loadable } from "../parts/loadable.ts";
 import { languages, switchLanguage } from "../text/language.ts";
 import { AppMenu } from "./app-menu.tsx";
 import { useCommands, type Command } from "./commands.ts";
 import { useKeys } from "./keys.ts";
 import { KeysDialog } from "./keys-dialog.tsx";
 import { useNews } from "./news.ts";
-import { Palette } from "./palette.tsx";
 import { setPreferences, usePreferences } from "./preferences.ts";
+
+const lazyPalette = loadable(() => import("./palette.tsx"));
 
 /** Places that are as wide as the window. */
 const widePlace = /^\/(runs|g)(\/|$)|^\/t\/[^/]+\/run\//u;
@@ -42,6 +44,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
   const isListOver = listOverAt === location;
   const [open, setOpen] = useState<"palette" | "keys">();
   const waiting = useApprovals().data?.length ?? 0;
+  const palette = lazyPalette.useModule(open === "palette");
   useNews(waiting);
   useKeys();
   useShellCommands(navigate, setOpen);
@@ -136,7 +139,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
         </button>
         {children}
       </main>
-      {open === "palette" && <Palette onClose={() => setOpen(undefined)} />}
+      {palette && <palette.Palette onClose={() => setOpen(undefined)} />}
       {open === "keys" && <KeysDialog onClose={() => setOpen(undefined)} />}
     </div>
   );

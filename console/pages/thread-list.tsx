@@ -2,6 +2,7 @@ import Archive from "lucide-react/icons/archive";
 import Search from "lucide-react/icons/search";
 import Upload from "lucide-react/icons/upload";
 import { useVirtualizer } from "@tanstack/react-virtual";
+import i18next from "i18next";
 import { useDeferredValue, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
@@ -208,7 +209,6 @@ function ImportButton({ onFiles }: { onFiles: (files: Iterable<File>) => void })
 }
 
 async function importFiles(files: readonly File[], open: (id: string) => void): Promise<void> {
-  const { default: i18next } = await import("i18next");
   let last: string | undefined;
   let count = 0;
   for (const file of files) {

@@ -1,4 +1,3 @@
-import { Tooltip, TooltipAnchor, TooltipProvider } from "@ariakit/react/tooltip";
 import type { ComponentProps, ReactNode } from "react";
 
 /** A button with words. `kind` says how much it matters. */
@@ -11,25 +10,14 @@ export function Button({
   return <button type="button" {...rest} className={`button button-${kind} button-${size} ${className}`} />;
 }
 
-/** A button with an icon alone; its label is shown beside it after a moment. */
+/** A button with an icon alone; the page's tooltip shows its label and its key beside it. */
 export function IconButton({
   label,
-  shortcut,
-  children,
+  shortcut = "",
   className = "",
   ...rest
 }: ComponentProps<"button"> & { label: string; shortcut?: string; children: ReactNode }) {
   return (
-    <TooltipProvider timeout={500} placement="bottom">
-      <TooltipAnchor
-        render={<button type="button" aria-label={label} {...rest} className={`icon-button ${className}`} />}
-      >
-        {children}
-      </TooltipAnchor>
-      <Tooltip className="tooltip" gutter={6} unmountOnHide>
-        {label}
-        {shortcut !== undefined && <kbd>{shortcut}</kbd>}
-      </Tooltip>
-    </TooltipProvider>
+    <button type="button" aria-label={label} {...rest} data-tooltip={shortcut} className={`icon-button ${className}`} />
   );
 }

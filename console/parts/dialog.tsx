@@ -1,37 +1,8 @@
-import { Dialog as AriaDialog, DialogHeading } from "@ariakit/react/dialog";
-import X from "lucide-react/icons/x";
-import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
+import type { DialogProps } from "./overlay/dialog-view.tsx";
+import { overlays } from "./overlay/overlays.ts";
 
 /** A question or a view above the page; Escape and a click beside it close it. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-  size = "normal",
-}: {
-  title: string;
-  onClose: () => void;
-  children: ReactNode;
-  size?: "normal" | "wide";
-}) {
-  const { t } = useTranslation();
-  return (
-    <AriaDialog
-      open
-      onClose={onClose}
-      className={`dialog dialog-${size}`}
-      backdrop={<div className="backdrop" />}
-      unmountOnHide
-    >
-      <header className="dialog-head">
-        <DialogHeading className="dialog-title">{title}</DialogHeading>
-        {/* It has the focus first: with a tooltip, the first Escape would close that and not the dialog. */}
-        <button type="button" className="icon-button" aria-label={t("app.close")} onClick={onClose}>
-          <X size={18} />
-        </button>
-      </header>
-      {children}
-    </AriaDialog>
-  );
+export function Dialog(props: DialogProps) {
+  const views = overlays.useModule(true);
+  return views && <views.DialogView {...props} />;
 }

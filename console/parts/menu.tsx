@@ -1,5 +1,6 @@
-import { Menu as AriaMenu, MenuButton, MenuItem, MenuProvider, MenuSeparator } from "@ariakit/react/menu";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
+import type { FirstFocus } from "./overlay/menu-list.tsx";
+import { overlays } from "./overlay/overlays.ts";
 
 /** One thing that a menu offers; `"line"` parts it. */
 export type MenuEntry =
@@ -7,7 +8,10 @@ export type MenuEntry =
   | "line"
   | false;
 
-/** A button that opens a list of actions. */
+/** Keys that open a menu, and the end of it that has the focus then. */
+const opening: Readonly<Record<string, FirstFocus>> = { ArrowDown: "first", ArrowUp: "last" };
+
+/** A button that opens a list of actions. Only an open list costs more than a button: pages have hundreds of them. */
 export function Menu({
   label,
   button,
@@ -19,30 +23,41 @@ export function Menu({
   entries: readonly MenuEntry[];
   className?: string;
 }) {
+  const [element, setElement] = useState<HTMLButtonElement | null>(null);
+  const [firstFocus, setFirstFocus] = useState<FirstFocus>();
+  const isOpen = firstFocus !== undefined;
+  const views = overlays.useModule(isOpen);
   return (
-    <MenuProvider placement="bottom-end">
-      <MenuButton className={className} aria-label={label} title={label}>
+    <>
+      <button
+        type="button"
+        ref={setElement}
+        className={className}
+        aria-label={label}
+        title={label}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onPointerEnter={overlays.ahead}
+        onFocus={overlays.ahead}
+        onClick={(event) => setFirstFocus(isOpen ? undefined : event.detail === 0 ? "first" : "container")}
+        onKeyDown={(event) => {
+          const end = opening[event.key];
+          if (end === undefined) return;
+          event.preventDefault();
+          setFirstFocus(end);
+        }}
+      >
         {button}
-      </MenuButton>
-      <AriaMenu className="menu" gutter={4} portal unmountOnHide overflowPadding={8}>
-        {entries.map((entry, index) => {
-          if (entry === false) return null;
-          if (entry === "line") return <MenuSeparator key={`line-${index}`} className="menu-line" />;
-          return (
-            <MenuItem
-              key={entry.label}
-              className={entry.danger === true ? "menu-item menu-item-danger" : "menu-item"}
-              onClick={entry.onSelect}
-              aria-current={entry.checked === true ? true : undefined}
-            >
-              <span className="menu-icon">{entry.icon}</span>
-              <span className="menu-label">{entry.label}</span>
-              {entry.checked === true && <span aria-hidden="true">✓</span>}
-              {entry.shortcut !== undefined && <kbd>{entry.shortcut}</kbd>}
-            </MenuItem>
-          );
-        })}
-      </AriaMenu>
-    </MenuProvider>
+      </button>
+      {isOpen && views !== undefined && element !== null && (
+        <views.MenuList
+          button={element}
+          label={label}
+          entries={entries}
+          firstFocus={firstFocus}
+          onClose={() => setFirstFocus(undefined)}
+        />
+      )}
+    </>
   );
 }
