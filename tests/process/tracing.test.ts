@@ -46,6 +46,7 @@ async function startLangSmith(bodies: string[]): Promise<string> {
 
 const Span = z.looseObject({
   id: z.string(),
+  parent_run_id: z.string().nullish(),
   name: z.string(),
   inputs: z.record(z.string(), z.unknown()),
   outputs: z.record(z.string(), z.unknown()).optional(),
@@ -64,6 +65,12 @@ function spansOf(bodies: string[]): z.infer<typeof Span>[] {
     for (const part of [...post, ...patch]) spans.set(part.id, { ...spans.get(part.id), ...part });
   }
   return [...spans.values()].map((span) => Span.parse(span));
+}
+
+/** The names of the spans that a span lies in, from the inside out. */
+function around(span: z.infer<typeof Span>, spans: z.infer<typeof Span>[]): string[] {
+  const parent = spans.find(({ id }) => id === span.parent_run_id);
+  return parent === undefined ? [] : [parent.name, ...around(parent, spans)];
 }
 
 describe("tracing", () => {
@@ -108,7 +115,7 @@ describe("tracing", () => {
     expect(sent).toContain("[redacted]");
   });
 
-  it("says in each span what went in and what came out, and of an error where it came from (TRACE-02)", async () => {
+  it("says in each span what lies around it, what went in and what came out, and of an error where it came from (TRACE-02)", async () => {
     const bodies: string[] = [];
     const endpoint = await startLangSmith(bodies);
     const tracing = createTracing(loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_ENDPOINT: endpoint }));
@@ -143,6 +150,13 @@ describe("tracing", () => {
       ["a", true, "1\thello"],
       ["gone", false, expect.stringContaining('"gone" does not exist.')],
     ]);
+    for (const span of spans.filter(({ name }) => /^(?:llm_call_iter_|tool_)/u.test(name))) {
+      expect(around(span, spans).filter((name) => ["agentic_loop", "free_work", "LangGraph"].includes(name))).toEqual([
+        "agentic_loop",
+        "free_work",
+        "LangGraph",
+      ]);
+    }
     const failed = spans.filter(({ name, error }) => name === "llm_call_iter_1" && error !== undefined);
     expect(failed).toHaveLength(1);
     expect(failed[0]?.error).toMatch(/refused the key \(401\)[\s\S]*\n +at /u);

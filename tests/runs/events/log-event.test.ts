@@ -96,5 +96,10 @@ describe("a line of the log (LOG-01, LOG-02)", () => {
     );
     expect(JSON.stringify(lines)).not.toContain("sk-");
     expect(lines).toMatchObject([{ arguments: { apiKey: "[redacted]", path: "a" } }]);
+    for (const field of ["apiKey", "api_key", "apiKeys", "authorization", "x-api-key", "cookie", "password", "token"]) {
+      const { logger, lines } = reading("debug");
+      logger.debug({ [field]: "sk-1", in: { [field]: "sk-2", it: { [field]: "sk-3" } } }, "call");
+      expect(JSON.stringify(lines), field).not.toContain("sk-");
+    }
   });
 });

@@ -61,11 +61,19 @@ describe("who may search the web", () => {
       ["bing", false],
       ["searxng", true],
     ]);
+    const [google, bing] = options.general.map(({ help }) => help.join());
+    expect(google).toMatch(/GOOGLE_SEARCH_API_KEY.*GOOGLE_SEARCH_CX.*100 searches a day are free/u);
+    expect(bing).toMatch(/BING_SEARCH_API_KEY.*1,000 searches a month are free/u);
     const glm = await optionsOf(server, "/web-search?model=zhipu:glm-4.7", "zh");
     expect(glm.choices).toEqual(["off", "general", "provider"]);
     expect(glm.provider).toMatchObject([{ name: "zhipu", is_available: true }]);
     for (const { help } of [...options.general, ...options.provider])
       expect(help.join()).toMatch(/^[\p{ASCII}]{40,}$/u);
+    expect(glm.general.map(({ help }) => /每[天月]可免费查询 (\d+) 次/u.exec(help.join())?.[1])).toEqual([
+      "100",
+      "1000",
+      undefined,
+    ]);
     for (const { help } of [...glm.general, ...glm.provider]) expect(help.join()).toMatch(/\p{Script=Han}{4}/u);
   });
 
