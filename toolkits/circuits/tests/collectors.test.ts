@@ -23,7 +23,9 @@ const amplifier = [
   ".subckt open a",
 ].join("\n");
 const changed = Date.parse("2026-01-01T00:00:00Z");
+const endings = ["cir", "sp", "spice", "sub", "inc"];
 const files: Record<string, string> = {
+  ...Object.fromEntries(endings.map((ending) => [`endings/a.${ending}`, "All"])),
   "amp.cir": amplifier,
   "models/npn.inc": ".model npn npn",
   "result.json": JSON.stringify({ metrics: { gain: 38.5 }, config: { temperature: 27 }, timestamp: changed / 1000 }),
@@ -70,6 +72,10 @@ describe("the collectors of circuits", () => {
     expect(told).toContain("```spice\n1: Amplifier\n2: * one stage\n");
     expect(told).toContain("11: .subckt open a\n```");
     expect(await circuitFile.collect({ ...where, circuit_file: "notes.md" }, signal, warn)).toBeNull();
+    for (const ending of endings) {
+      const circuit_file = `endings/a.${ending}`;
+      expect(await circuitFile.collect({ ...where, circuit_file }, signal, warn)).toContain(`File: ${circuit_file}`);
+    }
   });
 
   it("tell what the last simulation came to, and how old it is (CIRC-02)", async () => {
@@ -114,6 +120,11 @@ describe("the collectors of circuits", () => {
       "amp.cir:11: warning: the sub-circuit open is not used in this file",
     ]);
     expect(told).toContain("> 10: R2 a 2x 10k");
+    // Five lines before and after, where there are so many.
+    const shown = told.split(/^amp\.cir:.*$/mu).map((part) => [...part.matchAll(/^[ >] (\d+):/gmu)].map(([, n]) => n));
+    const lines = (from: number, to: number): string[] =>
+      Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+    expect(shown).toEqual([[], lines(1, 9), lines(5, 11), lines(6, 11), lines(2, 11), lines(6, 11)]);
   });
 
   it.each([

@@ -57,6 +57,12 @@ it("reads nothing outside of the workspace, and says nothing of a circuit that i
   expect(await collect({ "amp.cir": "t\n.include /etc/passwd\n.include ../x.inc\nR1 a b 1" })).toBeNull();
 });
 
+it("shows fifty files at most", async () => {
+  const names = Array.from({ length: 60 }, (_, at) => `${at}.inc`);
+  const told = await collect({ "amp.cir": `t\n${names.map((name) => `.include ${name}`).join("\n")}` });
+  expect(told?.split("\n\n")).toEqual(names.slice(0, 50).map((name) => `${name} (not there)`));
+});
+
 it("keeps the others if one cannot be read, and reports that one", async () => {
   const told = await collect({
     "amp.cir": "t\n.include raw.inc\n.include a.inc",

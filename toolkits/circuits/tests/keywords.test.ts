@@ -19,7 +19,12 @@ describe("the keywords of a request (CIRC-06)", () => {
   });
 
   it.each([
+    ["R1 C2 L3 Q4 M5 D6 V7 I8 X9", "devices", ["R1", "C2", "L3", "Q4", "M5", "D6", "V7", "I8", "X9"]],
     ["Vcc and VDD and VOUT", "nodes", ["Vcc", "VDD", "VOUT"]],
+    ["GND, net_in, n_bias, BIAS2", "nodes", ["GND", "net_in", "n_bias", "BIAS2"]],
+    ["a.cir b.sp c.inc d.lib e.spice", "files", ["a.cir", "b.sp", "c.inc", "d.lib", "e.spice"]],
+    ["the slew, CMRR, psrr and gbw", "metrics", ["slew", "CMRR", "psrr", "gbw"]],
+    ["gain, bandwidth, phase margin, impedance", "metrics", ["gain", "bandwidth", "phase", "margin", "impedance"]],
     ["R1 R1 R1", "devices", ["R1"]],
     ["把 R1 改成 10k", "devices", ["R1"]],
     ["node 0", "nodes", ["0"]],
