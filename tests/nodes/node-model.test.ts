@@ -32,6 +32,18 @@ describe("the model of a part of the work", () => {
     expect(asked(other)).toEqual(["quick"]);
   });
 
+  it("is that of summaries for a summary", async () => {
+    const script = [
+      ...["One.", "Two.", "Three."].map((text) => ({ text })),
+      { text: '{"goal": "talk"}' },
+      { text: "Four." },
+    ];
+    const workflow = await start(script, { roles: { main: "openai:main", compress: "openai:brief" } });
+    for (const text of ["one", "two", "three"]) await workflow.send(`tell me about ${text}`);
+    await workflow.send("tell me about four", { compress: true });
+    expect(asked(workflow)).toEqual(["main", "main", "main", "brief", "main"]);
+  });
+
   it("is the run's own where it names one, for a role or for all of them without a model", async () => {
     const roles = { main: "openai:main", intent: "openai:quick" };
     const workflow = await start([{ text: "Hello." }, { text: "Hello." }], { roles });

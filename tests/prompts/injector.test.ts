@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import { homedir, release, type, userInfo } from "node:os";
 import { join } from "node:path";
 import { SystemMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
@@ -133,7 +134,10 @@ describe("what a run sends", () => {
     const flow = await start({ script: [{ text: "One." }, { text: "Two." }, { text: "Three." }, { text: "Four." }] });
     const { workspace } = flow;
     await flow.send("hello", { ...free, profile: "agentic" });
-    expect(systemOf(flow, 0)).toContain(`Working directory: ${workspace}`);
+    const shell = userInfo().shell === null ? "" : `Shell: ${userInfo().shell}\n`;
+    expect(systemOf(flow, 0)).toContain(
+      `Operating system: ${type()} ${release()}\n${shell}Home directory: ${homedir()}\nWorking directory: ${workspace}`,
+    );
     await flow.send("hello", { ...free, work_mode: "workflow" });
     expect(systemOf(flow, 1)).toContain(beginning);
     await flow.send("hello", { ...free, work_mode: "workflow", identity_in_workflow: false });

@@ -1,6 +1,8 @@
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createLogger } from "@millrace/engine/logger";
 import { enabledToolkits } from "../../../src/toolkits/enabled-toolkits.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -35,8 +37,18 @@ const messagesOf = async (threadId: string): Promise<Message[]> =>
 const logOf = async (threadId: string): Promise<{ total: number; calls: object[] }> =>
   (await (await server.send("GET", `/threads/${threadId}/tool-log`)).json()) as { total: number; calls: object[] };
 
+/** What the server has logged of calls: level, tool and message. */
+const logged: unknown[][] = [];
+const Line = z.looseObject({ level: z.number(), msg: z.string(), tool: z.string().optional() });
+const logger = createLogger("debug", {
+  write: (line: string) => {
+    const { level, msg, tool } = Line.parse(JSON.parse(line));
+    if (msg.startsWith("tool_")) logged.push([level, tool, msg]);
+  },
+});
+
 beforeAll(async () => {
-  server = await startTestServer({ graphs: join(projectFolder, "langgraph.json") });
+  server = await startTestServer({ graphs: join(projectFolder, "langgraph.json") }, logger);
 });
 afterAll(() => server.remove());
 
@@ -62,6 +74,13 @@ describe("the list of tools", () => {
       statistics: { calls: 1, successes: 1, failures: 0 },
     });
     expect(listed.find(({ name }) => name === "read_file")).toMatchObject({ statistics: { calls: 1, failures: 1 } });
+    const [debug, info, error] = [20, 30, 50];
+    expect(logged).toEqual([
+      [debug, "create_folder", "tool_started"],
+      [info, "create_folder", "tool_ended"],
+      [debug, "read_file", "tool_started"],
+      [error, "read_file", "tool_failed"],
+    ]);
   });
 });
 

@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
+import { ollama } from "@millrace/models/ollama/ollama";
+import { openai } from "@millrace/models/openai-compatible";
+import type { Provider } from "@millrace/models/provider";
 import { profileOf, type ProfileRows } from "@millrace/models/registry/profiles";
 import { timeoutsOf } from "@millrace/models/resilience/timeouts";
+import { startSilentServer } from "../faults/fault-server.ts";
 
 const inSeconds = (model: string, isLocal = false, own: ProfileRows = {}, thinking?: boolean): number[] => {
   const options = thinking === undefined ? {} : { thinking };
@@ -22,4 +26,23 @@ it.each<[string, number[], number[]]>([
   ],
 ])("the time-outs of %s", (_name, measured, expected) => {
   expect(measured).toEqual(expected);
+});
+
+it.each<[string, Provider]>([
+  ["openai", openai],
+  ["ollama", ollama],
+])("a connection that %s never makes ends by the first of them", async (name, provider) => {
+  const server = await startSilentServer();
+  try {
+    const own = { connect_seconds: 0.1, first_token_seconds: 5, idle_seconds: 5, total_seconds: 5 };
+    const profile = { ...profileOf(`${name}:x`), ...own };
+    const connection = { address: server.address, apiKey: "test-key", timeouts: timeoutsOf(profile, false), profile };
+    const reading = async (): Promise<void> => {
+      for await (const _ of await provider.create("x", {}, connection).stream("Hi")) expect.unreachable();
+    };
+    // The last ones would say that the model said nothing.
+    await expect(reading()).rejects.toThrow(/timed out|fetch failed/u);
+  } finally {
+    await server.close();
+  }
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { searchHits, searchHitsWithin } from "../collectors/search-hits.ts";
 import { extractKeywords, searchTerms } from "../collectors/keywords.ts";
 import { countText } from "../../../src/context/tokens/tokens.ts";
@@ -89,9 +89,13 @@ describe("what is found of them (CTX-12)", () => {
     const hurried = searchHitsWithin(5);
     expect(await hurried.collect({ ...where, request: "gain", search: endless }, signal, warn)).toBeNull();
     const stop = new AbortController();
+    const times = vi.spyOn(AbortSignal, "timeout");
     const stopped = searchHits.collect({ ...where, request: "gain", search: endless }, stop.signal, warn);
+    const limits = times.mock.calls;
+    times.mockRestore();
     stop.abort(new Error("stopped"));
     await expect(stopped).rejects.toThrow("stopped");
+    expect(limits).toEqual([[500]]);
     const broken = async (): Promise<never> => {
       throw new Error("no disk");
     };
