@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { LiveSettings, openSettings } from "../../src/live-settings/live-settings.ts";
+import { withLiveSettings } from "../../src/loop/live-services.ts";
+import type { LentServices } from "../../src/loop/services.ts";
 import { withStoredKeys } from "@millrace/engine/config/web-settings";
 
 let dataDir = "";
@@ -33,6 +35,18 @@ it("what was changed goes before the environment, in this process and in the nex
   expect(settings.current()).toMatchObject({ toolRate: 5, confirmTasks: true });
   settings.change({ MILLRACE_CONFIRM_TASKS: null });
   expect(settings.current()).toEqual(before);
+});
+
+it("gives the loop the rates and limits of the moment, and the same rate until it is changed (QUEUE-04)", () => {
+  const settings = open({ MILLRACE_TOOL_RATE: "5", MILLRACE_MODEL_REQUESTS: "3" });
+  // Only what depends on settings is looked at.
+  const services = withLiveSettings({} as LentServices, settings);
+  const { toolRate, modelRate, modelRequests } = services;
+  expect([toolRate !== undefined, modelRate, modelRequests]).toEqual([true, undefined, 3]);
+  expect(services.toolRate).toBe(toolRate);
+  settings.change({ MILLRACE_TOOL_RATE: "7", MILLRACE_MODEL_RATE: "2" });
+  expect(services.toolRate).not.toBe(toolRate);
+  expect([services.toolRate, services.modelRate].every((rate) => rate !== undefined)).toBe(true);
 });
 
 it("keeps what stands in the configuration besides, also where the environment says something else", () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
+import { runLimits } from "@millrace/engine/runs/options";
 import { LoopLimits } from "../../src/state.ts";
 
 const keysIn = (text: string) => loadConfig({ MILLRACE_API_KEYS: text }).apiKeys;
@@ -131,6 +132,11 @@ describe("the configuration (CFG-01)", () => {
       lockSeconds: 2,
       defaultNamespace: "项目 a",
     });
+  });
+
+  it("lets changes of one session wait for each other as long as CONVERSATION_LOCK_TIMEOUT says (SESS-17)", () => {
+    const patience = (env: Record<string, string>): unknown => runLimits(loadConfig(env), undefined).turnPatience;
+    expect([patience({}), patience({ CONVERSATION_LOCK_TIMEOUT: "2" })]).toEqual([10_000, 2000]);
   });
 
   it.each([

@@ -29,6 +29,16 @@ const exists = (flow: TestWorkflow, path: string): Promise<boolean> =>
     () => false,
   );
 
+it("each request to the model and each call of a tool waits for the server's rate of its kind (QUEUE-04)", async () => {
+  const call = { toolCalls: [{ name: "list_files", arguments: {} }] };
+  const flow = await start({ script: [call, { text: "Nothing is there." }] });
+  const taken: string[] = [];
+  flow.services.modelRate = { take: async () => void taken.push("model") };
+  flow.services.toolRate = { take: async () => void taken.push("tool") };
+  await flow.send("Look around", { mode: "free_work" });
+  expect(taken).toEqual(["model", "tool", "model"]);
+});
+
 /** The largest number of calls that were at work at once. */
 function watch(flow: TestWorkflow): { most: number } {
   const seen = { most: 0 };

@@ -189,6 +189,8 @@ describe("a run tells of its conversation (STATE-01)", () => {
       "StreamingResponse",
       "Completed",
     ]);
+    // Each of our events says when it was told (EVENT-01).
+    for (const event of reader.custom()) expect(event).toHaveProperty("time", expect.stringMatching(/^20\d\d-.*Z$/u));
     expect(orderOf(reader)).toEqual([
       "metadata",
       "workflow_locked",
