@@ -49,10 +49,11 @@ describe("intent", () => {
     expect(flow.model.requests[0]?.body["tool_choice"]).toEqual({ type: "function", function: { name: "list_files" } });
   });
 
-  it("gives chat mode no tools", async () => {
-    const flow = await start({ script: [{ text: "Just talking." }] });
-    await flow.send("list the files", { chat_mode: "chat" });
-    expect(flow.model.requests[0]?.toolNames).toEqual([]);
+  it("gives chat mode no tools, whatever the run wants", async () => {
+    const wanted = [{}, { mode: "free_work" }, { mode: "plan" }, { selected_tool: "list_files" }];
+    const flow = await start({ script: wanted.map(() => ({ text: "Just talking." })) });
+    for (const context of wanted) await flow.send("list the files", { chat_mode: "chat", ...context });
+    expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual(wanted.map(() => []));
   });
 
   it("refuses a context it cannot use, naming the field", async () => {

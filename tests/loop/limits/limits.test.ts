@@ -64,6 +64,12 @@ describe("the limits of the loop", () => {
     expect(workedMs(next, { start_time: 900, worked_ms: 0 }, 4000)).toBe(3000);
   });
 
+  it("may be the run's own: more calls at once, and model calls that are tried without a limit (LOOP-16)", () => {
+    const own = LoopLimits.parse({ max_parallel_tools: 5, agentic_connection_retries: -1 });
+    expect(callsAtOnce({ limits: own, model: "openai:any", toolPolicy: "auto" }, builtInProfiles)).toBe(5);
+    expect(own.agentic_connection_retries).toBe(-1);
+  });
+
   it("fire before LangGraph's own limit", () => {
     expect(recursionLimit(limits)).toBeGreaterThanOrEqual(limits.max_iterations * 4 + 2);
   });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isAIMessage, isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { failure } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { createTestOperations } from "../../support/test-storage.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
@@ -138,6 +139,27 @@ describe("the tools of one reply", () => {
       "Error (timeout): wait_for_ever took longer than 0.05 seconds",
     );
     expect(messages.at(-1)?.text).toBe("It took too long.");
+  });
+
+  it("are tried again only as often as the run says (LOOP-03)", async () => {
+    let tries = 0;
+    const away = defineTool({
+      name: "ask_weather",
+      description: "Asks for the weather.",
+      schema: z.object({}),
+      effect: "pure",
+      resources: () => [],
+      run: async () => {
+        tries += 1;
+        return failure("network", "away");
+      },
+    });
+    const flow = await start({
+      script: [{ toolCalls: [{ name: "ask_weather", arguments: {} }] }, { text: "Nobody knows." }],
+    });
+    flow.services.addedTools = [away];
+    await flow.send("How is the weather?", { mode: "free_work", limits: { max_tool_retries: 0 } });
+    expect(tries).toBe(1);
   });
 
   it("have no second call of the chosen tool in a later round (TOOL-08)", async () => {
