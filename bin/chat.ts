@@ -24,12 +24,17 @@ function dim(text: string): string {
   return isColoured ? styleText("dim", text, { validateStream: false }) : text;
 }
 
-/** Characters of arguments and results that are shown. */
+/** Characters of arguments and results that are shown where a line may be of any length. */
 const longestShown = 200;
 
-function shortened(value: unknown): string {
+function shortened(value: unknown, longest = longestShown): string {
   const text = (typeof value === "string" ? value : JSON.stringify(value)).replaceAll(/\s+/gu, " ");
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
+
+/** A line about a call, no longer than the terminal is wide. */
+function callLine(arrow: "→" | "←", name: string, rest: unknown): string {
+  return dim(shortened(`${arrow} ${name} ${shortened(rest)}`, stdout.isTTY ? stdout.columns - 1 : Infinity));
 }
 
 const Asked = z.object({ question: z.string() });
@@ -54,9 +59,9 @@ function show(told: Told, isOpen: boolean): boolean {
       stdout.write(told.text);
       return !told.text.endsWith("\n");
     case "call":
-      return line(dim(`→ ${told.name} ${shortened(told.arguments)}`));
+      return line(callLine("→", told.name, told.arguments));
     case "result":
-      return line(dim(`← ${told.name} ${shortened(told.text)}`));
+      return line(callLine("←", told.name, told.text));
     case "failed":
       return line(`The run failed: ${told.message}`);
     case "question":
@@ -122,9 +127,7 @@ function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; 
 /** A conversation in the terminal. Ctrl-C stops the run, and with none under way it ends the conversation. */
 export async function chat({ graph, thread: id, ...place }: ChatOptions): Promise<void> {
   const thread = await openThread(place, id);
-  stdout.write(
-    `${dim(`Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends; --thread ${thread} goes on later.`)}\n`,
-  );
+  stdout.write(`${dim(`Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends, --thread resumes.`)}\n`);
   let isStopWanted = false;
   let stop: (() => void) | undefined;
   const terminal = openTerminal(() => {
@@ -155,6 +158,7 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
       await stopped;
       stdout.write(`${dim("(stopped)")}\n`);
     }
+    if (questions.length === 0) stdout.write("\n");
     return questions;
   };
 

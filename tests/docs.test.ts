@@ -1,6 +1,15 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -34,6 +43,13 @@ describe("the documents", () => {
       [...read(path).matchAll(/npm run ([\w:-]+)/gu)].map(([, name]) => name ?? ""),
     );
     expect([...new Set(named)].filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  it("begin with a README of at most 150 lines, with two pictures of less than 300 KB", () => {
+    expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+    const pictures = [...read("README.md").matchAll(/!\[[^\]]+\]\((\S+\.png)\)/gu)].map(([, path]) => path ?? "");
+    expect(pictures).toHaveLength(2);
+    for (const path of pictures) expect(statSync(join(projectFolder, path)).size, path).toBeLessThan(300_000);
   });
 
   it("list every decision", () => {
