@@ -66,6 +66,11 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
     why: "only what speaks MCP knows its SDK",
   },
   { what: /^@a2a-js\//, only: /^packages\/engine\/src\/http\/a2a\//, why: "only http/a2a/ knows the SDK of A2A" },
+  {
+    what: /^@opentelemetry\/|^packages\/engine\/src\/telemetry\/(exporters|metric-data|run-tracer|span-handler)\.ts/,
+    only: /^packages\/engine\/src\/telemetry\//,
+    why: "nothing of OpenTelemetry is loaded where nothing is exported",
+  },
   { what: /^src\/server\.ts/, only: /^$/, why: "nobody imports the entry" },
   {
     what: /^tests\/|^packages\/testing\//,
@@ -423,6 +428,7 @@ describe("the checks themselves", () => {
       "only server.ts chooses",
     ],
     ["packages/engine/src/runs/runs.ts", `import Database from "better-sqlite3";`, "knows SQL"],
+    ["packages/engine/src/server.ts", `import { trace } from "@opentelemetry/api";`, "nothing of OpenTelemetry"],
     ["src/loop/loop.ts", `export { Hono } from "hono";`, "knows HTTP"],
     ["src/http/agent-http.ts", `import { loop } from "../loop/loop";`, "lacks its .ts ending"],
     ["packages/engine/src/logger.ts", `import { loop } from "../../../src/loop/loop.ts";`, "knows nothing of app"],

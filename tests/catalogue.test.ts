@@ -169,8 +169,8 @@ describe(".env.example", () => {
     [...read(`packages/engine/src/config/${file}`).matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(
       ([, name]) => name ?? "",
     );
-  // The schema begins with the variables of operation.
-  const ofTheServer = [...namesIn("operation-settings.ts"), ...namesIn("config.ts")];
+  // The schema begins with the variables of operation, and ends with those of telemetry.
+  const ofTheServer = ["operation-settings.ts", "config.ts", "telemetry-settings.ts"].flatMap(namesIn);
   // Read when the graphs are: a langgraph.json may set it.
   const variables = [...ofTheServer, "LANGGRAPH_CONFIG"];
   const example = parseEnv(read(".env.example"));

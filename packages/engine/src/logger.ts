@@ -1,7 +1,16 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { pino, type DestinationStream, type LoggerOptions, type Logger as PinoLogger } from "pino";
 
 /** A structured logger: an event name and fields. Prompts, answers and keys never go above `debug` (LOG-02). */
 export type Logger = PinoLogger;
+
+/** What every line says that is logged within some work. */
+const logFields = new AsyncLocalStorage<Record<string, string | undefined>>();
+
+/** Does the work; each line that is logged within it, also by tools and graphs, has these fields. */
+export function withLogFields<Result>(fields: Record<string, string | undefined>, work: () => Result): Result {
+  return logFields.run(fields, work);
+}
 
 const secretFields = ["apiKey", "api_key", "apiKeys", "authorization", "x-api-key", "cookie", "password", "token"];
 
@@ -12,6 +21,7 @@ const secretFields = ["apiKey", "api_key", "apiKeys", "authorization", "x-api-ke
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level,
+    mixin: () => ({ ...logFields.getStore() }),
     redact: {
       paths: secretFields.flatMap((field) => [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`]),
       censor: "[redacted]",

@@ -25,6 +25,7 @@ import { withDefaultTimes } from "./storage/default-times.ts";
 import { passStoreQueues } from "./storage/items/store-items.ts";
 import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Storage } from "./storage/storage.ts";
+import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import { createTracing, skipIdleTracing } from "./tracing.ts";
 
 /** A server that listens. */
@@ -83,7 +84,7 @@ export interface OpenedExtension {
   close(): Promise<void>;
 }
 
-/** Milliseconds that spans get to leave; a LangSmith server that is away must not hold up a stop. */
+/** Milliseconds that spans and metrics get to leave; a server for them that is away must not hold up a stop. */
 const traceFlushMilliseconds = 2000;
 
 /**
@@ -118,12 +119,14 @@ async function startAt(
     const agent = extension?.open({ config, workspace, logger, storage, items: opened.items, graphs, custom });
     const tracing = createTracing(config, () => agent?.secrets() ?? []);
     if (tracing === undefined) skipIdleTracing();
+    const telemetry = await openTelemetry(config.telemetry, versions.millrace, logger);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const told = { ...tracing, webhookBody, onWebhook: () => webhooks.wake(), project, onOver: agent?.onOver };
-    const limits = runLimits(config, custom.auth);
+    const told = { webhookBody, onWebhook: () => webhooks.wake(), project, onOver: agent?.onOver };
+    const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry };
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
     const feed = new ServerFeed(storage);
     const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent });
+    telemetry?.exportMetrics(() => metrics.families());
     const forRequests = { config, storage, runs, feed, graphs, custom, logger, health, metrics };
     const api = createApi({ ...forRequests, extension: agent?.http(runs) });
     const unbindClient = bindSdkClient(port.url);
@@ -152,7 +155,7 @@ async function startAt(
         await port.close();
         await storage.close();
         await agent?.close();
-        await tracing?.flush(traceFlushMilliseconds);
+        await Promise.all([tracing?.flush(traceFlushMilliseconds), telemetry?.close(traceFlushMilliseconds)]);
       },
     };
   } catch (error) {

@@ -63,13 +63,14 @@ export async function toolSpan<Result>(
   config: RunnableConfig,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (!isTraced(config)) return await work();
+  if (!isWatched(config)) return await work();
   let result: Result | undefined;
   const span = RunnableLambda.from(async () => {
     result = await work();
     return result;
   });
-  await span.invoke(input, { ...config, runName: `tool_${tool}` });
+  const metadata = { ...config.metadata, [toolKey]: tool };
+  await span.invoke(input, { ...config, metadata, runName: spanName(tool) });
   // The lambda above has run to its end, so the result is there.
   return result as Result;
 }
@@ -82,11 +83,34 @@ export function spanInput(
   return isTraced(config) ? { message_count: history.length, tool_count: tools.length } : {};
 }
 
+/** The key of a span's metadata that names the tool whose call it is. */
+const toolKey = "gen_ai.tool.name";
+
+function spanName(tool: string): string {
+  return `tool_${tool}`;
+}
+
+/** The tool whose call `toolSpan` has put into the span of this name; `undefined` for any other span. */
+export function toolOfSpan(name: string, metadata: Record<string, unknown>): string | undefined {
+  const { [toolKey]: tool } = metadata;
+  // What runs below inherits the metadata, but has another name.
+  return typeof tool === "string" && name === spanName(tool) ? tool : undefined;
+}
+
+/** Whether LangSmith gets spans of it. */
 function isTraced(config: RunnableConfig): boolean {
-  const { callbacks } = config;
+  return hasHandler(config, ["langchain_tracer"]);
+}
+
+/** Whether anybody gets spans of it. */
+function isWatched(config: RunnableConfig): boolean {
+  return hasHandler(config, ["langchain_tracer", "opentelemetry"]);
+}
+
+function hasHandler({ callbacks }: RunnableConfig, names: readonly string[]): boolean {
   if (callbacks === undefined) return false;
   const handlers = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
-  return handlers.some((handler) => "name" in handler && handler.name === "langchain_tracer");
+  return handlers.some((handler) => "name" in handler && names.includes(handler.name ?? ""));
 }
 
 const childConfigKey = Symbol.for("lc:child_config");

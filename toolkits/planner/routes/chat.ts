@@ -18,7 +18,7 @@ import { notFound } from "@millrace/engine/http/errors";
 import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
 import { answerJson, languageOf, namedLanguage } from "@millrace/engine/http/answers/wire";
 import { questionText } from "@millrace/engine/http/requests/thread";
-import { admitRun, cancelAfterDisconnect, lastEventId, tellPosition } from "@millrace/engine/http/requests/runs";
+import { admitRun, arrivalOf, cancelAfterDisconnect, lastEventId, tellPosition } from "@millrace/engine/http/requests/runs";
 import { sendEvents } from "@millrace/engine/http/answers/sse";
 import { Id, jsonBody, path, sessionIdOf, submissionOf } from "@millrace/engine/http/validate";
 
@@ -115,7 +115,7 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
         ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
       });
   const place = await placeOf(services, session, body);
-  const arrival = { headers: context.req.header(), submission };
+  const arrival = { ...arrivalOf(context), submission };
   const run = await admitRun(services, session, toRunBody(body, place), arrival);
   tellPosition(services, context, run);
   return run;

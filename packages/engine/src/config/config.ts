@@ -8,6 +8,7 @@ import {
   operationSettings,
   type OperationSettings,
   operationVariables,
+  optionalText,
   type UnknownVariable,
   unknownVariables,
 } from "./operation-settings.ts";
@@ -20,12 +21,9 @@ import {
   webhookSettings,
   type WebhookSettings,
 } from "./tool-settings.ts";
+import { type TelemetrySettings, telemetrySettings, telemetryVariables } from "./telemetry-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./web-settings.ts";
 
-const optionalText = z
-  .string()
-  .optional()
-  .transform((text) => (text === undefined || text.trim() === "" ? undefined : text.trim()));
 /** The name of a namespace, such as a project's; the usual one is `default`. */
 export const NamespaceName = z
   .string()
@@ -107,6 +105,7 @@ const Environment = z.object({
   LANGSMITH_TRACING: optionalText,
   LANGSMITH_ENDPOINT: optionalUrl,
   LANGSMITH_PROJECT: optionalText,
+  ...telemetryVariables,
 });
 
 /** The checked configuration; paths are absolute. Keys are secrets: never log, trace or send this object. */
@@ -167,6 +166,8 @@ export interface Config extends ToolSettings, OperationSettings {
   web: WebSettings;
   webhooks: WebhookSettings;
   langsmith: { enabled: boolean } & Record<"apiKey" | "endpoint" | "project", string | undefined>;
+  /** Where OpenTelemetry sends spans and metrics; `undefined`: nowhere. */
+  telemetry: TelemetrySettings | undefined;
 }
 
 /** The data folder is never in the workspace, so that no tool can write there what programs are started. */
@@ -249,6 +250,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     web: webSettings(values),
     webhooks: webhookSettings(values),
     langsmith: langsmithOf(values),
+    telemetry: telemetrySettings(values),
   };
 }
 

@@ -1,7 +1,8 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 
-const secret = z
+/** Text that may be missing; blank text is none. */
+export const optionalText = z
   .string()
   .optional()
   .transform((text) => text?.trim() || undefined);
@@ -15,7 +16,7 @@ export const operationVariables = {
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   MILLRACE_LOG_FORMAT: z.enum(["auto", "pretty", "json"]).default("auto"),
   MILLRACE_SLOW_REQUEST_SECONDS: z.coerce.number().positive().default(5),
-  MILLRACE_METRICS_KEY: secret,
+  MILLRACE_METRICS_KEY: optionalText,
 };
 
 /** Where the server listens, and how it is operated. */

@@ -24,6 +24,8 @@ type LoopDelay = ReturnType<typeof monitorEventLoopDelay>;
 /** The server's numbers in Prometheus' text form. */
 export interface Metrics {
   text(): Promise<{ body: string; contentType: string }>;
+  /** The same numbers as they are. */
+  families(): Promise<readonly MetricFamily[]>;
   /** Ends what has been begun for them. */
   close(): void;
 }
@@ -34,22 +36,25 @@ const delayResolution = 20;
 /** Reads the numbers when it is asked; what costs something begins with the first time. */
 export function openMetrics(parts: MetricsParts): Metrics {
   let delay: LoopDelay | undefined;
+  const families = async (): Promise<MetricFamily[]> => {
+    if (delay === undefined) {
+      delay = monitorEventLoopDelay({ resolution: delayResolution });
+      delay.enable();
+    }
+    return [
+      ...runFamilies(parts.runs(), parts.feedReaders()),
+      ...(await databaseFamilies(parts)),
+      ...processFamilies(parts.version, delay),
+      ...parts.ofAgent(),
+    ];
+  };
   return {
+    families,
     async text() {
       // Loading it takes longer than most of a start.
       const client = await import("prom-client");
-      if (delay === undefined) {
-        delay = monitorEventLoopDelay({ resolution: delayResolution });
-        delay.enable();
-      }
-      const families = [
-        ...runFamilies(parts.runs(), parts.feedReaders()),
-        ...(await databaseFamilies(parts)),
-        ...processFamilies(parts.version, delay),
-        ...parts.ofAgent(),
-      ];
       const registry = new client.Registry();
-      for (const family of families) register(family, registry, client);
+      for (const family of await families()) register(family, registry, client);
       return { body: await registry.metrics(), contentType: registry.contentType };
     },
     close: () => delay?.disable(),

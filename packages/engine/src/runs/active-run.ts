@@ -4,6 +4,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { RunCompanion } from "./companion.ts";
 import { RunLog } from "./events/log.ts";
 import { withUserOf } from "./admission/user-of-run.ts";
+import type { RunTrace } from "../telemetry/telemetry.ts";
 import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";
@@ -23,6 +24,8 @@ export class ActiveRun {
   companion: RunCompanion | undefined;
   /** The row it ended with; rejects when the server lets go of a run that is not over. */
   readonly over: Promise<Run>;
+  /** The spans of the current attempt; `undefined` where none are exported. */
+  trace: RunTrace | undefined;
   /** Its place among all runs admitted since the start; not yet admitted, it comes after all. */
   admission = Number.POSITIVE_INFINITY;
   /** Whether its graph has begun to run; until then it can be ended in the queue. */

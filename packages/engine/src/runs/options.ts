@@ -5,6 +5,7 @@ import type { StopReason } from "../run-events.ts";
 import type { Run, RunKwargs, Session, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Graphs } from "../graphs/load.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Project } from "./events/to-events.ts";
 import type { RunCounts } from "./run-numbers.ts";
 import type { RunCompanion } from "./companion.ts";
@@ -34,6 +35,8 @@ export interface RunnerDeps {
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
   tracerFor?: ((place: NonNullable<RunKwargs["langsmith_tracer"]>) => BaseCallbackHandler) | undefined;
+  /** Begins the OpenTelemetry trace of an attempt; absent where none is exported. */
+  traceRun?: Telemetry["traceRun"];
   /** Attempts that may end with the process before a run is set aside. */
   crashBudget: number;
   /** Milliseconds that an attempt may take; absent: as long as it takes. */
@@ -70,6 +73,8 @@ export interface RunsOptions {
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
   tracerFor?: RunnerDeps["tracerFor"];
+  /** Begins the OpenTelemetry trace of an attempt; absent where none is exported. */
+  traceRun?: Telemetry["traceRun"];
   /** The most runs executed at the same time, over all sessions. */
   maxConcurrent: number;
   /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3. */

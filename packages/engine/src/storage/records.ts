@@ -98,6 +98,8 @@ export const RunKwargs = z.object({
   /** The hash of the graph's shape when the run was admitted; absent for a graph that is made for each run. */
   graph_version: z.string().optional(),
   durability: z.enum(["sync", "async", "exit"]),
+  /** The request that asked for it, by its id, and where it stands in the trace of its client. */
+  request: z.object({ id: z.string().optional(), traceparent: z.string().optional() }).optional(),
   /** The user of `auth.path` who asked for it, whose tasks and tools are its own. Default: whoever owns its session. */
   owner: z.string().optional(),
 });

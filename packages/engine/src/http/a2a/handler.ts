@@ -24,7 +24,7 @@ import type { Assistant, Run, Session } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { languageOf } from "../answers/wire.ts";
 import { RunBody } from "../requests/run-request.ts";
-import { admitRun } from "../requests/runs.ts";
+import { admitRun, arrivalOf } from "../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../validate.ts";
 import {
   createArtifactReader,
@@ -172,7 +172,7 @@ export class A2aHandler implements A2ARequestHandler {
       // One who sends while a run works is answered after it.
       multitask_strategy: "enqueue",
     });
-    const run = await admitRun(services, session, body, { headers: context.req.header(), submission });
+    const run = await admitRun(services, session, body, { ...arrivalOf(context), submission });
     return { session, task: { id: waiting?.task.id ?? run.run_id, last: run } };
   }
 

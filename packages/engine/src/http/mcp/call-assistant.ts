@@ -19,6 +19,7 @@ export type Decision = { kind: "answered"; value: unknown } | { kind: "left" };
 /** How a call reaches the client while it runs. */
 export interface Caller {
   headers: Record<string, string>;
+  requestId: string;
   language: Language;
   /** Aborted when the client cancels the call. */
   signal: AbortSignal;
@@ -66,11 +67,11 @@ async function runOnce(
   session: Awaited<ReturnType<typeof requireSession>>,
   { assistant_id }: Assistant,
   wanted: JsonObject,
-  { headers, signal, progress }: Caller,
+  { headers, requestId, signal, progress }: Caller,
 ): Promise<Run> {
   signal.throwIfAborted();
   const body = RunBody.parse({ assistant_id, ...wanted, stream_mode: ["updates"], multitask_strategy: "enqueue" });
-  const run = await admitRun(services, session, body, { headers, submission: undefined });
+  const run = await admitRun(services, session, body, { headers, requestId, submission: undefined });
   const stop = (): void => {
     services.runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
       services.logger.error({ err: error, run_id: run.run_id }, "mcp_cancel_failed");

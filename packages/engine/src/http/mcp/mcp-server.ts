@@ -24,6 +24,7 @@ const longestQuestion = 30 * 60_000;
 export interface ClientOfServer {
   services: HttpServices;
   headers: Record<string, string>;
+  requestId: string;
   language: Language;
 }
 
@@ -43,12 +44,13 @@ export function createMcpServer(client: ClientOfServer): Server {
   server.setRequestHandler(
     CallToolRequestSchema,
     async ({ params }, { signal, requestId, _meta, sendNotification }) => {
-      const { services, headers, language } = client;
+      const { services, headers, requestId: httpId, language } = client;
       const assistant = await assistantOf(services, params.name);
       if (assistant === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
       const progressToken = _meta?.progressToken;
       const caller: Caller = {
         headers,
+        requestId: httpId,
         language,
         signal,
         progress:

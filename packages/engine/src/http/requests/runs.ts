@@ -19,6 +19,7 @@ import { submissionOf } from "../validate.ts";
 import { isOwnPath } from "../../runs/webhook-sender.ts";
 import type { WebhookSettings } from "../../config/tool-settings.ts";
 import { readWebAddress } from "../../net/checked-agent.ts";
+import { readTraceparent } from "../../telemetry/traceparent.ts";
 import type { RunEnd } from "../../runs/options.ts";
 
 /** The wire's Run. */
@@ -30,6 +31,7 @@ export function toWireRun(run: Run): object {
     owner: _owner,
     langsmith_tracer: _tracer,
     graph_version: _version,
+    request: _request,
     ...kwargs
   } = run.kwargs;
   return {
@@ -63,7 +65,7 @@ export async function startRun(
   temporary = false,
 ): Promise<Run> {
   const submission = submissionOf(context, body);
-  const run = await admitRun(services, session, body, { headers: context.req.header(), submission, temporary });
+  const run = await admitRun(services, session, body, { ...arrivalOf(context), submission, temporary });
   tellPosition(services, context, run);
   return run;
 }
@@ -72,7 +74,13 @@ export async function startRun(
 export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
   /** Of the request; some become configuration. */
   headers: Record<string, string>;
+  requestId?: string;
   temporary?: boolean;
+}
+
+/** What of a request goes with the runs it asks for. */
+export function arrivalOf(context: HttpContext): { headers: Record<string, string>; requestId: string } {
+  return { headers: context.req.header(), requestId: context.get("requestId") };
 }
 
 /**
@@ -84,7 +92,7 @@ export async function admitRun(
   services: HttpServices,
   session: Session,
   body: RunBody,
-  { headers, temporary = false, ...arrival }: Arrival,
+  { headers, requestId, temporary = false, ...arrival }: Arrival,
 ): Promise<Run> {
   const { storage, runs, config } = services;
   let run: Run;
@@ -96,7 +104,8 @@ export async function admitRun(
     if (body.webhook) checkWebhook(body.webhook, config.webhooks);
     const { body: checked, found } = await checkedBody(services, body);
     const request = toRunRequest(checked, session, headers, temporary);
-    run = await runs.start(session, { ...request, ...arrival, found }).catch((error: unknown) => {
+    const asked = askedBy(headers, requestId);
+    run = await runs.start(session, { ...request, ...asked, ...arrival, found }).catch((error: unknown) => {
       throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
     });
   } catch (error) {
@@ -105,6 +114,14 @@ export async function admitRun(
   }
   if (body.config && !temporary) await keepConfig(services, session, body.config);
   return run;
+}
+
+/** By what request a run was asked for, which its log lines and its trace say. */
+function askedBy(headers: Record<string, string>, id: string | undefined): Pick<RunRequest, "request"> {
+  const { traceparent } = headers;
+  const isTraced = readTraceparent(traceparent) !== undefined;
+  if (id === undefined && !isTraced) return {};
+  return { request: { ...(id !== undefined && { id }), ...(isTraced && { traceparent }) } };
 }
 
 /** Makes what a run configured the session's configuration. */

@@ -62,8 +62,8 @@ export interface GraphStream {
   saver: BaseCheckpointSaver;
   /** What graphs keep beside conversations. */
   store: BaseStore;
-  /** Receives the run's spans, where the server is traced. */
-  tracer: BaseCallbackHandler | undefined;
+  /** Receive the run's spans, where the server is traced. */
+  tracers: readonly BaseCallbackHandler[];
   /** What former attempts have streamed of messages; absent in a first attempt. */
   toldMessages: ToldMessages | undefined;
   /** Tells the run's readers. */
@@ -124,7 +124,7 @@ function configurableOf(
 }
 
 function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
-  const { active, run, graph, tracer } = walk;
+  const { active, run, graph, tracers } = walk;
   const { kwargs } = run;
   const config = RunConfig.parse(kwargs.config);
   const ownLimit = walk.hasLoop ? walk.recursionLimit : undefined;
@@ -145,7 +145,7 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
     metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
     ...(recursionLimit === undefined ? {} : { recursionLimit }),
     durability: kwargs.durability,
-    ...(tracer === undefined ? {} : { callbacks: [tracer] }),
+    ...(tracers.length === 0 ? {} : { callbacks: [...tracers] }),
     ...(config.tags === undefined ? {} : { tags: config.tags }),
     ...(config.max_concurrency === undefined ? {} : { maxConcurrency: config.max_concurrency }),
     ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),

@@ -4,8 +4,11 @@ import { missingNodes } from "../../graphs/changed-graph.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { ownerOfItems } from "../../config/api-keys.ts";
 import { AppError, errorMessage } from "../../errors/errors.ts";
+import { withLogFields } from "../../logger.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
-import type { Run } from "../../storage/records.ts";
+import type { RunOutcome } from "../../storage/attempt-store.ts";
+import type { Run, RunStatus } from "../../storage/records.ts";
+import { readTraceparent } from "../../telemetry/traceparent.ts";
 import type { ActiveRun } from "../active-run.ts";
 import {
   crashLoop,
@@ -34,6 +37,26 @@ const stopped: StreamResult = { ending: { kind: "stopped" }, paused: false, valu
  * the server's own stop has interrupted is let go of with its row still `running`.
  */
 export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<void> {
+  const { run } = active;
+  const { id: request_id, traceparent } = run.kwargs.request ?? {};
+  const trace = deps.traceRun?.(run);
+  active.trace = trace;
+  const trace_id = trace?.traceId ?? readTraceparent(traceparent)?.traceId;
+  let end: AttemptEnd = { status: "parked" };
+  try {
+    end = await withLogFields({ request_id, trace_id }, () => performAttempt(active, deps));
+  } finally {
+    trace?.end({ status: end.status, error: end.error?.error });
+  }
+}
+
+/** How an attempt has ended: as its run, or `parked` for the next start. */
+interface AttemptEnd {
+  status: RunStatus | "parked";
+  error?: RunOutcome["error"];
+}
+
+async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<AttemptEnd> {
   const { stop } = active;
   const { run_id, session_id, graph_id, attempt } = active.run;
   const about = { run_id, session_id, graph_id, attempt };
@@ -41,11 +64,11 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   const result = stop.signal.aborted ? stopped : await streamUntilStopped(active, deps);
   // A graph that has stopped without a request was parked before its next step by the server's shutdown.
   if (result.ending.kind === "stopped") stop.request("app_shutdown");
-  if (active.ended) return;
+  if (active.ended) return { status: active.run.status };
   if (stop.state === "stop_requested") stop.move("stopping");
   if (result.ending.kind === "stopped" && stop.reason === "app_shutdown") {
     await letGo(active, deps);
-    return;
+    return { status: "parked" };
   }
   active.ended = true;
   const ending = result.ending.kind === "stopped" ? stoppedEnding(stop) : result.ending;
@@ -66,7 +89,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   void keeping?.close();
   if (run === undefined) {
     await letGo(active, deps);
-    return;
+    return { status: "parked" };
   }
   if (values !== undefined) deps.lastValues.set(run, values);
   if (active.rollback) await rollBack(run, deps);
@@ -77,6 +100,7 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   deps.logger.info({ ...about, status, error: outcome.error, duration_ms }, "run_ended");
   active.companion?.over(run);
   deps.onOver?.(run, values);
+  return { status, error: outcome.error };
 }
 
 /**
@@ -209,7 +233,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       store: new GraphStore(storage.items, async () => {
         return ownerOfItems((await storage.sessions.get(run.session_id))?.owner ?? null);
       }),
-      tracer: tracerOf(run, deps),
+      tracers: [tracerOf(run, deps), active.trace?.handler].filter((tracer) => tracer !== undefined),
       tell: (event) => {
         if (!active.hasSpoken && event.event === "messages") {
           active.hasSpoken = true;

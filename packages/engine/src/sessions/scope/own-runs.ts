@@ -155,6 +155,7 @@ function valueOf(session: Session, request: RunRequest): JsonObject {
     answer: _answer,
     found: _found,
     owner: _owner,
+    request: _request,
     ...kwargs
   } = request;
   return {

@@ -7,7 +7,7 @@ import { createSession } from "../../../sessions/sessions.ts";
 import type { Approval, Assistant, JsonObject, Run, Session } from "../../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
-import { admitRun, tellPosition } from "../../requests/runs.ts";
+import { admitRun, arrivalOf, tellPosition } from "../../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../../validate.ts";
 import {
   afterAnswer,
@@ -113,7 +113,7 @@ export async function beginTurn(
       stream_mode: ["messages-tuple", "updates", "custom"],
       multitask_strategy: "enqueue",
     }),
-    { headers: context.req.header(), submission, temporary: false },
+    { ...arrivalOf(context), submission, temporary: false },
   );
   if (waiting === undefined && !request.isKept) {
     await services.storage.ttls.set(session.session_id, { minutes: unnamedMinutes, strategy: "delete" });

@@ -34,10 +34,11 @@ export const ProtocolCommand = z
   .meta({ ref: "ProtocolCommand" });
 export type ProtocolCommand = z.infer<typeof ProtocolCommand>;
 
-/** Who sends commands to which thread: the headers of the request, which become configuration, and its idempotency key. */
+/** Who sends commands to which thread: the headers of the request, which become configuration, its id and its idempotency key. */
 export interface CommandSource {
   threadId: string;
   headers: Record<string, string>;
+  requestId?: string;
   submission?: RunRequest["submission"];
 }
 
@@ -237,8 +238,8 @@ const Checkpoint = z.object({
 });
 
 function admit(services: HttpServices, source: CommandSource, session: Session, body: RunBody): Promise<Run> {
-  const { headers, submission } = source;
-  return admitRun(services, session, body, { headers, submission, protocol: "v2" });
+  const { threadId: _thread, ...arrival } = source;
+  return admitRun(services, session, body, { ...arrival, protocol: "v2" });
 }
 
 const Meta = z.object({ thread_id: z.string(), applied_through_seq: z.number() });

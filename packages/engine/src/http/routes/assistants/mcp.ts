@@ -14,6 +14,7 @@ import {
   type SharedServices,
 } from "../../environment.ts";
 import { languageOf } from "../../answers/wire.ts";
+import { arrivalOf } from "../../requests/runs.ts";
 import type { ClientOfServer } from "../../mcp/mcp-server.ts";
 
 /** Clients that are kept: of one owner, and of all. Then the one that was heard of longest ago has to begin anew. */
@@ -47,7 +48,7 @@ class Clients {
     const services = servicesOf(context);
     const client = this.#clients.get(id);
     if (client?.owner !== services.owner) return undefined;
-    client.of.services = services;
+    Object.assign(client.of, { services, ...arrivalOf(context) });
     this.#keep(id, client);
     return client;
   }
@@ -60,7 +61,7 @@ class Clients {
       import("@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"),
     ]);
     const services = servicesOf(context);
-    const of: ClientOfServer = { services, headers: context.req.header(), language: languageOf(context) };
+    const of: ClientOfServer = { services, ...arrivalOf(context), language: languageOf(context) };
     const transport: WebStandardStreamableHTTPServerTransport = stays
       ? new WebStandardStreamableHTTPServerTransport({
           sessionIdGenerator: newId,

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { AppError } from "../errors/errors.ts";
+import { optionalText } from "./operation-settings.ts";
+
+const samplers = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+
+const optionalUrl = optionalText.pipe(z.url({ protocol: /^https?$/ }).optional());
+
+/** The variables by which OpenTelemetry is switched on, named as its specification names them. */
+export const telemetryVariables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: optionalUrl,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optionalUrl,
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: optionalUrl,
+  OTEL_EXPORTER_OTLP_PROTOCOL: optionalText,
+  OTEL_TRACES_EXPORTER: z.enum(["otlp", "none"]).default("otlp"),
+  OTEL_METRICS_EXPORTER: z.enum(["otlp", "none"]).default("otlp"),
+  OTEL_TRACES_SAMPLER: z.enum(samplers).default("parentbased_always_on"),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
+  OTEL_METRIC_EXPORT_INTERVAL: z.coerce.number().int().positive().max(0x7fff_ffff).default(60_000),
+  OTEL_SDK_DISABLED: optionalText,
+};
+
+/** What is told to an OpenTelemetry collector; its other variables, as `OTEL_RESOURCE_ATTRIBUTES`, its SDK reads itself. */
+export interface TelemetrySettings {
+  /** The address for spans; `undefined`: none are sent. */
+  traces: string | undefined;
+  /** The address for metrics; `undefined`: none are sent. */
+  metrics: string | undefined;
+  sampler: { name: (typeof samplers)[number]; ratio: number };
+  /** Milliseconds between two exports of metrics. */
+  metricInterval: number;
+}
+
+/** What the variables say; `undefined` where nothing is exported. Throws `config` for a protocol that is not spoken. */
+export function telemetrySettings(
+  values: z.infer<z.ZodObject<typeof telemetryVariables>>,
+): TelemetrySettings | undefined {
+  const base = values.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/u, "");
+  const place = (own: string | undefined, path: string): string | undefined =>
+    own ?? (base === undefined ? undefined : `${base}/${path}`);
+  const traces =
+    values.OTEL_TRACES_EXPORTER === "none" ? undefined : place(values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, "v1/traces");
+  const metrics =
+    values.OTEL_METRICS_EXPORTER === "none"
+      ? undefined
+      : place(values.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, "v1/metrics");
+  const isOff = values.OTEL_SDK_DISABLED?.toLowerCase() === "true";
+  if (isOff || (traces === undefined && metrics === undefined)) return undefined;
+  const { OTEL_EXPORTER_OTLP_PROTOCOL: protocol } = values;
+  if (protocol !== undefined && protocol !== "http/protobuf") {
+    throw new AppError("config", `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}; only http/protobuf is spoken here.`, {
+      suggestion:
+        "Remove it and name the collector's HTTP address (usually port 4318), or set OTEL_SDK_DISABLED=true to export nothing.",
+    });
+  }
+  const sampler = { name: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG };
+  return { traces, metrics, sampler, metricInterval: values.OTEL_METRIC_EXPORT_INTERVAL };
+}
