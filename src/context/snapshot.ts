@@ -18,15 +18,17 @@ export interface ContextSection {
 }
 
 /** Schema of a section for HTTP responses. */
-export const ContextSection: z.ZodType<ContextSection> = z.object({
-  name: z.string(),
-  token_count: z.number().int().describe("Estimated tokens"),
-  is_error: z.boolean(),
-  content: z.string().nullable().describe("null where the children hold it"),
-  get children() {
-    return z.array(ContextSection);
-  },
-});
+export const ContextSection: z.ZodType<ContextSection> = z
+  .object({
+    name: z.string(),
+    token_count: z.number().int().describe("Estimated tokens"),
+    is_error: z.boolean(),
+    content: z.string().nullable().describe("null where the children hold it"),
+    get children() {
+      return z.array(ContextSection);
+    },
+  })
+  .meta({ id: "ContextSection" });
 
 /** The parts of a model request, and the use of the window. */
 export interface ContextSnapshot {

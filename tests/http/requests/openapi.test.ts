@@ -3,8 +3,10 @@ import { z } from "zod";
 import { filesBelow, readSource, sourceFiles } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
+const Security = z.array(z.record(z.string(), z.array(z.string())));
 const Operation = z.looseObject({
   summary: z.string(),
+  security: Security.optional(),
   tags: z.array(z.string()).nonempty(),
   parameters: z.array(z.looseObject({ in: z.string(), name: z.string() })).optional(),
   requestBody: z.looseObject({ content: z.record(z.string(), z.looseObject({})) }).optional(),
@@ -14,6 +16,8 @@ const OpenApi = z.looseObject({
   openapi: z.literal("3.1.0"),
   info: z.looseObject({ title: z.string(), version: z.string() }),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
+  servers: z.array(z.looseObject({ url: z.string() })).nonempty(),
+  security: Security,
   components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
 });
 
@@ -56,6 +60,34 @@ test("every parameter of a path is described and every reference leads somewhere
   const named = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? "");
   expect(named).not.toEqual([]);
   for (const name of named) expect(document.components.schemas).toHaveProperty(name);
+});
+
+test("types can be made from it: each schema has a name of ours, and each operation says how it refuses", () => {
+  // Zod names a schema that refers to itself by a number, and two such would be one.
+  expect(Object.keys(document.components.schemas).filter((name) => name.startsWith("__"))).toEqual([]);
+  const silent = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.values(operations).flatMap(({ responses }) =>
+      Object.keys(responses).some((status) => /^4\d\d$/u.test(status)) ? [] : [path],
+    ),
+  );
+  expect(silent).toEqual([]);
+});
+
+test("whether an operation wants a key is described as it is", async () => {
+  expect(document.security).toEqual([{}, { ApiKey: [] }]);
+  const locked = await startTestServer({ apiKeys: [{ owner: "ann", key: "key-of-ann" }] });
+  try {
+    const described = OpenApi.parse(await (await locked.send("GET", "/openapi.json")).json());
+    expect(described.security).toEqual([{ ApiKey: [] }]);
+    const plain = Object.entries(described.paths).filter(([path, { get }]) => get !== undefined && !path.includes("{"));
+    expect(plain.length).toBeGreaterThan(30);
+    for (const [path, { get }] of plain) {
+      const { status } = await locked.send("GET", path);
+      expect(status === 401, path).toBe(get?.security === undefined);
+    }
+  } finally {
+    await locked.remove();
+  }
 });
 
 test("a run's body is described by the schema that validates it, with its modes", () => {

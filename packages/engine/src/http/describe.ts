@@ -51,6 +51,8 @@ export interface RouteDescription {
   errorAnswers?: Record<number, z.ZodType>;
   /** The error statuses besides 400, with their reason. */
   errors?: Record<number, string>;
+  /** Whether it is answered without a key where others need one. */
+  isOpen?: boolean;
 }
 
 const requestHeaders = {
@@ -73,6 +75,15 @@ const eventStream = [
 
 const text = { schema: { type: "string" as const } };
 
+/** Errors that any route may answer with. */
+const sharedResponses = {
+  NoKey: { description: "The key is wrong or missing, where one is needed", content: { "text/plain": text } },
+  NotAllowed: {
+    description: "A web page of an origin, or a name of this host, that may not call",
+    content: { "text/plain": text },
+  },
+};
+
 /** Describes a route: what it reads in headers, its answer, and its errors: plain texts, or JSON for whoever names it. */
 export function describe(route: RouteDescription): MiddlewareHandler {
   const parameters = (route.headers ?? []).map((name) => ({
@@ -85,12 +96,16 @@ export function describe(route: RouteDescription): MiddlewareHandler {
     tags: [route.tag],
     summary: route.summary,
     responses: responsesOf(route),
+    ...(route.isOpen === true && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
   });
 }
 
 function responsesOf(route: RouteDescription): NonNullable<DescribeRouteOptions["responses"]> {
-  const responses: NonNullable<DescribeRouteOptions["responses"]> = {};
+  const responses: NonNullable<DescribeRouteOptions["responses"]> = {
+    ...(route.isOpen !== true && { "401": { $ref: "#/components/responses/NoKey" } }),
+    "403": { $ref: "#/components/responses/NotAllowed" },
+  };
   const headers = route.tellsPosition === true ? { headers: queuePosition } : {};
   if (route.empty === true) responses["204"] = { description: "Done" };
   else if (route.events === true) {
@@ -177,9 +192,15 @@ export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
           title: "Millrace",
           version: versions.millrace,
           description: "Durable agent workflows on LangGraph.js, spoken to by the LangGraph Platform API.",
+          license: { name: "MIT", identifier: "MIT" },
         },
-        components: { securitySchemes: { ApiKey: { type: "apiKey", in: "header", name: "x-api-key" } } },
-        ...(needsKey && { security: [{ ApiKey: [] }] }),
+        servers: [{ url: "/", description: "This server" }],
+        components: {
+          securitySchemes: { ApiKey: { type: "apiKey", in: "header", name: "x-api-key" } },
+          responses: sharedResponses,
+        },
+        // Without keys none is needed, and one that is sent does no harm.
+        security: needsKey ? [{ ApiKey: [] }] : [{}, { ApiKey: [] }],
       },
       // A card has the name of a file; what has no description is left out anyway.
       excludeStaticFile: false,

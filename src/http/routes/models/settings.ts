@@ -15,7 +15,7 @@ import { jsonBody } from "@millrace/engine/http/validate";
 const SettingShape = z
   .object({
     name: z.string().describe("The variable, as .env.example describes it"),
-    value: z.json().describe("What counts now; null: nothing. Of a secret at most its end is shown"),
+    value: z.unknown().describe("What counts now; null: nothing. Of a secret at most its end is shown"),
     source: z.enum(["changed", "environment", "default"]).describe("changed: by the request under change"),
     is_secret: z.boolean(),
     change: z.string().nullable().describe("The request that changes it; null: it counts from the next start on"),
@@ -130,7 +130,7 @@ function listOf({ settings, models }: ProductServices): z.infer<typeof SettingsS
 function shownOf(name: string, value: unknown): z.infer<typeof SettingShape>["value"] {
   if (value === undefined) return null;
   if (isSecret(name)) return Array.isArray(value) ? `${value.length} keys` : masked(z.string().parse(value));
-  if (typeof value !== "string" || !URL.canParse(value)) return z.json().parse(value);
+  if (typeof value !== "string" || !URL.canParse(value)) return value;
   const url = new URL(value);
   if (url.username === "" && url.password === "") return value;
   [url.username, url.password] = ["", ""];

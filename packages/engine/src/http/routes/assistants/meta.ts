@@ -50,6 +50,7 @@ export function metaRoutes({ config, hasConsole }: SharedServices): HttpApp {
     describe({
       tag: "Meta",
       summary: "What this server is; a browser is led to its page",
+      isOpen: true,
       answer: Root,
       bodiless: { 302: "For a browser: the way to the console, or to the page of all routes" },
     }),
@@ -67,24 +68,29 @@ export function metaRoutes({ config, hasConsole }: SharedServices): HttpApp {
       });
     },
   );
-  routes.get("/ok", describe({ tag: "Meta", summary: "Whether the server is up", answer: Ok }), (context) =>
-    context.json({ ok: true }),
+  routes.get(
+    "/ok",
+    describe({ tag: "Meta", summary: "Whether the server is up", isOpen: true, answer: Ok }),
+    (context) => context.json({ ok: true }),
   );
-  routes.get("/info", describe({ tag: "Meta", summary: "What this server is", answer: Info }), (context) =>
-    context.json({
-      version: versions.api,
-      langgraph_js_version: versions.langgraph,
-      context: "js",
-      flags: {
-        assistants: true,
-        crons: true,
-        langsmith: config.langsmith.enabled,
-        langsmith_tracing_replicas: config.langsmith.enabled,
-        strict_resume: true,
-        stream_namespaces: true,
-      },
-      server: { name: "millrace", version: versions.millrace },
-    }),
+  routes.get(
+    "/info",
+    describe({ tag: "Meta", summary: "What this server is", isOpen: true, answer: Info }),
+    (context) =>
+      context.json({
+        version: versions.api,
+        langgraph_js_version: versions.langgraph,
+        context: "js",
+        flags: {
+          assistants: true,
+          crons: true,
+          langsmith: config.langsmith.enabled,
+          langsmith_tracing_replicas: config.langsmith.enabled,
+          strict_resume: true,
+          stream_namespaces: true,
+        },
+        server: { name: "millrace", version: versions.millrace },
+      }),
   );
   return routes;
 }
@@ -120,6 +126,7 @@ export function uiRoutes(): HttpApp {
     describe({
       tag,
       summary: "A file of a component",
+      isOpen: true,
       texts: Object.values(types),
       errors: { 404: "No such file" },
     }),

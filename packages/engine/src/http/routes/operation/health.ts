@@ -15,7 +15,12 @@ export function healthRoutes({ health }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/health/live",
-    describe({ tag: "Meta", summary: "Whether the process answers; restart it where it does not", answer: Live }),
+    describe({
+      tag: "Meta",
+      summary: "Whether the process answers; restart it where it does not",
+      isOpen: true,
+      answer: Live,
+    }),
     (context) => context.json({ status: "live" }),
   );
   routes.get(
@@ -23,6 +28,7 @@ export function healthRoutes({ health }: SharedServices): HttpApp {
     describe({
       tag: "Meta",
       summary: "Whether runs can be taken: graphs, database and disk, and no stop under way",
+      isOpen: true,
       answer: Ready,
       errorAnswers: { 503: NotReady },
       errors: { 503: "It cannot work now; `reasons` says why" },

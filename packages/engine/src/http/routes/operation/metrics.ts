@@ -14,6 +14,7 @@ export function metricsRoutes({ config, metrics }: SharedServices): HttpApp {
     describe({
       tag: "Meta",
       summary: "The server's numbers, for Prometheus",
+      isOpen: true,
       errors: {
         401: "The key MILLRACE_METRICS_KEY is wrong or missing",
         403: "Without a key only this machine may ask",
