@@ -2,7 +2,7 @@ import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import type { TestWorkflow, TestWorkflowOptions } from "../support/workflow.ts";
 import { agentFiles, askedBy, hands, scriptsOf, startWithAgents } from "./agent-flow.ts";
-import { mayCall } from "@millrace/testing/model-server";
+import { mayCall, wireText } from "@millrace/testing/model-server";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -38,6 +38,10 @@ describe("the limits of an agent", () => {
       expect.objectContaining({ name: "quick", success: true, end_reason: "answered" }),
     ]);
     expect(messages.find(isToolMessage)?.text).toContain("I got as far as a.txt.");
+    // The caller's system text lists who there is, with a call of each kind (AGENT-03).
+    expect(wireText(flow.model.requests[0]?.messages[0] ?? { role: "none" })).toMatch(
+      /- quick: Does the work of quick \(tools: all\)\n- slow: .*- parallel: run_named_subagents .*- serial: run_named_subagents /su,
+    );
     expect(messages.at(-1)?.text).toBe("Done.");
   });
 

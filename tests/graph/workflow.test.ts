@@ -51,9 +51,14 @@ describe("intent", () => {
 
   it("gives chat mode no tools, whatever the run wants", async () => {
     const wanted = [{}, { mode: "free_work" }, { mode: "plan" }, { selected_tool: "list_files" }];
-    const flow = await start({ script: wanted.map(() => ({ text: "Just talking." })) });
+    const flow = await start({ handler: () => ({ text: "Just talking." }) });
     for (const context of wanted) await flow.send("list the files", { chat_mode: "chat", ...context });
-    expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual(wanted.map(() => []));
+    // It is the session's own from then on (STATE-12).
+    const { chat_mode, messages } = await flow.send("list the files");
+    expect([chat_mode, messages.length]).toEqual(["chat", 10]);
+    expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual(Array.from({ length: 5 }, () => []));
+    await flow.send("list the files", { chat_mode: "agent" });
+    expect(flow.model.requests.at(-1)?.toolNames).toContain("list_files");
   });
 
   it("refuses a context it cannot use, naming the field", async () => {

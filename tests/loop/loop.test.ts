@@ -20,6 +20,9 @@ const reads = (path: string, id?: string): ModelStep => ({
   toolCalls: [{ name: "read_file", arguments: { path }, ...(id === undefined ? {} : { id }) }],
 });
 const kinds = (messages: BaseMessage[]) => messages.map((message) => message.getType());
+/** The states of all tool calls as they were told, one after the other. */
+const statuses = ({ events }: TestWorkflow): string[] =>
+  events.flatMap((event) => (event.type === "tool_status" ? [event.status] : []));
 const lastText = (messages: BaseMessage[]) => messages.at(-1)?.text;
 
 describe("the loop", () => {
@@ -97,6 +100,7 @@ describe("the loop", () => {
       { errorType: "missing_parameter", recoverable: true, suggestion: expect.stringContaining("Example") },
       { errorType: "tool_not_found", recoverable: true },
     ]);
+    expect(statuses(flow).filter((status) => status === "failed")).toHaveLength(3);
     expect(lastText(messages)).toBe("I could not.");
   });
 
@@ -268,6 +272,7 @@ describe("confirmation", () => {
     const { messages } = await flow.answer({ decisions: [{ type: "reject", message: "still needed" }] });
     expect(await exists(flow, "old/a.txt")).toBe(true);
     expect(messages.find(isToolMessage)?.text).toContain("still needed");
+    expect(statuses(flow)).toEqual(["pending", "awaiting_confirmation", "executing", "blocked"]);
   });
 
   it("runs edited arguments instead", async () => {

@@ -1,7 +1,10 @@
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { PastCall, Turn } from "../../../src/guardrails/turn.ts";
 import { completionProblem } from "../../../src/loop/limits/completion.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../../support/workflow.ts";
 
@@ -131,6 +134,24 @@ describe("the result mode of a run", () => {
     expect(messages.at(-1)?.text).toContain("seven");
     expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("answered");
     flow.model.assertFinished();
+  });
+
+  it("is that of the tool where the run says nothing, and the run's before it (LOOP-23)", async () => {
+    const clock = defineTool({
+      name: "show_time",
+      description: "Shows the time.",
+      schema: z.object({}),
+      effect: "pure",
+      resources: () => [],
+      inTurn: { resultMode: "show" },
+      run: async () => success("It is noon."),
+    });
+    const call: ModelStep = { toolCalls: [{ name: "show_time", arguments: {} }] };
+    const flow = await start({ script: [call, call, { text: "Lunch." }] });
+    flow.services.addedTools = [clock];
+    expect((await flow.send("What time is it?", free)).messages.at(-1)?.text).toBe("It is noon.");
+    const fed = await flow.send("What time is it?", { ...free, result_mode: "feed" });
+    expect(fed.messages.at(-1)?.text).toBe("Lunch.");
   });
 
   it("gives a failure back to the model all the same", async () => {
