@@ -91,6 +91,29 @@ describe("the configuration (CFG-01)", () => {
     expect([dataDir, workspace]).toEqual(["/srv/own", "/srv/project"]);
   });
 
+  it("names models, their addresses and keys, and the search with its own (CFG-02)", () => {
+    const config = loadConfig({
+      MILLRACE_MODEL: "openai:main",
+      MILLRACE_EMBEDDING_MODEL: "openai:vectors",
+      OPENAI_API_KEY: "key of openai",
+      OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+      OLLAMA_BASE_URL: "http://127.0.0.1:2",
+      ZHIPU_API_KEY: "key of zhipu",
+      SILICONFLOW_API_KEY: "key of siliconflow",
+      MILLRACE_SEARCH: "google",
+      GOOGLE_SEARCH_API_KEY: "key of google",
+      GOOGLE_SEARCH_CX: "engine of google",
+    });
+    expect(config).toMatchObject({
+      model: "openai:main",
+      embeddingModel: "openai:vectors",
+      openai: { apiKey: "key of openai", baseUrl: "http://127.0.0.1:1/v1" },
+      ollamaBaseUrl: "http://127.0.0.1:2",
+      vendorKeys: { zhipu: "key of zhipu", siliconflow: "key of siliconflow" },
+      web: { search: { engine: "google", apiKey: "key of google", engineId: "engine of google" } },
+    });
+  });
+
   it("gives a loop limits for real work where a run names none (CFG-02, CFG-03)", () => {
     expect(LoopLimits.parse({})).toEqual({
       max_iterations: 60,
