@@ -1,7 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import parse from "parse-prometheus-text-format";
 import { afterEach, expect, it } from "vitest";
 import { z } from "zod";
-import { LabelledSums } from "@millrace/engine/metrics/families";
+import { LabelledSums, noDurations } from "@millrace/engine/metrics/families";
+import { openMetrics } from "@millrace/engine/metrics/metrics";
+import { countFirstToken, noRuns, numbersOf } from "@millrace/engine/runs/run-numbers";
+import { createAgentMetrics } from "../../../src/agent-runs/agent-metrics.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
+import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 import { startSessions } from "../../support/session-fixture.ts";
 
@@ -27,11 +34,62 @@ async function scrape({ url }: TestServer, headers: Record<string, string> = {})
   expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/u);
   const text = await answer.text();
   const families = Families.parse(parse(text));
+  const labelsOf = new Map<string, Set<string>>();
+  for (const line of text.split("\n")) {
+    const [, name, labels = ""] = /^([a-z]\w*)(?:\{(.*)\})? /u.exec(line) ?? [];
+    if (name === undefined) continue;
+    const known = labelsOf.get(name) ?? new Set<string>();
+    for (const [, label = ""] of labels.matchAll(/(\w+)="/gu)) known.add(label);
+    labelsOf.set(name, known);
+  }
   return {
     series: text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length,
     names: families.map(({ name }) => name),
+    /** The labels of each series, by its name. */
+    labelsOf,
     of: (name: string) => families.find((family) => family.name === name)?.metrics,
   };
+}
+
+const Dashboard = z.object({
+  templating: z.object({ list: z.array(z.object({ query: z.unknown() })) }),
+  annotations: z.object({ list: z.array(z.object({ expr: z.string(), titleFormat: z.string() })) }),
+  panels: z.array(
+    z.object({
+      id: z.number(),
+      title: z.string(),
+      targets: z.array(z.object({ expr: z.string(), legendFormat: z.string() })).min(1),
+    }),
+  ),
+});
+
+/** The queries of the dashboard, each with the text that names what it shows. */
+function dashboardQueries(): { title: string; expr: string; legend: string }[] {
+  const text = readFileSync(join(projectFolder, "docs/operate/grafana-dashboard.json"), "utf8");
+  const { panels, annotations } = Dashboard.parse(JSON.parse(text));
+  return [
+    ...panels.flatMap(({ title, targets }) =>
+      targets.map(({ expr, legendFormat: legend }) => ({ title, expr, legend })),
+    ),
+    ...annotations.list.map(({ expr, titleFormat: legend }) => ({ title: "annotation", expr, legend })),
+  ];
+}
+
+/** What Prometheus adds to each series: its own labels, and the bound of a histogram's bucket. */
+const addedLabels = new Set(["instance", "le"]);
+
+/** What a query of PromQL asks for that is not exported; `labelsOf` has the labels of each series. */
+function unknownIn({ expr, legend }: { expr: string; legend: string }, labelsOf: Map<string, Set<string>>): string[] {
+  const names = [...expr.matchAll(/\b(?:millrace|process)_\w+/gu)].map(([name]) => name);
+  const known = new Set(names.flatMap((name) => [...(labelsOf.get(name) ?? [])]));
+  const matched = [...expr.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/gu)].map(([, label = ""]) => label);
+  const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/gu)].flatMap(([, list = ""]) => list.split(", "));
+  const told = [...legend.matchAll(/\{\{(\w+)\}\}/gu)].map(([, label = ""]) => label);
+  return [
+    ...(names.length === 0 ? ["no metric"] : names.filter((name) => !labelsOf.has(name))),
+    ...[...matched, ...grouped, ...told].filter((label) => !known.has(label) && !addedLabels.has(label)),
+    ...told.filter((label) => !grouped.includes(label)),
+  ];
 }
 
 it("tells of runs, models, tools, tokens, the database and the process", async () => {
@@ -71,6 +129,15 @@ it("tells of runs, models, tools, tokens, the database and the process", async (
       { value: "1", labels: { tool: "list_files", outcome: "success" } },
     ]);
     expect(told.of("millrace_breakers")).toEqual([{ value: "1", labels: { vendor: "openai", state: "closed" } }]);
+    const queries = dashboardQueries();
+    const unknown = queries.flatMap((query) =>
+      unknownIn(query, told.labelsOf).map((name) => `${query.title}: ${name} in ${query.expr}`),
+    );
+    expect(unknown).toEqual([]);
+    const shown = queries.map(({ expr }) => expr).join(" ");
+    expect(told.names.filter((name) => !shown.includes(name))).toEqual([]);
+    const misspelt = { expr: 'sum by (kinds) (rate(millrace_token_total{vendors="a"}[5m]))', legend: "{{kind}}" };
+    expect(unknownIn(misspelt, told.labelsOf)).toEqual(["millrace_token_total", "vendors", "kinds", "kind", "kind"]);
     expect(told.names).toEqual(
       expect.arrayContaining([
         "millrace_queue_oldest_seconds",
@@ -98,6 +165,42 @@ it("has as many series after many runs in many threads as after one", async () =
   const after = await scrape(started);
   expect(after.series).toBe(series);
   expect(after.of("millrace_runs_ended_total")).toContainEqual({ value: "101", labels: { status: "success" } });
+});
+
+it("has as many series after 100,000 runs in 10,000 threads, whatever their models and tools are called", async () => {
+  const agent = createAgentMetrics();
+  const counts = noRuns();
+  const metrics = openMetrics({
+    version: "1.0.0",
+    runs: () => numbersOf([], counts),
+    commits: noDurations([1]),
+    database: "nowhere.db",
+    feedReaders: () => 0,
+    ofAgent: () => agent.families({ list: () => [] }),
+  });
+  const created_at = new Date().toISOString();
+  const runOnce = (index: number): void => {
+    countFirstToken({ attempt: 1, created_at }, counts);
+    counts.ended[index % 2 === 0 ? "success" : "error"] += 1;
+    agent.onModelCall("openai:gpt");
+    const usage = { model: `openai:model-${index}`, input_tokens: 10, output_tokens: 1, cost: 0.1 };
+    agent.onUsage(usage);
+    const ids = { session_id: `thread-${index % 10_000}`, run_id: `run-${index}`, call_id: `call-${index}` };
+    void agent.hook.after?.({ tool: "read_file", effect: "pure", ...ids }, success("read"), 1);
+  };
+  try {
+    runOnce(0);
+    const seriesOf = async (): Promise<string[]> =>
+      (await metrics.text()).body
+        .split("\n")
+        .flatMap((line) => (/^[a-z]/u.test(line) ? [line.split(" ")[0] ?? ""] : []));
+    const before = await seriesOf();
+    for (let index = 0; index < 100_000; index += 1) runOnce(index);
+    expect(await seriesOf()).toEqual(before);
+    expect((await metrics.text()).body).toContain("millrace_first_token_seconds_count 100001");
+  } finally {
+    metrics.close();
+  }
 });
 
 it("keeps the number of names of a label bounded", () => {

@@ -25,7 +25,10 @@ export function noRuns(): RunCounts {
 }
 
 /** A run has told the first piece of a message; only its first attempt counts, others have told some before. */
-export function countFirstToken({ attempt, created_at }: Run, { firstToken }: RunCounts): void {
+export function countFirstToken(
+  { attempt, created_at }: Pick<Run, "attempt" | "created_at">,
+  { firstToken }: RunCounts,
+): void {
   if (attempt <= 1) countDuration(firstToken, Math.max(0, Date.now() - Date.parse(created_at)) / 1_000);
 }
 
