@@ -9,24 +9,32 @@ export type Branch = z.infer<typeof Branch>;
 /** Whether the server knows branches; a server that does not is asked once. */
 let isKnown = true;
 
+async function readBranches(threadId: string, choice: string, signal: AbortSignal): Promise<Branch[]> {
+  if (!isKnown) return [];
+  try {
+    return await request(`/threads/${threadId}/branches?${choice}`, z.array(Branch), { signal });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    isKnown = false;
+    return [];
+  }
+}
+
+/** Whether a thread has gone more than one way: only then a message of it has versions. */
+export function useIsBranched(threadId: string): boolean {
+  const { data = [] } = useQuery({
+    queryKey: ["branches", threadId],
+    queryFn: ({ signal }) => readBranches(threadId, "limit=2", signal),
+    staleTime: 30_000,
+  });
+  return data.length > 1;
+}
+
 /** The versions of a message, the oldest first. */
-export function useBranches(threadId: string, messageId: string) {
+export function useMessageVersions(threadId: string, messageId: string) {
   return useQuery({
     queryKey: ["branches", threadId, messageId],
-    queryFn: async ({ signal }): Promise<Branch[]> => {
-      if (!isKnown) return [];
-      try {
-        return await request(
-          `/threads/${threadId}/branches?message=${encodeURIComponent(messageId)}`,
-          z.array(Branch),
-          { signal },
-        );
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 404) throw error;
-        isKnown = false;
-        return [];
-      }
-    },
+    queryFn: ({ signal }) => readBranches(threadId, `message=${encodeURIComponent(messageId)}`, signal),
     staleTime: 30_000,
   });
 }

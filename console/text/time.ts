@@ -4,6 +4,18 @@ import { currentLocale } from "./language.ts";
 const minute = 60_000;
 const day = 86_400_000;
 
+/** Formats that were made before: to make one costs a hundred times as much as to use it. */
+const made = new Map<string, Intl.DateTimeFormat>();
+
+/** How moments are written in the language of the page. */
+function moments(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const locale = currentLocale();
+  const name = `${locale} ${JSON.stringify(options)}`;
+  const format = made.get(name) ?? new Intl.DateTimeFormat(locale, options);
+  made.set(name, format);
+  return format;
+}
+
 /** A moment as it is said beside something: “2 min ago”, a time of today, else a date. */
 export function shortTime(iso: string, now = Date.now()): string {
   const at = Date.parse(iso);
@@ -16,16 +28,16 @@ export function shortTime(iso: string, now = Date.now()): string {
   }
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
-  if (isToday) return new Intl.DateTimeFormat(currentLocale(), { hour: "2-digit", minute: "2-digit" }).format(at);
+  if (isToday) return moments({ hour: "2-digit", minute: "2-digit" }).format(at);
   const parts: Intl.DateTimeFormatOptions = { month: "short", day: "numeric", ...(!isThisYear && { year: "numeric" }) };
-  return new Intl.DateTimeFormat(currentLocale(), parts).format(at);
+  return moments(parts).format(at);
 }
 
 /** The whole date and time, for a tooltip. */
 export function longTime(iso: string): string {
   const at = Date.parse(iso);
   if (Number.isNaN(at)) return "";
-  return new Intl.DateTimeFormat(currentLocale(), { dateStyle: "long", timeStyle: "medium" }).format(at);
+  return moments({ dateStyle: "long", timeStyle: "medium" }).format(at);
 }
 
 /** How long something took. */
@@ -40,12 +52,12 @@ export function duration(milliseconds: number): string {
 export function shortMoment(at: number, now = Date.now()): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   const day: Intl.DateTimeFormatOptions = isToday ? {} : { month: "short", day: "numeric" };
-  return new Intl.DateTimeFormat(currentLocale(), { ...day, hour: "2-digit", minute: "2-digit" }).format(at);
+  return moments({ ...day, hour: "2-digit", minute: "2-digit" }).format(at);
 }
 
 /** A day as the head of a group. */
 export function dayName(iso: string): string {
-  return new Intl.DateTimeFormat(currentLocale(), { dateStyle: "full" }).format(Date.parse(iso));
+  return moments({ dateStyle: "full" }).format(Date.parse(iso));
 }
 
 /** How long something took, to the millisecond where that matters. */

@@ -42,7 +42,7 @@ export function onChange(listener: (event: FeedEvent) => void): () => void {
 const readAfter: Record<string, readonly string[]> = {
   thread: ["threads", "thread"],
   agent: ["threads"],
-  run: ["usage"],
+  run: ["usage", "branches"],
   approval: ["approvals", "threads"],
   operation: ["diff"],
 };

@@ -15,6 +15,7 @@ import { Button, IconButton } from "../../parts/button.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { duration } from "../../text/time.ts";
 import type { AssistantItem, Block, Source, Suggested } from "../../thread/items.ts";
+import { useHasRested } from "./scrolling.ts";
 import { ToolGroup } from "./tool-group.tsx";
 import { MessageOperations } from "./changes/operation-card.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -22,6 +23,7 @@ import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 /** What an assistant said: its thoughts, its words, its calls, in their order. */
 export const AssistantMessage = memo(function AssistantMessage({ item }: { item: AssistantItem }) {
   const { t } = useTranslation();
+  const hasRested = useHasRested();
   // What is said between calls is one answer: what can be done with it stands below its end.
   const isFollowed = useSnapshot(({ thread: { order, items } }) => {
     const next = items.get(order[order.lastIndexOf(item.id) + 1] ?? "");
@@ -42,9 +44,11 @@ export const AssistantMessage = memo(function AssistantMessage({ item }: { item:
       {item.isPartial && <Interrupted item={item} />}
       {item.sources.length > 0 && <Sources sources={item.sources} />}
       {item.suggestions !== undefined && <Suggestions suggested={item.suggestions} />}
-      {!item.isStreaming && !isFollowed && item.parent === undefined && words !== "" && (
-        <AssistantActions item={item} words={words} />
-      )}
+      {!item.isStreaming &&
+        !isFollowed &&
+        item.parent === undefined &&
+        words !== "" &&
+        (hasRested ? <AssistantActions item={item} words={words} /> : <div className="message-actions" />)}
     </article>
   );
 });

@@ -2,15 +2,19 @@ import ArrowDown from "lucide-react/icons/arrow-down";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useIsBranched } from "../../api/branches.ts";
 import { Empty } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { ItemView } from "./item-view.tsx";
-import { ItemComponent, useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { Scrolling, ScrollingContext } from "./scrolling.ts";
+import { IsBranched, ItemComponent, useOpenThread, useSnapshot } from "./thread-context.tsx";
 
 /** Pixels from the end within which the page follows what comes. */
 const followsWithin = 100;
 /** Height of a message that was never drawn. */
 const usualHeight = 120;
+/** Heights of the page above what is in sight within which older messages are loaded, before they are reached. */
+const loadsWithin = 4;
 
 /** The messages, of which only those in sight are drawn. It follows what comes while its end is in sight. */
 export function Conversation() {
@@ -18,8 +22,10 @@ export function Conversation() {
   const thread = useOpenThread();
   const order = useSnapshot((snapshot) => snapshot.thread.order);
   const before = useSnapshot((snapshot) => snapshot.before);
+  const isBranched = useIsBranched(thread.id);
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
+  const [scrolling] = useState(() => new Scrolling());
   const isLoadingOlder = useRef(false);
   const list = useVirtualizer({
     count: order.length,
@@ -48,8 +54,11 @@ export function Conversation() {
   const onScroll = () => {
     const element = scroller.current;
     if (element === null) return;
-    setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < followsWithin);
-    if (element.scrollTop < 400) void loadOlder();
+    const isNearEnd = element.scrollHeight - element.scrollTop - element.clientHeight < followsWithin;
+    setAtEnd(isNearEnd);
+    // At its end the list is also moved by what comes.
+    if (!isNearEnd) scrolling.moved();
+    if (element.scrollTop < loadsWithin * element.clientHeight) void loadOlder();
   };
   if (order.length === 0) return <Empty title={t("chat.empty")} />;
   return (
@@ -64,25 +73,29 @@ export function Conversation() {
         aria-live="off"
         tabIndex={0}
       >
-        <div className="conversation-inner" style={{ height: list.getTotalSize() }}>
-          {list.getVirtualItems().map((item) => {
-            const id = order[item.index];
-            if (id === undefined) return null;
-            return (
-              <div
-                key={item.key}
-                ref={list.measureElement}
-                data-index={item.index}
-                className="conversation-item"
-                style={{ transform: `translateY(${item.start}px)` }}
-              >
-                <ItemComponent value={ItemView}>
-                  <ItemView id={id} />
-                </ItemComponent>
-              </div>
-            );
-          })}
-        </div>
+        <ScrollingContext value={scrolling}>
+          <IsBranched value={isBranched}>
+            <div className="conversation-inner" style={{ height: list.getTotalSize() }}>
+              {list.getVirtualItems().map((item) => {
+                const id = order[item.index];
+                if (id === undefined) return null;
+                return (
+                  <div
+                    key={item.key}
+                    ref={list.measureElement}
+                    data-index={item.index}
+                    className="conversation-item"
+                    style={{ transform: `translateY(${item.start}px)` }}
+                  >
+                    <ItemComponent value={ItemView}>
+                      <ItemView id={id} />
+                    </ItemComponent>
+                  </div>
+                );
+              })}
+            </div>
+          </IsBranched>
+        </ScrollingContext>
       </div>
       <Working />
       {!isAtEnd && (

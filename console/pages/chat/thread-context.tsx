@@ -8,6 +8,9 @@ export const ThreadContext = createContext<OpenThread | undefined>(undefined);
 /** What draws an item: a call has items inside, which are drawn like any other. */
 export const ItemComponent = createContext<ComponentType<{ id: string }>>(() => null);
 
+/** Whether the thread has gone more than one way. */
+export const IsBranched = createContext(false);
+
 /** The thread around a component. */
 export function useOpenThread(): OpenThread {
   const thread = use(ThreadContext);

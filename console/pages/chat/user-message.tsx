@@ -1,7 +1,7 @@
 import Pencil from "lucide-react/icons/pencil";
 import GitFork from "lucide-react/icons/git-fork";
 import Undo from "lucide-react/icons/undo-2";
-import { useState } from "react";
+import { use, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
@@ -17,14 +17,17 @@ import type { UserItem } from "../../thread/items.ts";
 import { operationsSince } from "../../thread/operations.ts";
 import { Attachments } from "./attachment.tsx";
 import { ConfirmUndo } from "./changes/confirm-undo.tsx";
+import { useHasRested } from "./scrolling.ts";
 import { Versions } from "./versions.tsx";
-import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { IsBranched, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { focusAtFirst } from "../../parts/focus.ts";
 
 /** What the user said, which can be said otherwise. */
 export function UserMessage({ item }: { item: UserItem }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
+  const isBranched = use(IsBranched);
+  const hasRested = useHasRested();
   const [isEditing, setEditing] = useState(false);
   if (isEditing) return <EditMessage item={item} onDone={() => setEditing(false)} />;
   return (
@@ -35,8 +38,9 @@ export function UserMessage({ item }: { item: UserItem }) {
       </div>
       {item.state === "sending" && <span className="message-state">{t("chat.sending")}</span>}
       {item.state === "failed" && <span className="message-state message-bad">{t("chat.notSent")}</span>}
-      {item.state === "sent" && <UserActions item={item} onEdit={() => setEditing(true)} />}
-      <Versions threadId={thread.id} messageId={item.id} />
+      {item.state === "sent" &&
+        (hasRested ? <UserActions item={item} onEdit={() => setEditing(true)} /> : <div className="message-actions" />)}
+      {isBranched && <Versions threadId={thread.id} messageId={item.id} />}
     </article>
   );
 }

@@ -3,7 +3,7 @@ import ChevronRight from "lucide-react/icons/chevron-right";
 import { useTranslation } from "react-i18next";
 import { IconButton } from "../../parts/button.tsx";
 import { notifyError } from "../../parts/toast.tsx";
-import { chooseBranch, useBranches } from "../../api/branches.ts";
+import { chooseBranch, useMessageVersions } from "../../api/branches.ts";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 
 /** The versions of what was said here, one of which is shown; nothing where there is only one. */
@@ -11,7 +11,7 @@ export function Versions({ threadId, messageId }: { threadId: string; messageId:
   const { t } = useTranslation();
   const thread = useOpenThread();
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
-  const branches = useBranches(threadId, messageId).data ?? [];
+  const branches = useMessageVersions(threadId, messageId).data ?? [];
   const at = branches.findIndex(({ message_id }) => message_id === messageId);
   if (branches.length < 2 || at < 0) return null;
   const go = (place: number) => () => {

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "wouter";
 import { ApiError } from "../../api/client.ts";
@@ -57,7 +57,7 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
   useThreadNews(thread);
   const run = useThreadRuns(thread).data?.[0];
   const trace = useTrace(thread, run?.run_id);
-  const states = nodeStates(trace.spans.values());
+  const states = useMemo(() => nodeStates(trace.spans.values()), [trace.spans]);
   return (
     <div className="graph-page">
       <AssistantHead assistant={assistant} context={context} />
