@@ -11,8 +11,9 @@ export function operationsSince(
   order: readonly string[],
   messageId: string,
 ): Operation[] {
-  const at = order.indexOf(messageId);
+  const found = undoable(operations);
+  const at = found.length === 0 ? -1 : order.indexOf(messageId);
   if (at < 0) return [];
   const later = new Set(order.slice(at + 1));
-  return undoable(operations).filter(({ message_id }) => later.has(message_id));
+  return found.filter(({ message_id }) => later.has(message_id));
 }
