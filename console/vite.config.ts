@@ -25,10 +25,26 @@ const smallestFonts: Plugin = {
       : undefined,
 };
 
+/** Drawings here are read, not edited: what React Flow has for editing and for a small map is left out of its sheet. */
+const readOnlyDrawings: Plugin = {
+  name: "read-only-drawings",
+  enforce: "pre",
+  transform: (code, id) =>
+    id.endsWith("@xyflow/react/dist/base.css")
+      ? code
+          .replaceAll(/\/\*[\s\S]*?\*\//gu, "")
+          .replaceAll(
+            /[^{}]*(?:minimap|resize|attribution|connection|handle|selection|edgeupdater|\.dark)[^{}]*\{[^{}]*\}/gu,
+            "",
+          )
+          .replaceAll(/--xy-(?:minimap|resize|attribution|connectionline|handle|selection)[^;]*;/gu, "")
+      : undefined,
+};
+
 export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
-  plugins: [plainDescriptions, smallestFonts, react()],
+  plugins: [plainDescriptions, smallestFonts, readOnlyDrawings, react()],
   define: { __DEVELOPMENT__: "false" },
   build: {
     target: "es2023",

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import SearchX from "lucide-react/icons/search-x";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { Route, Router, Switch } from "wouter";
+import { Route, Router, Switch, useLocation } from "wouter";
 import { ApiError, whenRefused } from "../api/client.ts";
 import { startFeed } from "../api/live/feed.ts";
 import { currentKey, onKey } from "../api/key.ts";
@@ -58,7 +58,14 @@ export function Console() {
   );
 }
 
+/** What is most likely opened next from a place. */
+function pageAfter(location: string): keyof typeof pages {
+  if (location === "/g") return "graph";
+  return location === "/runs" ? "run" : "chat";
+}
+
 function SignedIn() {
+  const [location] = useLocation();
   const caller = useCaller();
   const [isRefused, setRefused] = useState(false);
   const [key, setKey] = useState(currentKey);
@@ -78,13 +85,13 @@ function SignedIn() {
   useEffect(() => (isKnown ? startFeed() : undefined), [isKnown, key]);
   useEffect(() => {
     if (!isKnown) return undefined;
-    // What is most likely opened next is loaded when the page has nothing else to do.
+    // When the page has nothing else to do.
     const idle = requestIdleCallback(() => {
-      loadAhead("chat");
+      loadAhead(pageAfter(location));
       overlays.ahead();
     });
     return () => cancelIdleCallback(idle);
-  }, [isKnown]);
+  }, [isKnown, location]);
   if (isKnown) {
     return (
       <>

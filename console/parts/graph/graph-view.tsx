@@ -1,6 +1,5 @@
 import {
   Background,
-  Handle,
   MarkerType,
   Panel,
   Position,
@@ -18,7 +17,7 @@ import Plus from "lucide-react/icons/plus";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
-import { folded, isLarge, placed, subgraphsOf, type GraphDrawing } from "../../run/graph-layout.ts";
+import { folded, isLarge, placed, subgraphsOf, type Box, type GraphDrawing } from "../../run/graph-layout.ts";
 import type { NodeState } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 import { IconButton } from "../button.tsx";
@@ -79,6 +78,7 @@ export function GraphView({
             position: { x: box.x, y: box.y },
             width: box.width,
             height: box.height,
+            ...(!box.isFrame && known(box)),
             ...(box.parent !== undefined && { parentId: box.parent }),
             data: {
               name: visible(name),
@@ -146,6 +146,18 @@ export function GraphView({
   );
 }
 
+/** Where edges begin and end: known beforehand, so that boxes need not be drawn, measured and drawn again. */
+function known({ width, height }: Box): Pick<BoxNode, "measured" | "handles"> {
+  const x = width / 2;
+  return {
+    measured: { width, height },
+    handles: [
+      { type: "target", position: Position.Top, x, y: 0 },
+      { type: "source", position: Position.Bottom, x, y: height },
+    ],
+  };
+}
+
 function depthOf(id: string, parent: string | undefined): number {
   return parent === undefined ? 0 : id.split(/[:|]/u).length;
 }
@@ -187,11 +199,9 @@ function StepNode({ data }: NodeProps<BoxNode>) {
       data-pauses={interrupt}
       title={name}
     >
-      <Handle type="target" position={Position.Top} isConnectable={false} />
       <span>{name}</span>
       {isClosed && <ChevronsUpDown size={13} aria-hidden="true" />}
       {state !== undefined && state.times > 1 && <b>×{state.times}</b>}
-      <Handle type="source" position={Position.Bottom} isConnectable={false} />
     </div>
   );
 }
