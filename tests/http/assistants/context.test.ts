@@ -96,6 +96,7 @@ describe("GET /threads/:id/context", () => {
       ["assistant", false],
       ["tool", true],
     ]);
+    expect(sections.filter(({ is_error }) => is_error).map(({ name }) => name)).toEqual(["message_history"]);
     const system = byName(sections, "system_prompt").children;
     expect(system.map(({ name }) => name).slice(0, 2)).toEqual(["identity", "task"]);
     expect(system.map(({ content }) => content).join("")).toBe(last_call?.request.messages[0]?.["content"]);

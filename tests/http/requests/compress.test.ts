@@ -74,6 +74,7 @@ describe("POST /threads/:id/compress", () => {
   it("writes the summary by a run, keeps every message, and leaves the view smaller", async () => {
     const told = await preview({ keep_recent: 6 });
     const wanted = told.compressible[1]?.id ?? "";
+    const { predicted } = await preview({ keep_recent: 6, keep_message_ids: [wanted] });
     // The rules of the preview then write it, at once; what no script answers is asked for again and again.
     fixture.model.push({ fault: { kind: "status", status: 401 } });
     const run = z
@@ -88,6 +89,9 @@ describe("POST /threads/:id/compress", () => {
       .parse(await values());
     expect(after.messages).toHaveLength(16);
     expect(after.conversation_summary.shown.kept_message_ids).toEqual([wanted]);
+    // What the preview has told has come true (COMP-11).
+    expect(await fixture.json("GET", `/threads/${id}/status`)).toMatchObject({ usage_ratio: predicted.ratio });
+    expect(predicted.ratio).toBe(predicted.tokens / predicted.limit);
     const again = await fixture.server.send("POST", `/threads/${id}/compress`, { keep_recent: 6 });
     expect(again.status).toBe(409);
   });

@@ -47,6 +47,13 @@ it("shows included files whole, the sub-circuits of those further away, and of t
   );
 });
 
+it("shows a long one by its beginning, its end and what it is made of (CTX-17)", async () => {
+  const long = `Title\n${Array.from({ length: 1000 }, (_, index) => `R${index} a b ${index}k`).join("\n")}\n.end`;
+  const told = await collect({ "amp.cir": "t\n.include long.inc", "long.inc": long });
+  expect(told).toMatch(/^long\.inc\nTitle: Title\nComponents: R 1000\n```spice\nTitle\n/u);
+  expect(told).toMatch(/\n\[… \d+ lines left out …\]\n[^]*\n\.end\n```$/u);
+});
+
 it("reports files that include each other, and reads each once", async () => {
   const told = await collect({ "amp.cir": "t\n.include a.inc", "a.inc": ".include b.inc", "b.inc": ".include a.inc" });
   expect(told).toContain("They include each other: a.inc → b.inc → a.inc");
