@@ -2,7 +2,9 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { loadConfig } from "@millrace/engine/config/config";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { startWebServer, type WebServer } from "@millrace/testing/web-server";
 import {
   begin,
   chromiumPath,
@@ -39,6 +41,7 @@ function answer({ messages }: ModelRequest): ModelStep {
 
 const Made = z.object({ thread_id: z.string() });
 
+let web: WebServer;
 let stage: Stage;
 let tab: Tab;
 
@@ -51,9 +54,14 @@ async function bringIn(name: string, messages: readonly object[]): Promise<strin
 
 describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () => {
   beforeAll(async () => {
-    stage = await openStage(answer);
+    const results = [{ title: "A mill", url: "https://example.com/mill", content: "It turns." }];
+    web = await startWebServer(() => ({ body: JSON.stringify({ results }) }));
+    stage = await openStage(answer, { web: loadConfig({ SEARXNG_URL: web.url }).web });
   });
-  afterAll(() => stage.close());
+  afterAll(async () => {
+    await stage.close();
+    await web.close();
+  });
   afterEach(() => leave(tab));
 
   it("takes several changes back together or none, and those that were built upon one with it (UI-12)", async () => {
@@ -70,6 +78,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await first.getByRole("button", { name: "Undo" }).click();
     const dialog = tab.page.getByRole("dialog");
     await dialog.getByText("Later operations have changed the same").waitFor();
+    expect(await first.getByRole("button", { name: "Copy path", includeHidden: true }).count()).toBe(1);
     await access(file("a.md"));
     await dialog.getByRole("button", { name: "Take all 2 back" }).click();
     await expect.poll(() => access(file("a.md")).then(() => "there", String)).toContain("ENOENT");
@@ -147,12 +156,14 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
   });
 
   it("draws Markdown and code, and lists the pages an answer was made of (UI-02, UI-06)", async () => {
-    const text = '## Head\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**“重要”**的事\n\n```json\n{"a": 1}\n```';
+    const text =
+      '## Head\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**“重要”**的事\n\n```json\n{"a": 1}\n```\n\n```python\nreturn 1\n```';
     const pages = [
       { title: "A mill", url: "https://example.com/mill" },
       { title: "Not a page", url: "javascript:alert(1)" },
     ];
     const thread = await bringIn("Drawn", [
+      { type: "system", id: "s", content: "You are a miller." },
       { type: "human", id: "h", content: "**as written**" },
       { type: "ai", id: "a", content: text, additional_kwargs: { web_search_results: pages } },
     ]);
@@ -167,13 +178,33 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
       expect(await drawn.locator(part).count(), part).toBe(count);
     }
     expect(await drawn.getByRole("heading", { name: "Head" }).count()).toBe(1);
-    await expect.poll(() => drawn.locator("pre span[class*=tok-]").count()).toBeGreaterThan(1);
+    await expect.poll(() => drawn.locator("pre:has(span[class*=tok-])").count()).toBe(2);
+    expect(await drawn.getByRole("button", { name: "Copy code" }).count()).toBe(2);
+    expect(await tab.page.getByText("You are a miller.").count()).toBe(0);
     expect(await shownTexts(tab)).toContain("**as written**");
     const sources = tab.page.locator(".web-search-card");
     expect(await sources.getByRole("listitem").count()).toBe(2);
     expect(
       await sources.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href"))),
     ).toEqual(["https://example.com/mill"]);
+  });
+
+  it("says that the web is searched, before the answer (UI-06)", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    const input = { messages: [{ role: "user", content: "which mills are there?" }] };
+    const context = { mode: "free_work", web_search: "general" };
+    const streamMode = ["custom" as const];
+    const stream = stage.server.client.runs.stream(thread, "agent", { input, context, streamMode });
+    expect((await Array.fromAsync(stream)).length).toBeGreaterThan(0);
+    await sees(tab, "You said: which mills are there?");
+    const shown = await tab.page.locator(".note-line, .assistant-message").allInnerTexts();
+    expect(shown[1]).toBe("Searched the web for “which mills are there?”");
+    const centred = "getComputedStyle(document.querySelector('.note-line')).textAlign";
+    expect(await tab.page.evaluate(centred)).toBe("center");
+    await tab.page.locator(".web-search-card").getByText("A mill").waitFor();
   });
 
   it("draws of a long chat what is in sight, and loads the older messages without a jump (UI-14)", async () => {
@@ -224,15 +255,29 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
       { type: "ai", id: "a", content: "good day" },
     ]);
     tab = await stage.open();
-    // As if the window were nearly full, which would take a very long conversation.
+    // As if the window were that full, which would take a very long conversation.
+    let usage_ratio = 0;
     await tab.page.route("**/status", async (route) => {
       const response = await route.fetch();
-      await route.fulfill({ response, json: { ...z.looseObject({}).parse(await response.json()), usage_ratio: 0.85 } });
+      await route.fulfill({ response, json: { ...z.looseObject({}).parse(await response.json()), usage_ratio } });
     });
-    await tab.page.goto(`${stage.server.url}/console/t/${thread}`);
-    await tab.page.locator('.usage[data-level="full"]').getByText("85%").waitFor();
+    const makeRoom = tab.page.getByRole("button", { name: "Compress the older messages" });
+    for (const [ratio, level, buttons] of [
+      [0.59, "low", 0],
+      [0.6, "high", 1],
+      [0.79, "high", 1],
+      [0.8, "full", 1],
+    ] as const) {
+      usage_ratio = ratio;
+      await tab.page.goto(`${stage.server.url}/console/t/${thread}`);
+      await tab.page
+        .locator(`.usage[data-level="${level}"]`)
+        .getByText(`${Math.round(ratio * 100)}%`)
+        .waitFor();
+      expect(await makeRoom.count(), level).toBe(buttons);
+    }
     const asked = tab.page.waitForRequest((request) => request.url().endsWith(`/threads/${thread}/compress`));
-    await tab.page.getByRole("button", { name: "Compress the older messages" }).click();
+    await makeRoom.click();
     expect((await asked).method()).toBe("POST");
     await tab.page.unrouteAll({ behavior: "ignoreErrors" });
   });

@@ -43,7 +43,10 @@ function answer({ messages }: ModelRequest): ModelStep {
   if (tool?.role === "tool") return { text: `The tool said: ${String(tool.content).slice(0, 40)}` };
   if (messages.at(-2)?.role === "assistant" && messages.at(-2)?.content === story) return { text: rest };
   if (last.includes("list")) return { text: "I look.", toolCalls: [{ name: "list_files", arguments: { path: "" } }] };
-  if (last.includes("think")) return { reasoning: "A mill needs water.", text: "It needs water." };
+  if (last.includes("missing")) return { toolCalls: [{ name: "read_file", arguments: { path: "missing.md" } }] };
+  if (last.includes("think")) {
+    return { reasoning: "A mill needs water.", text: "It needs water.", hold: { after: 1, until: pause.promise } };
+  }
   if (last.includes("marks")) return { text: marks };
   if (last.includes("long story")) {
     return {
@@ -78,9 +81,17 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await sees(tab, /^The tool said/u);
     await tab.page.getByRole("button", { name: /List/u }).click();
     await tab.page.getByText("list_files", { exact: true }).waitFor();
+    await say(tab, "please read what is missing");
+    await tab.page.locator('.tool-card[data-status="failed"]').getByText("missing.md").first().waitFor();
+    expect(await tab.page.locator('.tool-card[data-status="done"]').count()).toBe(1);
+    await rests(tab);
+    // Thoughts are open while they come, and closed when the answer begins.
     await say(tab, "please think");
+    await tab.page.getByRole("button", { name: "Thinking", expanded: true }).waitFor();
+    await tab.page.locator(".reasoning-content").waitFor();
+    pause.resolve();
     await sees(tab, "It needs water.");
-    await tab.page.getByRole("button", { name: /^Thought/u }).click();
+    await tab.page.getByRole("button", { name: /^Thought/u, expanded: false }).click();
     await sees(tab, "A mill needs water.");
     await rests(tab);
     expect(await shownTexts(tab)).toEqual(await storedTexts(stage, thread));
@@ -102,6 +113,7 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     expect((right?.x ?? 0) - (left?.x ?? 0)).toBeGreaterThan((column?.width ?? 0) / 3);
     const background = "getComputedStyle(document.querySelector('.user-bubble')).backgroundColor";
     expect(await tab.page.evaluate(background)).toBe("rgb(227, 242, 253)");
+    expect(await bubble.getAttribute("title")).toMatch(/20\d\d.*\d:\d\d/u);
   });
 
   it("follows what comes only where its end is in sight", async () => {
@@ -198,12 +210,18 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     const thread = await begin(tab, "hello");
     await rests(tab);
     const field = tab.page.locator(".composer-field");
+    await field.fill("half");
+    await field.press("Shift+Enter");
+    expect(await field.inputValue()).toBe("half\n");
     await field.fill("half a thought");
     await tab.page.reload();
     await expect.poll(() => field.inputValue()).toBe("half a thought");
     await tab.page.route("**/commands", (route) => route.abort());
     await field.press("Enter");
-    await tab.page.getByText("The server cannot be reached.").waitFor();
+    const problem = tab.page.locator(".toast-error").getByText("The server cannot be reached.");
+    await problem.waitFor();
+    await tab.page.locator(".toast-error").getByRole("button", { name: "Close" }).click();
+    await problem.waitFor({ state: "detached" });
     await expect.poll(() => field.inputValue()).toBe("half a thought");
     await tab.page.unroute("**/commands");
     await field.press("Enter");

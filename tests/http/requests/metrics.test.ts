@@ -145,6 +145,7 @@ it("tells of runs, models, tools, tokens, the database and the process", async (
         "millrace_database_bytes",
         "millrace_event_loop_delay_seconds",
         "process_resident_memory_bytes",
+        "process_cpu_seconds_total",
       ]),
     );
   } finally {
