@@ -50,12 +50,17 @@ describe("intent", () => {
   });
 
   it("gives chat mode no tools, whatever the run wants", async () => {
-    const wanted = [{}, { mode: "free_work" }, { mode: "plan" }, { selected_tool: "list_files" }];
+    // It is the session's own once a run has chosen it (STATE-12).
+    const wanted = [
+      { chat_mode: "chat" },
+      {},
+      { mode: "free_work" },
+      { mode: "plan" },
+      { selected_tool: "list_files" },
+    ];
     const flow = await start({ handler: () => ({ text: "Just talking." }) });
-    for (const context of wanted) await flow.send("list the files", { chat_mode: "chat", ...context });
-    // It is the session's own from then on (STATE-12).
-    const { chat_mode, messages } = await flow.send("list the files");
-    expect([chat_mode, messages.length]).toEqual(["chat", 10]);
+    for (const context of wanted) expect((await flow.send("list the files", context)).chat_mode).toBe("chat");
+    expect((await flow.state()).messages).toHaveLength(10);
     expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual(Array.from({ length: 5 }, () => []));
     await flow.send("list the files", { chat_mode: "agent" });
     expect(flow.model.requests.at(-1)?.toolNames).toContain("list_files");
