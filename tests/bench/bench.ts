@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 import { measureConsole, type ConsoleAmounts } from "../console/bench/console-bench.ts";
 import { measureRest } from "./servers/at-rest.ts";
 import { measureContext } from "./in-process/context-cost.ts";
-import { printSections, type Section, type ToolkitMeasures } from "./figures.ts";
+import { measurePackage } from "./package-size.ts";
+import { printSection, printVerdict, type Section, type ToolkitMeasures } from "./figures.ts";
 import { measureInProcess } from "./in-process/in-process.ts";
 import { measureLongSession } from "./servers/long-session.ts";
 import { measureLoopCost } from "./in-process/loop-cost.ts";
@@ -17,7 +18,7 @@ import { measureSearch } from "./in-process/search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
 import { measureTextCalls } from "./in-process/text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,console]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,console,package]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -107,7 +108,8 @@ if (options.help || (options.peer && options["peer-dir"] === undefined)) {
     `Node ${process.versions.node}, ${availableParallelism()} cores, load ${load}; one load generator beside it.`,
   );
   if (options.smoke) console.log("A smoke run: it shows that everything works; its figures mean nothing.");
-  printSections(await measure(amounts, options.peer ? options["peer-dir"] : undefined, options.only?.split(",")));
+  else if (options.only === undefined) console.log("It takes many minutes; each section is printed when it is done.");
+  printVerdict(await measure(amounts, options.peer ? options["peer-dir"] : undefined, options.only?.split(",")));
 }
 
 /** What toolkits add, by its name. */
@@ -121,6 +123,7 @@ async function toolkitMeasures(): Promise<[string, ToolkitMeasures[string]][]> {
   return modules.flatMap(({ measures }) => Object.entries(measures));
 }
 
+/** Measures all parts, or those that are named, and prints each when it is done. */
 async function measure(
   amounts: Amounts,
   peerFolder: string | undefined,
@@ -128,15 +131,20 @@ async function measure(
 ): Promise<Section[]> {
   const wanted = (part: string): boolean => only === undefined || only.includes(part);
   const sections: Section[] = [];
-  const add = async (part: string, work: () => Promise<Section>): Promise<void> => {
-    if (wanted(part)) sections.push(await work());
+  const done = (section: Section): void => {
+    printSection(section);
+    sections.push(section);
   };
-  if (wanted("calls")) sections.push(measureTextCalls(amounts.starts * 4));
-  if (wanted("process")) sections.push(...(await measureInProcess(amounts)));
+  const add = async (part: string, work: () => Promise<Section>): Promise<void> => {
+    if (wanted(part)) done(await work());
+  };
+  if (wanted("calls")) done(measureTextCalls(amounts.starts * 4));
+  if (wanted("process")) for (const section of await measureInProcess(amounts)) done(section);
   await add("session", () => measureLongSession(amounts.session));
   await add("loop", () => measureLoopCost(5 * amounts.turns));
   await add("context", () => measureContext());
   await add("console", () => measureConsole(amounts.console));
+  if (!options.smoke) await add("package", () => measurePackage());
   await add("search", () => measureSearch(amounts.searched, amounts.starts));
   for (const [part, measure] of await toolkitMeasures()) await add(part, () => measure(amounts.stops));
   const model = await startModel();

@@ -21,26 +21,33 @@ export interface Section {
 
 /** Prints the sections as tables, and at the end how many targets were met. */
 export function printSections(sections: Section[]): void {
-  const all = sections.flatMap(({ figures }) => figures);
-  const withPeer = all.some(({ peer }) => peer !== undefined);
-  for (const { title, figures, rows: ownRows } of sections) {
-    console.log(`\n## ${title}\n`);
-    if (ownRows !== undefined) {
-      printTable(ownRows);
-      continue;
-    }
-    const head = ["measure", "figure", "target", "verdict", ...(withPeer ? ["peer", "peer / ours"] : []), "note"];
-    const rows = figures.map((figure) => [
-      figure.measure,
-      `${show(figure.value)} ${figure.unit}`,
-      target(figure),
-      verdict(figure),
-      ...(withPeer ? peerCells(figure) : []),
-      figure.note ?? "",
-    ]);
-    printTable([head, ...rows]);
+  for (const section of sections) printSection(section);
+  printVerdict(sections);
+}
+
+/** Prints a section as a table. */
+export function printSection({ title, figures, rows: ownRows }: Section): void {
+  console.log(`\n## ${title}\n`);
+  if (ownRows !== undefined) {
+    printTable(ownRows);
+    return;
   }
-  const verdicts = all.map(verdict);
+  const withPeer = figures.some(({ peer }) => peer !== undefined);
+  const head = ["measure", "figure", "target", "verdict", ...(withPeer ? ["peer", "peer / ours"] : []), "note"];
+  const rows = figures.map((figure) => [
+    figure.measure,
+    `${show(figure.value)} ${figure.unit}`,
+    target(figure),
+    verdict(figure),
+    ...(withPeer ? peerCells(figure) : []),
+    figure.note ?? "",
+  ]);
+  printTable([head, ...rows]);
+}
+
+/** Prints how many targets were met. */
+export function printVerdict(sections: Section[]): void {
+  const verdicts = sections.flatMap(({ figures }) => figures).map(verdict);
   const hits = verdicts.filter((word) => word === "hit").length;
   const misses = verdicts.filter((word) => word === "MISS").length;
   console.log(`\n${hits} targets met, ${misses} missed.`);

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "@millrace/testing/model-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { packAndInstall, run } from "../support/processes/packed.ts";
+import { packageFiles, packAndInstall, run } from "../support/processes/packed.ts";
 import { programEnvironment } from "../support/processes/program.ts";
 import { projectFolder } from "../support/source-files.ts";
 
@@ -30,9 +30,7 @@ beforeAll(async () => {
   app = join(folder, "app");
   installed = join(app, "node_modules", "millrace");
   program = join(installed, "dist", "package", "bin", "millrace.cjs");
-  const files = ["package.json", "pack.mjs", "tsconfig.package.json", "CHANGELOG.md", "README.md", "LICENSE"];
-  const names = [...files, "bin", "console", "exports", "packages", "src", "toolkits"];
-  await packAndInstall(folder, { name: "millrace", path: ".", names });
+  await packAndInstall(folder, { name: "millrace", path: ".", names: packageFiles });
   writeFileSync(join(app, "package.json"), '{ "type": "module" }');
 }, 240_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

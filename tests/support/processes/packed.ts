@@ -20,6 +20,12 @@ export async function run(command: string, given: string[], cwd: string): Promis
   return output;
 }
 
+/** What of the project the package `millrace` is made of. */
+export const packageFiles =
+  "package.json pack.mjs tsconfig.package.json CHANGELOG.md README.md LICENSE bin console exports packages src toolkits".split(
+    " ",
+  );
+
 /**
  * Packs a package of the project (`path` in it, of which the files `names` are needed) in a copy below `folder`, since packing
  * rewrites its manifest for a while, and installs it into `<folder>/app` with the packages it needs beside it. Gives the
