@@ -1,12 +1,11 @@
-import { Writable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createLogger, type Logger } from "@millrace/engine/logger";
 import { Run } from "@millrace/engine/storage/records";
 import { openTelemetry } from "@millrace/engine/telemetry/open-telemetry";
 import { readTraceparent } from "@millrace/engine/telemetry/traceparent";
 import { type Collector, type Span, startCollector } from "../support/processes/collector.ts";
+import { recordLog } from "../support/processes/record-log.ts";
 import { type SessionFixture, startSessions } from "../support/session-fixture.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -26,17 +25,6 @@ afterEach(async () => {
 
 function settings(url: string, others: Record<string, string> = {}) {
   return loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...others }).telemetry;
-}
-
-/** A logger, and the lines that it was given. */
-function recordLog(): { logger: Logger; lines: Record<string, unknown>[] } {
-  const lines: Record<string, unknown>[] = [];
-  const Line = z.record(z.string(), z.unknown());
-  const write = (text: Buffer, _encoding: string, done: () => void): void => {
-    lines.push(Line.parse(JSON.parse(text.toString())));
-    done();
-  };
-  return { logger: createLogger("info", new Writable({ write })), lines };
 }
 
 /** The spans below one, by their names, each with those below it. */

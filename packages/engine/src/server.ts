@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
+import { clientKeys } from "./config/secret-files.ts";
 import { startClockwork } from "./crons/clock.ts";
 import { describeAhead } from "./graphs/schemas/learn-schemas.ts";
 import type { GraphExtension } from "./graphs/served-graph.ts";
@@ -97,6 +98,7 @@ export async function startServer(
   logger: Logger = createLogger(config.logLevel),
   extension?: ServerExtension,
 ): Promise<RunningServer> {
+  config.secretFiles.logTo(logger);
   const workspace = prepareFolders(config);
   const port = await takePort(config);
   try {
@@ -117,7 +119,8 @@ async function startAt(
   try {
     const { custom, storage, graphs } = await openUserParts(config, { opened, logger, extension: extension?.graphs });
     const agent = extension?.open({ config, workspace, logger, storage, items: opened.items, graphs, custom });
-    const tracing = createTracing(config, () => agent?.secrets() ?? []);
+    const apiKeys = clientKeys(config, logger);
+    const tracing = createTracing(config, () => [...(agent?.secrets() ?? []), ...apiKeys().map(({ key }) => key)]);
     if (tracing === undefined) skipIdleTracing();
     const telemetry = await openTelemetry(config.telemetry, versions.millrace, logger);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
@@ -127,7 +130,7 @@ async function startAt(
     const feed = new ServerFeed(storage);
     const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent });
     telemetry?.exportMetrics(() => metrics.families());
-    const forRequests = { config, storage, runs, feed, graphs, custom, logger, health, metrics };
+    const forRequests = { config, apiKeys, storage, runs, feed, graphs, custom, logger, health, metrics };
     const api = createApi({ ...forRequests, extension: agent?.http(runs) });
     const unbindClient = bindSdkClient(port.url);
     const { resumed } = await runs.recover();

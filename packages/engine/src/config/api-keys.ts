@@ -5,12 +5,14 @@ import { z } from "zod";
 export const commaList = z
   .string()
   .default("")
-  .transform((text) =>
-    text
-      .split(",")
-      .map((part) => part.trim())
-      .filter((part) => part !== ""),
-  );
+  .transform((text) => partsOf(text, ","));
+
+function partsOf(text: string, separator: string | RegExp): string[] {
+  return text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
 
 /** A client's key, and whose it is: sessions belong to owners, so two keys of one owner see the same. */
 export interface ApiKey {
@@ -58,8 +60,12 @@ function toApiKey(entry: string): ApiKey | { problem: string } {
   return { problem: `${expected}; a key that holds a colon needs a name before it` };
 }
 
+const text = z.string().default("");
+
 /** The clients' keys in a list of the environment; an error names the position, never the key. */
-export const apiKeys = commaList.transform((entries, context) => {
+export const apiKeys = text.transform((list, context) => {
+  // In a file they may stand one a line.
+  const entries = partsOf(list, /[,\n]/u);
   const keys: ApiKey[] = [];
   for (const [index, entry] of entries.entries()) {
     const parsed = toApiKey(entry);

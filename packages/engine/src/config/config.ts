@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { loadEnvFile } from "node:process";
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
-import { type ApiKey, apiKeys, commaList as list } from "./api-keys.ts";
+import { type ApiKey, apiKeys, commaList as list, isSecret } from "./api-keys.ts";
 import {
   operationSettings,
   type OperationSettings,
@@ -21,7 +21,14 @@ import {
   webhookSettings,
   type WebhookSettings,
 } from "./tool-settings.ts";
-import { type TelemetrySettings, telemetrySettings, telemetryVariables } from "./telemetry-settings.ts";
+import { fileVariable, SecretFiles } from "./secret-files.ts";
+import {
+  langsmithSettings,
+  type LangsmithSettings,
+  type TelemetrySettings,
+  telemetrySettings,
+  telemetryVariables,
+} from "./telemetry-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./web-settings.ts";
 
 /** The name of a namespace, such as a project's; the usual one is `default`. */
@@ -101,10 +108,6 @@ const Environment = z.object({
   BING_SEARCH_API_KEY: optionalText,
   BING_SEARCH_URL: webUrl.default("https://api.bing.microsoft.com/v7.0/search"),
   SEARXNG_URL: optionalUrl,
-  LANGSMITH_API_KEY: optionalText,
-  LANGSMITH_TRACING: optionalText,
-  LANGSMITH_ENDPOINT: optionalUrl,
-  LANGSMITH_PROJECT: optionalText,
   ...telemetryVariables,
 });
 
@@ -112,6 +115,8 @@ const Environment = z.object({
 export interface Config extends ToolSettings, OperationSettings {
   /** The variables that have a value, as they were given. */
   given: Readonly<Record<string, string>>;
+  /** Those of them that stand in files, as they are now. */
+  secretFiles: SecretFiles;
   dataDir: string;
   /** Absolute. With `workspaceIsDefault` it was not configured, and the start creates it. */
   workspace: string;
@@ -165,7 +170,7 @@ export interface Config extends ToolSettings, OperationSettings {
   ollamaBaseUrl: string;
   web: WebSettings;
   webhooks: WebhookSettings;
-  langsmith: { enabled: boolean } & Record<"apiKey" | "endpoint" | "project", string | undefined>;
+  langsmith: LangsmithSettings;
   /** Where OpenTelemetry sends spans and metrics; `undefined`: nowhere. */
   telemetry: TelemetrySettings | undefined;
 }
@@ -174,13 +179,6 @@ export interface Config extends ToolSettings, OperationSettings {
 function mcpFileOf(values: z.infer<typeof Environment>): Pick<Config, "mcpFile" | "mcpFileIsDefault"> {
   const { MILLRACE_MCP: named, MILLRACE_DATA_DIR: folder } = values;
   return { mcpFile: resolve(named ?? join(folder, "mcp.json")), mcpFileIsDefault: named === undefined };
-}
-
-function langsmithOf(values: z.infer<typeof Environment>): Config["langsmith"] {
-  const apiKey = values.LANGSMITH_API_KEY;
-  const isOff = ["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? "");
-  const { LANGSMITH_ENDPOINT: endpoint, LANGSMITH_PROJECT: project } = values;
-  return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
 }
 
 /** The names of all variables, in the order of `.env.example`. */
@@ -198,7 +196,8 @@ function givenOf(env: Record<string, string | undefined>): Record<string, string
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
 export function loadConfig(env: Record<string, string | undefined>): Config {
-  const given = givenOf(env);
+  const secretFiles = new SecretFiles(env, variableNames);
+  const given = { ...givenOf(env), ...secretFiles.values() };
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
@@ -209,6 +208,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   const values = parsed.data;
   return {
     given,
+    secretFiles,
     ...operationSettings(values, given["PORT"] !== undefined),
     dataDir: resolve(values.MILLRACE_DATA_DIR),
     workspace: resolve(values.MILLRACE_WORKSPACE ?? "workspace"),
@@ -249,14 +249,14 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     ollamaBaseUrl: values.OLLAMA_BASE_URL ?? "http://127.0.0.1:11434",
     web: webSettings(values),
     webhooks: webhookSettings(values),
-    langsmith: langsmithOf(values),
+    langsmith: langsmithSettings(values),
     telemetry: telemetrySettings(values),
   };
 }
 
 /** Variables of the environment that are probably mistyped. */
 export function unknownNames(): UnknownVariable[] {
-  return unknownVariables(process.env, variableNames);
+  return unknownVariables(process.env, [...variableNames, ...variableNames.filter(isSecret).map(fileVariable)]);
 }
 
 /** The value of a variable that a configuration file names, since secrets stand in the environment alone. */

@@ -13,8 +13,12 @@ const samplers = [
 
 const optionalUrl = optionalText.pipe(z.url({ protocol: /^https?$/ }).optional());
 
-/** The variables by which OpenTelemetry is switched on, named as its specification names them. */
+/** The variables of LangSmith and of OpenTelemetry, named as they name them. */
 export const telemetryVariables = {
+  LANGSMITH_API_KEY: optionalText,
+  LANGSMITH_TRACING: optionalText,
+  LANGSMITH_ENDPOINT: optionalUrl,
+  LANGSMITH_PROJECT: optionalText,
   OTEL_EXPORTER_OTLP_ENDPOINT: optionalUrl,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optionalUrl,
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: optionalUrl,
@@ -26,6 +30,19 @@ export const telemetryVariables = {
   OTEL_METRIC_EXPORT_INTERVAL: z.coerce.number().int().positive().max(0x7fff_ffff).default(60_000),
   OTEL_SDK_DISABLED: optionalText,
 };
+
+type Values = z.infer<z.ZodObject<typeof telemetryVariables>>;
+
+/** Whether runs are traced by LangSmith, and where it is. */
+export type LangsmithSettings = { enabled: boolean } & Record<"apiKey" | "endpoint" | "project", string | undefined>;
+
+/** What the variables say of it. */
+export function langsmithSettings(values: Values): LangsmithSettings {
+  const apiKey = values.LANGSMITH_API_KEY;
+  const isOff = ["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? "");
+  const { LANGSMITH_ENDPOINT: endpoint, LANGSMITH_PROJECT: project } = values;
+  return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
+}
 
 /** What is told to an OpenTelemetry collector; its other variables, as `OTEL_RESOURCE_ATTRIBUTES`, its SDK reads itself. */
 export interface TelemetrySettings {
@@ -39,9 +56,7 @@ export interface TelemetrySettings {
 }
 
 /** What the variables say; `undefined` where nothing is exported. Throws `config` for a protocol that is not spoken. */
-export function telemetrySettings(
-  values: z.infer<z.ZodObject<typeof telemetryVariables>>,
-): TelemetrySettings | undefined {
+export function telemetrySettings(values: Values): TelemetrySettings | undefined {
   const base = values.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/u, "");
   const place = (own: string | undefined, path: string): string | undefined =>
     own ?? (base === undefined ? undefined : `${base}/${path}`);

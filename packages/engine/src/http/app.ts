@@ -83,6 +83,8 @@ const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
 /** What the HTTP layer is given by `server.ts`. */
 export interface ServerParts {
   config: Config;
+  /** The clients' keys at this moment. */
+  apiKeys: () => readonly ApiKey[];
   storage: Storage;
   runs: Runs;
   feed: ServerFeed;
@@ -102,7 +104,8 @@ export interface ServerParts {
  */
 export function createApi(parts: ServerParts): HttpApp {
   const { config, custom, logger } = parts;
-  const { host, allowedHosts, corsOrigins, localPages, apiKeys } = config;
+  const { host, allowedHosts, corsOrigins, localPages } = config;
+  const { apiKeys } = parts;
   const { auth, cors } = custom;
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) =>
@@ -146,7 +149,7 @@ export function createApi(parts: ServerParts): HttpApp {
   for (const routes of resources) app.route("/", routes(shared));
   for (const routes of extension?.routes() ?? []) app.route("/", routes);
   app.route("/", callerRoutes(shared, extension?.features));
-  app.route("/", openApiRoutes(app, apiKeys.length > 0));
+  app.route("/", openApiRoutes(app, apiKeys().length > 0));
   return app;
 }
 
@@ -166,7 +169,7 @@ function logRefusedOrigins(logger: Logger): (origin: string) => void {
 
 /** Makes the services of a request by its caller. */
 function createServices(
-  { storage, runs, feed, config, custom }: ServerParts,
+  { storage, runs, feed, apiKeys, custom }: ServerParts,
   shared: SharedServices,
   extension: HttpExtension | undefined,
 ): (caller: Caller) => HttpServices {
@@ -176,7 +179,7 @@ function createServices(
     const guard = guardOf(caller, custom.auth);
     const crons =
       guard === undefined ? ownCrons(storage, owner) : guardedCrons(ownCrons(storage, null, owner), storage, guard);
-    const mayAdminister = caller.kind !== "user" && administers(owner, config.apiKeys);
+    const mayAdminister = caller.kind !== "user" && administers(owner, apiKeys());
     const scope = scopeFor(scopeParts, owner, guard);
     return { ...extension?.services(scope, owner), ...shared, ...scope, crons, mayAdminister };
   };

@@ -121,8 +121,9 @@ export function runLimits(
   "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
 > {
   const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
-  // One key or user must not keep the others out: half of the queue is for them.
-  const isShared = auth !== undefined || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
+  // One key or user must not keep the others out: half of the queue is for them. A file may get more of them at any time.
+  const isFile = config.secretFiles.value("MILLRACE_API_KEYS") !== undefined;
+  const isShared = auth !== undefined || isFile || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
   const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
   const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
   const turnPatience = conversations.lockSeconds * 1000;

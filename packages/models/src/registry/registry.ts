@@ -35,7 +35,7 @@ export class ModelRegistry {
   readonly #files: ModelFiles | undefined;
   readonly #providers: Providers;
   #found: ProfileRows = {};
-  #keys: { settings: unknown; stored: unknown; all: readonly string[] } | undefined;
+  #keys: { sources: readonly unknown[]; all: readonly string[] } | undefined;
 
   /** `others` are providers of the app, beside the built-in ones. */
   constructor(config: Config, { files, others = {} }: { files?: ModelFiles; others?: Providers } = {}) {
@@ -63,8 +63,13 @@ export class ModelRegistry {
   }
 
   /** Changes when existing clients become invalid: compare by identity. */
-  state(): readonly [unknown, unknown, unknown] {
-    return [this.settings(), this.#files?.credentials.all(), this.#found];
+  state(): readonly unknown[] {
+    return [...this.#keySources(), this.#found];
+  }
+
+  /** What keys come from; compare by identity. */
+  #keySources(): readonly unknown[] {
+    return [this.settings(), this.storedKeys(), ...Object.values(this.#config.secretFiles.values())];
   }
 
   /** Roles used if a run sets none. */
@@ -137,11 +142,12 @@ export class ModelRegistry {
 
   /** All stored and environment keys, to redact. */
   keys(): readonly string[] {
-    const [settings, stored] = [this.settings(), this.storedKeys()];
-    if (this.#keys?.settings === settings && this.#keys.stored === stored) return this.#keys.all;
+    const sources = this.#keySources();
+    const known = this.#keys;
+    if (known !== undefined && sources.every((source, index) => source === known.sources[index])) return known.all;
     const used = this.providerNames().flatMap((name) => this.provider(name)?.key?.value ?? []);
-    const all = [...new Set([...Object.values(stored), ...used])];
-    this.#keys = { settings, stored, all };
+    const all = [...new Set([...Object.values(this.storedKeys()), ...used])];
+    this.#keys = { sources, all };
     return all;
   }
 
@@ -151,12 +157,12 @@ export class ModelRegistry {
     throw new AppError("invalid_state", "Models cannot be changed here: there is no data folder.");
   }
 
-  /** A stored key, else that of the environment. */
+  /** A stored key, else that of the environment or of the file that it names. */
   #key(name: string, usual: string | undefined): KnownProvider["key"] {
     const stored = this.storedKeys();
     const value = Object.hasOwn(stored, name) ? stored[name] : undefined;
     if (value !== undefined) return { value, source: "file" };
-    const set = usual ?? environmentVariable(name);
+    const set = this.#config.secretFiles.value(name) ?? usual ?? environmentVariable(name);
     return set === undefined || set === "" ? undefined : { value: set, source: "environment" };
   }
 }

@@ -9,7 +9,8 @@ import { isLoopbackHost, isLoopbackName, studioOrigin } from "./gate.ts";
 
 /** By what callers are told apart. */
 interface IdentifyOptions {
-  apiKeys: readonly ApiKey[];
+  /** The clients' keys at this moment. */
+  apiKeys: () => readonly ApiKey[];
   auth: CustomAuth | undefined;
   /** The address the server listens on. */
   host: string;
@@ -44,7 +45,7 @@ export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<Http
     (hasOperation && operationPaths.test(path)) ||
     (hasRoot && path === "/") ||
     (hasConsole && consolePaths.test(path));
-  if (auth === undefined && apiKeys.length === 0) {
+  if (auth === undefined && apiKeys().length === 0) {
     return async (context, next) => {
       context.set("caller", { kind: "anyone" });
       return next();
@@ -68,10 +69,18 @@ export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<Http
 }
 
 /** The owner of a key. It is looked up by its SHA-256, so that the time it takes says nothing about other keys. */
-function keyLookup(apiKeys: readonly ApiKey[]): (key: string) => string | undefined {
+function keyLookup(apiKeys: IdentifyOptions["apiKeys"]): (key: string) => string | undefined {
   const digestOf = (key: string): string => createHash("sha256").update(key).digest("base64");
-  const owners = new Map(apiKeys.map(({ owner, key }) => [digestOf(key), owner]));
-  return owners.size === 0 ? () => undefined : (key) => owners.get(digestOf(key));
+  let known: readonly ApiKey[] | undefined;
+  let owners = new Map<string, string>();
+  return (key) => {
+    const keys = apiKeys();
+    if (keys !== known) {
+      owners = new Map(keys.map((one) => [digestOf(one.key), one.owner]));
+      known = keys;
+    }
+    return owners.size === 0 ? undefined : owners.get(digestOf(key));
+  };
 }
 
 function keyOf({ req }: HttpContext): string | undefined {
@@ -102,7 +111,7 @@ export function wasForwarded(headers: Headers): boolean {
 }
 
 function requireAuthentication({ apiKeys, auth, host }: IdentifyOptions): void {
-  if (isLoopbackName(host) || apiKeys.length > 0 || auth !== undefined) return;
+  if (isLoopbackName(host) || apiKeys().length > 0 || auth !== undefined) return;
   throw new AppError("config", `HOST is ${host}, which others can reach, and MILLRACE_API_KEYS is empty.`, {
     suggestion:
       "Set MILLRACE_API_KEYS to one or more keys, separated by commas, name auth.path in langgraph.json, or listen on 127.0.0.1.",
