@@ -15,7 +15,7 @@ afterAll(() => fixture.close());
 const Preview = z.looseObject({
   message_count: z.number(),
   usage: z.object({ tokens: z.number(), limit: z.number(), ratio: z.number() }),
-  predicted: z.looseObject({ tokens: z.number(), summary_tokens: z.number() }),
+  predicted: z.object({ tokens: z.number(), limit: z.number(), ratio: z.number(), summary_tokens: z.number() }),
   summary: z.looseObject({ goal: z.string() }),
   kept: z.array(z.looseObject({ id: z.string(), preview: z.string() })),
   compressible: z.array(z.looseObject({ id: z.string(), preview: z.string() })),
