@@ -64,6 +64,15 @@ describe("plain answers", () => {
     expect([status, JSON.parse(bytes.toString())]).toMatchObject([200, { metadata: { a: 1 } }]);
   });
 
+  it.each([
+    [3_500, undefined],
+    [4_100, "gzip"],
+  ])("are packed from 4 KB on: with a text of %i characters as %s", async (length, encoding) => {
+    const { thread_id } = await server.client.threads.create({ metadata: { note: "x".repeat(length) } });
+    const { headers } = await raw(`${server.url}/threads/${thread_id}`, { headers: gzip });
+    expect(headers["content-encoding"]).toBe(encoding);
+  });
+
   it("stay as they are where they are short", async () => {
     const { headers, bytes } = await raw(`${server.url}/ok`, { headers: gzip });
     expect([headers["content-encoding"], bytes.toString()]).toEqual([undefined, '{"ok":true}']);

@@ -30,6 +30,7 @@ const files: Record<string, string> = {
   "models/npn.inc": ".model npn npn",
   "result.json": JSON.stringify({ metrics: { gain: 38.5 }, config: { temperature: 27 }, timestamp: changed / 1000 }),
   "broken.json": "{",
+  "failed.json": JSON.stringify({ analysis_type: "ac", error: "no convergence", timestamp: changed }),
   "lib/named.v2.cir": "Named",
   "lib/named.v2_sim.json": JSON.stringify({ metrics: { gain: 2 }, timestamp: changed }),
   "lib/named.v2_goals.json": JSON.stringify([{ metric: "gain", target: 3 }]),
@@ -81,6 +82,9 @@ describe("the collectors of circuits", () => {
   it("tell what the last simulation came to, and how old it is (CIRC-02)", async () => {
     expect(await simulation.collect(where, signal, warn)).toBe(
       "File: result.json, 7 minutes old\nFigures: gain = 38.5\nSet up: temperature = 27",
+    );
+    expect(await simulation.collect({ ...where, sim_result: "failed.json" }, signal, warn)).toBe(
+      "File: failed.json, 7 minutes old\nAnalysis: type = ac\nError in the result: no convergence",
     );
     await expect(simulation.collect({ ...where, sim_result: "broken.json" }, signal, warn)).rejects.toThrow("not JSON");
     await expect(simulation.collect({ ...where, sim_result: "../out.json" }, signal, warn)).rejects.toThrow("Refused");

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../../../tests/support/source-files.ts";
@@ -239,6 +241,36 @@ describe("the API", () => {
     expect(new Set(await Promise.all(many)).size).toBe(1);
     expect(await owner().list()).toHaveLength(1);
   });
+});
+
+it("memories are found by meaning where the store has an index, also after a change", async () => {
+  const meaning = (text: string): number[] =>
+    [/\b(?:pet|cat)/iu, /\b(?:vehicle|boat)/iu].map((of) => Number(of.test(text)));
+  const embedding = await startModelServer({ embed: (text) => [...meaning(text), 0.1] });
+  const folder = await mkdtemp(join(tmpdir(), "millrace-memory-"));
+  const graphs = { agent: `${join(projectFolder, "src/graph/workflow.ts")}:workflow` };
+  const index = { embed: "openai:text-embedding-3-small", dims: 3 };
+  await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs, store: { index } }));
+  const indexed = await startTestServer({
+    graphs: join(folder, "langgraph.json"),
+    openai: { apiKey: "test-key", baseUrl: embedding.url },
+    apiKeys: [{ owner: "ada", key: "key-of-ada" }],
+  });
+  try {
+    const ada = by("ada", indexed);
+    const first = await ada.save("Has a cat");
+    await ada.save("Owns a boat");
+    const found = async (query: string): Promise<string | undefined> =>
+      Listed.parse(await ada.json("GET", `/api/memory?query=${query}`)).data[0]?.content;
+    expect([await found("pets"), await found("vehicles")]).toEqual(["Has a cat", "Owns a boat"]);
+    await ada.json("PATCH", `/api/memory/${first}`, { content: "Sold the boat" });
+    await ada.save("Feeds a cat");
+    expect(await found("pets")).toBe("Feeds a cat");
+  } finally {
+    await indexed.remove();
+    await embedding.close();
+    await rm(folder, { recursive: true });
+  }
 });
 
 describe("switched off", () => {
