@@ -54,18 +54,26 @@ function ownParts(folder: string): Record<string, string> {
 /** Serves when it is its turn; what has changed until then is read then. */
 async function startInTurn(file: string): Promise<void> {
   await import("../src/server.ts");
-  await untilTurn();
+  await untilTurn(async () => {
+    const [{ checkGraphs }, defaults] = await Promise.all([import("./check-graphs.ts"), enter(file)]);
+    return await checkGraphs(defaults);
+  });
   await start(file);
   tellServing();
 }
 
 async function start(file: string): Promise<void> {
+  await serveBy(await enter(file));
+}
+
+/** Goes to where a manifest is, with its environment; gives what stands where nothing else is said. */
+async function enter(file: string): Promise<Record<string, string> | undefined> {
   const folder = dirname(file);
   // What graphs read by relative paths lies beside the manifest, as on every LangGraph server.
   process.chdir(folder);
   setVariables({ MILLRACE_GRAPHS: file });
   await applyEnvironment(await readManifest(file));
-  await serveBy(ownParts(folder));
+  return ownParts(folder);
 }
 
 /** Serves the assistant that comes along, with its files in the working folder, which names no graphs of its own. */

@@ -1,17 +1,36 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join, relative } from "node:path";
+import { z } from "zod";
 import { addVariables } from "@millrace/engine/config/config";
+import { errorMessage } from "@millrace/engine/errors/errors";
 import { watchFolder } from "./watch-folder.ts";
 
 /** Milliseconds in which several changes are one: editors write a file more than once. */
 const pause = 100;
 /** What a process is sent when it is to serve, and answers when it does. */
 const turn = "serve";
+/** What it is sent before, to look whether it could; it answers with a `FolderCheck`. */
+const check = "check";
+
+/** What keeps the modules of a folder from being served. */
+const FolderCheck = z.object({
+  problems: z.array(z.object({ graph_id: z.string(), message: z.string() })),
+  /** Nothing of it can be served. */
+  failure: z.string().optional(),
+});
+export type FolderCheck = z.infer<typeof FolderCheck>;
+
+/** The process that serves, and the graphs that it could not load. */
+interface Serving {
+  child: ChildProcess;
+  failing: ReadonlySet<string>;
+}
 
 /**
  * Serves a manifest's folder in a process of its own, and has another one take over when a file has changed: runs are parked,
- * and go on in the new process, which has loaded the program before. Ends with the signal that ends this process.
+ * and go on in the new process, which has loaded the program and the graphs before. Where it cannot load what the one
+ * before it could, that one goes on. Ends with the signal that ends this process.
  */
 export async function develop(manifest: string): Promise<void> {
   const folder = dirname(manifest);
@@ -20,35 +39,71 @@ export async function develop(manifest: string): Promise<void> {
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
   let next: ChildProcess | undefined = startWaiting(manifest);
-  let serving: ChildProcess | undefined;
+  let serving: Serving | undefined;
   const prepareNext = (): void => {
     if (!ending.signal.aborted && next?.connected !== true) next = startWaiting(manifest);
   };
-  const serve = (): void => {
+  const takeNext = (): ChildProcess => {
     const child = next?.connected === true ? next : startWaiting(manifest);
     next = undefined;
-    serving = child;
+    return child;
+  };
+  const serve = (child: ChildProcess, { problems }: FolderCheck): void => {
+    serving = { child, failing: new Set(problems.map(({ graph_id }) => graph_id)) };
     // Only then: two processes that start at once would wait for each other's share of the machine.
     child.once("message", prepareNext);
     child.once("exit", () => {
       prepareNext();
-      if (child !== serving || ending.signal.aborted) return;
+      if (child !== serving?.child || ending.signal.aborted) return;
+      serving = undefined;
       process.stdout.write("The server has ended; a change starts it again\n");
     });
     child.send(turn);
   };
-  serve();
+  const first = takeNext();
+  serve(first, await checked(first));
   try {
     for await (const path of watchFolder(folder, { pause, signal: ending.signal })) {
+      const child = takeNext();
+      const found = await checked(child);
+      const reasons = serving === undefined ? [] : newProblems(found, serving.failing);
+      if (reasons.length > 0 && !ending.signal.aborted) {
+        process.stdout.write(refusal(relative(folder, path), reasons));
+        await end(child);
+        prepareNext();
+        continue;
+      }
       process.stdout.write(`${relative(folder, path)} has changed; starting again\n`);
-      const former = serving;
+      const former = serving?.child;
       serving = undefined;
       await end(former);
-      if (!ending.signal.aborted) serve();
+      if (ending.signal.aborted) await end(child);
+      else serve(child, found);
     }
   } finally {
-    await Promise.all([end(serving), end(next)]);
+    await Promise.all([end(serving?.child), end(next)]);
   }
+}
+
+/** What a process that waits finds when it loads the folder's modules; one that ends meanwhile has failed. */
+async function checked(child: ChildProcess): Promise<FolderCheck> {
+  const failure = "the process that loaded it has ended; see above";
+  const answer = Promise.withResolvers<FolderCheck>();
+  child.once("message", (message) => answer.resolve(FolderCheck.parse(message)));
+  child.once("exit", () => answer.resolve({ problems: [], failure }));
+  child.send(check, (error) => error !== null && answer.resolve({ problems: [], failure }));
+  return await answer.promise;
+}
+
+/** What the version that serves does not suffer from. */
+function newProblems({ problems, failure }: FolderCheck, known: ReadonlySet<string>): string[] {
+  const ofGraphs = problems.filter(({ graph_id }) => !known.has(graph_id));
+  return [...(failure === undefined ? [] : [failure]), ...ofGraphs.map((one) => `${one.graph_id}: ${one.message}`)];
+}
+
+function refusal(path: string, reasons: readonly string[]): string {
+  const lines = reasons.map((reason) => `  ${reason.replaceAll("\n", "\n  ")}\n`).join("");
+  return `${path} has changed, and cannot be served:\n${lines}What was served before is served on; the next change is tried again\n`;
 }
 
 /** Starts a process that loads the program, with what was compiled at the last start, and then waits for its turn. */
@@ -68,11 +123,24 @@ async function end(child: ChildProcess | undefined): Promise<void> {
   await ended;
 }
 
-/** In a process that waits: resolves when it is its turn to serve. It ends when the one that started it has ended. */
-export async function untilTurn(): Promise<void> {
+/**
+ * In a process that waits: resolves when it is its turn to serve, and looks whether it could when it is asked. It ends
+ * when the one that started it has ended.
+ */
+export async function untilTurn(look: () => Promise<FolderCheck>): Promise<void> {
   const lost = (): void => process.exit();
   process.once("disconnect", lost);
-  await once(process, "message");
+  const called = Promise.withResolvers<void>();
+  const hear = (message: unknown): void => {
+    if (message !== check) return called.resolve();
+    const failed = (error: unknown): FolderCheck => ({ problems: [], failure: errorMessage(error) });
+    void look()
+      .catch(failed)
+      .then((found) => process.send?.(found));
+  };
+  process.on("message", hear);
+  await called.promise;
+  process.off("message", hear);
   process.off("disconnect", lost);
 }
 

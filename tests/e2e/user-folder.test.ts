@@ -140,6 +140,30 @@ describe("a folder with a langgraph.json and no code of ours", () => {
 });
 
 describe("what is served anew", () => {
+  it("is what was served before, while an edit cannot be loaded, and the edit when it can", async () => {
+    await serveOnly("state_schema");
+    command = new Command(["dev"], folder);
+    const url = await command.url();
+    const { thread_id } = await new Client({ apiUrl: url }).threads.create();
+    const greeting = join(folder, "greeting.ts");
+    for (const [edit, reason] of [
+      [`export const greet = (): string => "half`, /\n {2}state_schema: .*greeting\.ts/u],
+      [`process.exit(3);\nexport const greet = (): string => "never";\n`, /has ended; see above/u],
+    ] as const) {
+      const heard = command.lines.length;
+      await writeFile(greeting, edit);
+      await command.says(/^greeting\.ts has changed, and cannot be served:$/u, heard);
+      await command.says(/^What was served before is served on/u, heard);
+      expect(command.lines.slice(heard).join("\n")).toMatch(reason);
+      expect(await run(url, "state_schema")).toMatchObject({ seen: ["hello from langgraph.json"] });
+    }
+    const heard = command.lines.length;
+    await writeFile(greeting, `export const greet = (): string => "mended";\n`);
+    const again = await command.url(heard);
+    expect(await run(again, "state_schema")).toMatchObject({ seen: ["mended"] });
+    expect((await new Client({ apiUrl: again }).threads.get(thread_id)).thread_id).toBe(thread_id);
+  });
+
   it("says that a mistake has ended it, and goes on when that is mended", async () => {
     await serveOnly("functional");
     const manifest = await readFile(join(folder, "langgraph.json"), "utf8");
