@@ -5,7 +5,7 @@ import type { AttemptStore, OperationStore } from "@millrace/engine/storage/atte
 import type { Storage } from "@millrace/engine/storage/storage";
 import { type Database, openDatabase } from "@millrace/engine/storage/sqlite/database/database";
 import { SessionRow, readRow } from "@millrace/engine/storage/sqlite/database/rows";
-import { findRun, insertRun } from "@millrace/engine/storage/sqlite/records/run-rows";
+import { findRun, insertRun } from "@millrace/engine/storage/sqlite/records/run-statements";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { sessionRecord } from "../contract/records.ts";
 

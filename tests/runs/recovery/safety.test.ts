@@ -1,7 +1,7 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
-import { startRetention } from "@millrace/engine/runs/recover";
+import { startRetention } from "@millrace/engine/runs/events/retention";
 import { workflow } from "../../../src/graph/workflow.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { createTestStorage } from "../../support/test-storage.ts";

@@ -11,7 +11,7 @@ import { createSession } from "../sessions/sessions.ts";
 import { isUser, ownerOfUser } from "../config/api-keys.ts";
 import { JsonObject, type Run, type Session } from "../storage/records.ts";
 import type { Config } from "../config/config.ts";
-import { startRetention } from "../runs/recover.ts";
+import { startRetention } from "../runs/events/retention.ts";
 import { startApprovalSweep } from "../sessions/questions/approvals.ts";
 import { startExpiry } from "../sessions/state/prune.ts";
 import { Cron as Schedule } from "croner";

@@ -12,7 +12,7 @@ import {
   listLeftRollbacks,
   listLeftTemporary,
   listUnfinished,
-} from "@millrace/engine/storage/sqlite/records/run-rows";
+} from "@millrace/engine/storage/sqlite/records/run-statements";
 import { runRecord } from "../../../contract/records.ts";
 
 let folder: string;

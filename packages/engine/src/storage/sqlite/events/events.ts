@@ -8,7 +8,7 @@ import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
 import { readRow, parseRow, readRows } from "../database/rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { requireAttempt, takenUp } from "../records/run-rows.ts";
+import { requireAttempt, takenUp } from "../records/run-statements.ts";
 import { DecodedGroups, packEvents, unpackEvents } from "./event-batch.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */

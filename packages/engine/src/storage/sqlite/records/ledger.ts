@@ -5,7 +5,7 @@ import { answerRecorded, notStarted } from "../../memory.ts";
 import type { Database } from "../database/database.ts";
 import { readRow, readRows, ToolCallRow } from "../database/rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { requireAttempt } from "./run-rows.ts";
+import { requireAttempt } from "./run-statements.ts";
 
 const select = `SELECT @session_id AS session_id, tool_call_id, run_id, tool, effect, state, result, started_at, finished_at
   FROM tool_calls WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)`;

@@ -5,7 +5,7 @@ import type { FileContents, OperationStore, RunWriter } from "../../attempt-stor
 import { ContentRow, CountRow, OperationRow, parseRow, readRows, readRow } from "../database/rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { requireAttempt } from "./run-rows.ts";
+import { requireAttempt } from "./run-statements.ts";
 
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;

@@ -4,8 +4,8 @@ import { RunStatus } from "../../records.ts";
 import type { ApprovalQuery, OverviewStore, PageOf, RunQuery, SessionFilter } from "../../overview.ts";
 import type { Database } from "../database/database.ts";
 import { ApprovalRow, CountRow, parseRow, readRows, RunRow } from "../database/rows.ts";
-import { approvalColumns } from "./runs.ts";
-import { isUnfinished, runColumns } from "./run-rows.ts";
+import { approvalColumns } from "./approvals.ts";
+import { isUnfinished, runColumns } from "./run-statements.ts";
 import { searchCondition } from "./sessions.ts";
 
 type Parameters = Record<string, string | number>;

@@ -5,9 +5,9 @@ import { type Session, type JsonObject, Namespace } from "../../records.ts";
 import type { SessionQuery, SessionStore, NamespaceStore } from "../../storage.ts";
 import { isConstraint, type Database } from "../database/database.ts";
 import { readRow, CountRow, parseRow, readRows, SessionRow } from "../database/rows.ts";
-import { followSession } from "./runs.ts";
+import { followSession } from "./approvals.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { hasUnfinished } from "./run-rows.ts";
+import { hasUnfinished } from "./run-statements.ts";
 import { contains } from "../../items/contains.ts";
 
 const ThreadRow = z.object({ thread_id: z.string() });

@@ -1,0 +1,47 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Logger } from "../../logger.ts";
+import type { EventStore } from "../../storage/storage.ts";
+
+const hour = 3_600_000;
+
+/** What keeps the logs of runs bounded. */
+interface Retention {
+  /** Removes the events of every run that has been over for long enough. Never throws: a failure is logged, the next hour tries again. */
+  sweep(): Promise<void>;
+  /** No more sweeps; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Sweeps now and then every hour, in small parts with other work between them. The timer keeps no process alive.
+ * `hours` is how long a run's events stay after its end.
+ */
+export function startRetention(options: { events: EventStore; hours: number; logger: Logger }): Retention {
+  const { events, hours, logger } = options;
+  let stopped = false;
+  let sweeping: Promise<void> | undefined;
+
+  async function expireAll(): Promise<void> {
+    const before = new Date(Date.now() - hours * hour).toISOString();
+    try {
+      while (!stopped && (await events.expire(before))) await nextTurn();
+    } catch (error) {
+      logger.error({ err: error }, "events_not_expired");
+    }
+  }
+  const sweep = (): Promise<void> =>
+    (sweeping ??= expireAll().finally(() => {
+      sweeping = undefined;
+    }));
+
+  const timer = setInterval(() => void sweep(), hour).unref();
+  void sweep();
+  return {
+    sweep,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
+}
