@@ -311,6 +311,13 @@ describe("failures", () => {
     expect(done.text).toContain("b.txt");
   });
 
+  it("says once that a file cannot be read, and why", async () => {
+    const error = 'Error (invalid_format): "a.pdf" cannot be read. There is no text in it. Ask the user for another.';
+    expect((await turn("read a.pdf", () => ({ error }))).text).toBe("I could not read a.pdf: There is no text in it.");
+    const alone = 'Error (invalid_format): "a.pdf" cannot be read.';
+    expect((await turn("read a.pdf", () => ({ error: alone }))).text).toContain("cannot be read");
+  });
+
   it("says which tool is missing", async () => {
     const done = await turn("delete a.txt", ok, ["read_file"]);
     expect(done.calls).toEqual([]);

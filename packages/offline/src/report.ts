@@ -47,9 +47,10 @@ function reasonOf(outcome: Exclude<Outcome, { kind: "done" }>, language: Languag
     : say(language, "the file is too long for me to read whole.", "文件太长，我无法完整读取。");
 }
 
-/** The words of a failure, without the mark that the loop puts before them and without advice for the model. */
+/** The words of a failure, without the mark that the loop puts before them, what the answer says already, and advice for the model. */
 function problemOf(exchange: Exchange | undefined): string {
-  const problem = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*|\s*Ask the user\b[\s\S]*/gu, "").trim() ?? "";
+  const said = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*|\s*Ask the user\b[\s\S]*/gu, "").trim() ?? "";
+  const problem = said.replace(/^"[^"\n]+" cannot be read\.\s+(?=\S)/u, "");
   return problem === "" ? (exchange?.name ?? "") : problem.slice(0, 400);
 }
 
