@@ -102,6 +102,44 @@ test("a status names the tool whose call is being written, before there is a who
   expect(await statusOf(current, id)).toMatchObject({ current_tool: null, current_tool_is_partial: false });
 });
 
+test("a status says which tool is at work, in which round, for how many tokens, and where the turn is (LOOP-24)", async () => {
+  const until = Promise.withResolvers<void>();
+  const subagents = [{ name: "one", task: "Look" }];
+  const sends: ModelStep = { toolCalls: [{ name: "run_named_subagents", arguments: { subagents } }] };
+  const current = await start(
+    sends,
+    { text: "I have looked.", hold: { after: 0, until: until.promise } },
+    { text: "All is well." },
+  );
+  await mkdir(join(current.config.workspace, ".autocoderagents"), { recursive: true });
+  await writeFile(
+    join(current.config.workspace, ".autocoderagents/one.md"),
+    "---\nname: one\ndescription: Looks\n---\nYou look.",
+  );
+  const { thread_id: id } = await current.client.threads.create();
+  const run = await current.client.runs.create(id, "agent", {
+    input: input("Have a look"),
+    context: { mode: "free_work" },
+  });
+  const tool = "run_named_subagents";
+  await expect
+    .poll(() => statusOf(current, id))
+    .toMatchObject({
+      is_tool_executing: true,
+      current_tool: tool,
+      loop: { phase: "waiting_tool", iteration: 1, max_iterations: 60, tool },
+      orchestration: { state: "tool_call" },
+    });
+  expect((await statusOf(current, id)).loop?.tokens).toBeGreaterThan(0);
+  until.resolve();
+  await current.client.runs.join(id, run.run_id);
+  expect(await statusOf(current, id)).toMatchObject({
+    is_tool_executing: false,
+    loop: null,
+    orchestration: { state: "respond" },
+  });
+});
+
 test("a failed run is an error that says whether to try again", async () => {
   const current = await start({ fault: { kind: "status", status: 401 } }, { fault: { kind: "status", status: 401 } });
   const { thread_id: id } = await current.client.threads.create();

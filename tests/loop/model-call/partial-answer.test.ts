@@ -9,12 +9,19 @@ it.each([
   ["😀".repeat(50), "", false],
   ["😀".repeat(51), "y", true],
 ])(
-  "of a cut off answer %j with the thoughts %j it is %s that it is worth a message (MSG-04, STOP-07, STOP-08)",
+  "of a cut off answer %j with the thoughts %j it is %s that it is worth a message (MSG-04, STOP-07, STOP-08, STOP-10)",
   (text, reasoning, is_stored) => {
-    const { partial, message } = toPartial({ id: "a", text, reasoning, calls: [] }, "user_requested", new Set());
+    const calls = [{ id: "c", name: "read_file", args: '{"path":' }];
+    const answer = { id: "a", text, reasoning, calls };
+    const { partial, message, calls: pending } = toPartial(answer, "user_requested", new Set());
     const marks = { is_partial: true, stop_reason: "user_requested", tokens_generated: expect.any(Number) };
     expect(partial).toMatchObject({ content: text, reasoning_content: reasoning, ...marks, is_stored });
     expect(partial.tokens_generated).toBeGreaterThan(10);
-    expect(message).toMatchObject({ id: "a", content: text, additional_kwargs: marks });
+    expect(message).toMatchObject({
+      id: "a",
+      content: text,
+      additional_kwargs: { ...marks, tool_calls_pending: calls },
+    });
+    expect(pending).toEqual(["c"]);
   },
 );

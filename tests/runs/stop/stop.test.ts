@@ -1,4 +1,4 @@
-import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessageChunk, isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { wire } from "../../models/vendors/vendor-model.ts";
@@ -133,6 +133,19 @@ describe("a stop around tools", () => {
     const { messages } = await flow.state();
     expect(kinds(messages).slice(0, 4)).toEqual(["human", "ai", "tool", "tool"]);
     expect(JSON.stringify(messages)).not.toContain("gAAAAABo");
+  });
+
+  it("tells a call that was being written as one that was not done", async () => {
+    const toolCalls = [{ name: "list_files", arguments: {}, id: "written" }];
+    const flow = await open({ script: [{ text: words(20), toolCalls, hold: { after: 21, until: never } }] });
+    const { run, reader } = await flow.start(asked);
+    const isWriting = ({ data }: { data?: unknown }): boolean =>
+      data instanceof AIMessageChunk && (data.tool_call_chunks ?? []).length > 0;
+    await reader.until(() => reader.events.some((event) => "data" in event && isWriting(event)));
+    await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
+    await reader.over;
+    expect(stopEvent(reader)).toMatchObject({ tool_calls_executed: [], tool_calls_pending: ["written"] });
+    await expectUsable(flow);
   });
 
   it("keeps the finished results of the turn and the partial answer after them", async () => {
