@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { work } from "../text/inspector/work.ts";
 import { JsonField, JsonInput, MessagesField } from "./fields.tsx";
 import { markedSchema } from "./marked-schema.ts";
+import { withNamedOptions } from "./option-names.ts";
 import { formWords, templates } from "./templates.tsx";
 import { validator } from "./validator.ts";
 import "../style/form.css";
@@ -32,7 +33,10 @@ export function SchemaForm({
   label: string;
 }) {
   const { t } = useTranslation(work);
-  const marked = useMemo(() => markedSchema(schema), [schema]);
+  const marked = useMemo(() => {
+    const found = markedSchema(schema);
+    return found && withNamedOptions(found, t("form.kinds", { returnObjects: true }));
+  }, [schema, t]);
   const [asJson, setAsJson] = useState(false);
   const isJson = marked === undefined || asJson;
   return (

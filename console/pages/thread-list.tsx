@@ -3,7 +3,7 @@ import Search from "lucide-react/icons/search";
 import Upload from "lucide-react/icons/upload";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import i18next from "i18next";
-import { useDeferredValue, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
+import { useDeferredValue, useEffect, useMemo, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
@@ -123,6 +123,7 @@ function Rows({
 }) {
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
+  const [focused, setFocused] = useState<string>();
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -138,9 +139,15 @@ function Rows({
   useEffect(() => {
     if (last >= rows.length - 10) onEnd();
   }, [last, rows.length, onEnd]);
+  const drawn = items.flatMap(({ index }) => {
+    const row = rows[index];
+    return row?.kind === "thread" ? [row.thread.thread_id] : [];
+  });
+  // Tab stops at one row of the list; arrows go from row to row.
+  const stop = [focused, current].find((id) => id !== undefined && drawn.includes(id)) ?? drawn[0];
   return (
     <div className="list-scroll" ref={scroller}>
-      <ul style={{ height: list.getTotalSize(), position: "relative" }}>
+      <ul style={{ height: list.getTotalSize(), position: "relative" }} onKeyDown={moveFocus}>
         {items.map((item) => {
           const row = rows[item.index];
           const style = { position: "absolute", insetInline: 0, transform: `translateY(${item.start}px)` } as const;
@@ -153,14 +160,30 @@ function Rows({
             );
           }
           return (
-            <li key={item.key} style={style}>
-              <ThreadRow thread={row.thread} isCurrent={row.thread.thread_id === current} onOpen={onOpen} />
+            <li key={item.key} style={style} onFocus={() => setFocused(row.thread.thread_id)}>
+              <ThreadRow
+                thread={row.thread}
+                isCurrent={row.thread.thread_id === current}
+                isStop={row.thread.thread_id === stop}
+                onOpen={onOpen}
+              />
             </li>
           );
         })}
       </ul>
     </div>
   );
+}
+
+const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
+/** Moves the focus to the chat above or below. */
+function moveFocus(event: KeyboardEvent<HTMLElement>): void {
+  const step = steps[event.key];
+  if (step === undefined || !(event.target instanceof Element) || !event.target.matches(".thread-link")) return;
+  event.preventDefault();
+  const links = [...event.currentTarget.querySelectorAll<HTMLElement>(".thread-link")];
+  links[links.findIndex((link) => link === event.target) + step]?.focus();
 }
 
 function useRows(threads: readonly ThreadInfo[] | undefined, pinned: readonly ThreadInfo[]): Row[] {

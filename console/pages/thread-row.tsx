@@ -27,10 +27,13 @@ export function wordsBelow({ hits, name, preview }: ThreadInfo): boolean {
 export function ThreadRow({
   thread,
   isCurrent,
+  isStop,
   onOpen,
 }: {
   thread: ThreadInfo;
   isCurrent: boolean;
+  /** Whether Tab stops here. */
+  isStop: boolean;
   onOpen: () => void;
 }) {
   const { t } = useTranslation();
@@ -59,6 +62,7 @@ export function ThreadRow({
     >
       <a
         className="thread-link"
+        tabIndex={isStop ? 0 : -1}
         href={`/console${threadAddress(id)}`}
         aria-current={isCurrent ? "page" : undefined}
         onClick={(event) => {
@@ -98,6 +102,7 @@ export function ThreadRow({
       <Menu
         label={t("threads.actions", { name })}
         className="icon-button thread-menu"
+        isStop={isStop}
         button={<MoreHorizontal size={16} />}
         entries={[
           { label: t("threads.rename"), icon: <Pencil size={16} />, shortcut: "e", onSelect: () => setNaming(true) },

@@ -17,11 +17,14 @@ export function Menu({
   button,
   entries,
   className = "icon-button",
+  isStop = true,
 }: {
   label: string;
   button: ReactNode;
   entries: readonly MenuEntry[];
   className?: string;
+  /** Whether Tab stops at the button. */
+  isStop?: boolean;
 }) {
   const [element, setElement] = useState<HTMLButtonElement | null>(null);
   const [firstFocus, setFirstFocus] = useState<FirstFocus>();
@@ -33,6 +36,7 @@ export function Menu({
         type="button"
         ref={setElement}
         className={className}
+        tabIndex={isStop ? 0 : -1}
         aria-label={label}
         title={label}
         aria-haspopup="menu"

@@ -36,6 +36,11 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
       await tab.page.evaluate(`history.pushState(null, "", "/console/g/${graph}")`);
       const drawn = await stage.server.client.assistants.getGraph(graph, { xray: true });
       await expect.poll(() => tab.page.locator(".graph-node").count(), { message: graph }).toBe(drawn.nodes.length);
+      // Boxes are measured in the frame after the one that draws them; edges must outlive that.
+      await tab.page.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))",
+      );
+      expect(await tab.page.locator(".react-flow__edge-path").count(), graph).toBe(drawn.edges.length);
       const message = tab.page.getByRole("textbox", { name: "Message 1" });
       if ((await message.count()) > 0) await message.fill("Hello");
       await submit(tab);

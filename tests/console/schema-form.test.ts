@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { RJSFSchema } from "@rjsf/utils";
+import { z } from "zod";
 import { markedSchema } from "../../console/form/marked-schema.ts";
+import { withNamedOptions } from "../../console/form/option-names.ts";
 import { problemsOf } from "../../console/form/validator.ts";
+import { workEn } from "../../console/text/inspector/en.ts";
 
 describe("a JSON Schema as a form", () => {
   it.each([null, undefined, true, [], "text", {}, { type: "object" }, { title: "Anything" }, { type: "array" }])(
@@ -64,6 +68,53 @@ describe("a JSON Schema as a form", () => {
         "part-2": { type: "object", properties: { again: { $ref: "#/definitions/part-2" } } },
       },
     });
+  });
+
+  it("calls the alternatives of a value by what they take", () => {
+    const schema: RJSFSchema = {
+      type: "object",
+      properties: {
+        any: {
+          anyOf: [
+            { type: "string" },
+            { type: "null" },
+            { type: "array", items: { anyOf: [{ type: "number" }, { $ref: "#/definitions/pair" }] } },
+            { $ref: "#/definitions/named" },
+            { title: "Own", type: "string" },
+            { type: "object", properties: { kind: { const: "circle" }, radius: { type: "number" } } },
+            { type: "object", properties: { a: {}, b: {}, c: {}, d: {} } },
+            { enum: ["low", "high"] },
+            { $id: "json" },
+            { $id: "json" },
+          ],
+        },
+      },
+      definitions: {
+        pair: { type: "object", properties: { left: {}, right: {} } },
+        named: { title: "Named", type: "object" },
+      },
+    };
+    const marked = withNamedOptions(schema, workEn.form.kinds);
+    const titles = (options: unknown): unknown[] =>
+      z
+        .array(z.looseObject({}))
+        .parse(options)
+        .map(({ title }) => title);
+    const { anyOf } = z.looseObject({ anyOf: z.array(z.unknown()) }).parse(marked.properties?.["any"]);
+    expect(titles(anyOf)).toEqual([
+      "Text",
+      "Nothing",
+      "List",
+      undefined,
+      "Own",
+      "circle",
+      "a, b, c…",
+      "low, high",
+      "JSON 9",
+      "JSON 10",
+    ]);
+    const list = z.looseObject({ items: z.looseObject({ anyOf: z.unknown() }) }).parse(anyOf[2]);
+    expect(titles(list.items.anyOf)).toEqual(["Number", "left, right"]);
   });
 
   it("of any depth ends", () => {

@@ -155,6 +155,29 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await sees(tab, "You said: 再见");
   });
 
+  it("stops with Tab at one chat of the list, where the arrows go on", async () => {
+    for (const name of ["first", "second"]) {
+      const messages = [{ type: "human", id: name, content: name }];
+      const exported = { format: "millrace.session", version: 1, session_name: name, graph_id: "agent", messages };
+      expect((await stage.server.send("POST", "/threads/import", exported)).status).toBe(200);
+    }
+    tab = await stage.open();
+    const stops = tab.page.locator('.thread-link[tabindex="0"], .thread-menu[tabindex="0"]');
+    await tab.page.locator(".thread-link").nth(1).waitFor();
+    expect(await stops.count()).toBe(2);
+    const before = await stops.first().textContent();
+    await stops.first().focus();
+    await press(tab, "ArrowDown");
+    await expect.poll(() => tab.page.locator(".thread-link:focus").textContent()).not.toBe(before);
+    await expect.poll(() => stops.first().evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true);
+    expect(await stops.count()).toBe(2);
+    // What the chat's menu offers is opened by key, and the focus comes back from it.
+    await press(tab, "Tab", "ArrowDown");
+    await tab.page.locator("[role=menuitem][data-active-item]").waitFor();
+    await press(tab, "Escape");
+    await tab.page.locator(".thread-menu:focus").waitFor();
+  });
+
   it("leaves Enter to the input method while it composes", async () => {
     tab = await stage.open();
     await begin(tab, "hello");

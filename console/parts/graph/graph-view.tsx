@@ -188,6 +188,7 @@ function Zoom({ drawing, children }: { drawing: GraphDrawing; children: ReactNod
   );
 }
 
+/** React Flow looks for the ends of edges by these classes; its own parts for them listen to every change of the drawing. */
 function StepNode({ data }: NodeProps<BoxNode>) {
   const { name, state, isSelected, interrupt, isEdge, isClosed } = data;
   return (
@@ -199,9 +200,11 @@ function StepNode({ data }: NodeProps<BoxNode>) {
       data-pauses={interrupt}
       title={name}
     >
+      <i className="graph-end target" data-handlepos="top" />
       <span>{name}</span>
       {isClosed && <ChevronsUpDown size={13} aria-hidden="true" />}
       {state !== undefined && state.times > 1 && <b>×{state.times}</b>}
+      <i className="graph-end source" data-handlepos="bottom" />
     </div>
   );
 }
