@@ -86,6 +86,7 @@ describe("ask_followup_question", () => {
 describe("plan_mode_respond", () => {
   it.each([
     [{ type: "approve" }, /agrees with the plan/u],
+    [true, /agrees with the plan/u],
     [{ type: "respond", text: "Write first" }, /answered: Write first/u],
     [{ type: "reject", message: "not now" }, /does not want this plan.*not now/u],
   ])("pauses for a review of the plan; %j is told to the model", async (answer, expected) => {
