@@ -9,6 +9,7 @@ import { queryClient, useCaller } from "../api/threads.ts";
 import { HomePage } from "../pages/home.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { overlays } from "../parts/overlay/overlays.ts";
+import { PageBoundary } from "../parts/page-boundary.tsx";
 import { Tooltips } from "../parts/overlay/tooltips.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { useTranslation } from "react-i18next";
@@ -96,7 +97,9 @@ function SignedIn() {
     return (
       <>
         <Shell caller={caller.data}>
-          <Places />
+          <PageBoundary key={location}>
+            <Places />
+          </PageBoundary>
         </Shell>
         {isRefused && <SignIn isAgain />}
       </>

@@ -178,6 +178,18 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.locator(".thread-menu:focus").waitFor();
   });
 
+  it("says in its place that a page cannot be loaded, and loads it when that is asked for", async () => {
+    tab = await stage.open();
+    await tab.page.locator(".composer-field").waitFor();
+    await tab.page.route("**/assets/graphs-page-*.js", (route) => route.abort());
+    await tab.page.getByRole("link", { name: "Graphs" }).click();
+    await tab.page.getByRole("alert").getByRole("heading", { level: 1 }).waitFor();
+    await tab.page.locator(".rail").waitFor();
+    await tab.page.unrouteAll();
+    await tab.page.getByRole("alert").getByRole("button").click();
+    await tab.page.locator(".graph-card").first().waitFor();
+  });
+
   it("leaves Enter to the input method while it composes", async () => {
     tab = await stage.open();
     await begin(tab, "hello");
