@@ -166,8 +166,11 @@ async function runOnce(
   const { early } = loopCall(config);
   const begun = approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool;
   const call = { ...ledgerCall(begun, input, task.ledger_id, config), refuse };
+  const services = servicesOf(config);
+  // A call that began early has waited for the rate already.
+  const runtime = begun === tool ? services : { ...services, toolRate: undefined };
   const result = await toolSpan(tool.name, input, config, () =>
-    executeCall(call, servicesOf(config), {
+    executeCall(call, runtime, {
       retries: limits.max_tool_retries,
       timeoutSeconds: limits.tool_timeout_seconds ?? tool.timeoutSeconds,
       maxParallel: callsAtOnce(loopCall(config), profilesOf(config)),

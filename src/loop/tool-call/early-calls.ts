@@ -109,11 +109,13 @@ export class EarlyCalls implements BegunCalls {
   async keep(): Promise<void> {
     this.close();
     const config = this.#config;
+    // The calls have waited for the rate when they began.
+    const runtime = { ...servicesOf(config), toolRate: undefined };
     const store = async (call: EarlyCall): Promise<void> => {
       const { ledger_id, input } = call;
       if (ledger_id === undefined) return;
       const tool = this.handOver(call.tool, call);
-      await executeCall(ledgerCall(tool, input, ledger_id, config), servicesOf(config), this.#limits(tool));
+      await executeCall(ledgerCall(tool, input, ledger_id, config), runtime, this.#limits(tool));
       this.#tell(call, "pending");
     };
     await Promise.all([...this.#begun.values()].map(store));

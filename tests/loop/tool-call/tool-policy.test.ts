@@ -29,15 +29,22 @@ const exists = (flow: TestWorkflow, path: string): Promise<boolean> =>
     () => false,
   );
 
-it("each request to the model and each call of a tool waits for the server's rate of its kind (QUEUE-04)", async () => {
-  const call = { toolCalls: [{ name: "list_files", arguments: {} }] };
-  const flow = await start({ script: [call, { text: "Nothing is there." }] });
-  const taken: string[] = [];
-  flow.services.modelRate = { take: async () => void taken.push("model") };
-  flow.services.toolRate = { take: async () => void taken.push("tool") };
-  await flow.send("Look around", { mode: "free_work" });
-  expect(taken).toEqual(["model", "tool", "model"]);
-});
+it.each([
+  ["native", { toolCalls: [{ name: "list_files", arguments: {} }] }],
+  // Such a call begins while the reply is still written.
+  ["text", { text: '<tool_use>\n<invoke name="list_files">\n</invoke>\n</tool_use>\n' }],
+])(
+  "each request to the model and each %s call of a tool waits once for the server's rate of its kind (QUEUE-04)",
+  async (tool_protocol, call) => {
+    const flow = await start({ stream: true, script: [call, { text: "Nothing is there." }] });
+    const taken: string[] = [];
+    flow.services.modelRate = { take: async () => void taken.push("model") };
+    flow.services.toolRate = { take: async () => void taken.push("tool") };
+    const { messages } = await flow.send("Look around", { mode: "free_work", tool_protocol });
+    expect(messages.filter(isToolMessage).map(({ status }) => status)).toEqual(["success"]);
+    expect(taken).toEqual(["model", "tool", "model"]);
+  },
+);
 
 /** The largest number of calls that were at work at once. */
 function watch(flow: TestWorkflow): { most: number } {
