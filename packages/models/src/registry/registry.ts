@@ -12,6 +12,7 @@ import { profileOf, type ProfileRows } from "./profiles.ts";
 import type { Connection, ModelOptions, Provider } from "../provider.ts";
 import { type KnownProvider, VerifiedModels } from "./verified-models.ts";
 import type { ServerRoles } from "./roles.ts";
+import { InstalledProviders } from "../vendor-packages.ts";
 import { timeoutsOf } from "../resilience/timeouts.ts";
 import { compatibleQuirks } from "../vendors/quirks.ts";
 
@@ -34,6 +35,7 @@ export class ModelRegistry {
   readonly #config: Config;
   readonly #files: ModelFiles | undefined;
   readonly #providers: Providers;
+  readonly #installed: InstalledProviders;
   #found: ProfileRows = {};
   #keys: { sources: readonly unknown[]; all: readonly string[] } | undefined;
 
@@ -41,6 +43,7 @@ export class ModelRegistry {
   constructor(config: Config, { files, others = {} }: { files?: ModelFiles; others?: Providers } = {}) {
     this.#config = config;
     this.#files = files;
+    this.#installed = new InstalledProviders(config.graphs);
     this.#providers = { ...others, ...providers };
   }
 
@@ -79,16 +82,18 @@ export class ModelRegistry {
     return { ...others, main, titles, embedding };
   }
 
-  /** The names of all providers, the built-in ones first. */
+  /** The names of all providers, the built-in ones first, then those of installed packages. */
   providerNames(): string[] {
-    return [...new Set([...Object.keys(this.#providers), ...Object.keys(this.settings().providers)])];
+    const own = Object.keys(this.settings().providers);
+    return [...new Set([...Object.keys(this.#providers), ...this.#installed.names(), ...own])];
   }
 
   /** One provider; `undefined` where there is none of the name. */
   provider(name: string): KnownProvider | undefined {
     const { providers: own } = this.settings();
     const setting: ProviderSetting | undefined = Object.hasOwn(own, name) ? own[name] : undefined;
-    const builtIn = Object.hasOwn(this.#providers, name) ? this.#providers[name] : undefined;
+    const shipped = Object.hasOwn(this.#providers, name) ? this.#providers[name] : undefined;
+    const builtIn = shipped ?? (setting === undefined ? this.#installed.find(name) : undefined);
     const maker = builtIn ?? (setting === undefined ? undefined : ownProvider(name, setting));
     if (maker === undefined) return undefined;
     const usual = maker.environment?.(this.#config) ?? {};
@@ -113,6 +118,11 @@ export class ModelRegistry {
     const name = colon === -1 ? "" : model.slice(colon + 1);
     const provider = this.provider(providerName);
     if (provider === undefined) {
+      const advice = this.#installed.advice(providerName);
+      if (advice !== undefined) {
+        const missing = `The model "${model}" needs a package that is not installed.`;
+        throw new AppError("invalid_parameter", missing, { suggestion: advice });
+      }
       const known = this.providerNames().join(", ");
       throw new AppError("invalid_parameter", `The model "${model}" names no known provider. Known: ${known}.`, {
         suggestion: "Write a model as provider:name, for example openai:gpt-4o-mini or ollama:qwen2.5:7b, or offline.",
