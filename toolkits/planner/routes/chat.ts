@@ -18,7 +18,13 @@ import { notFound } from "@millrace/engine/http/errors";
 import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
 import { answerJson, languageOf, namedLanguage } from "@millrace/engine/http/answers/wire";
 import { questionText } from "@millrace/engine/http/requests/thread";
-import { admitRun, arrivalOf, cancelAfterDisconnect, lastEventId, tellPosition } from "@millrace/engine/http/requests/runs";
+import {
+  admitRun,
+  arrivalOf,
+  cancelAfterDisconnect,
+  lastEventId,
+  tellPosition,
+} from "@millrace/engine/http/requests/runs";
 import { sendEvents } from "@millrace/engine/http/answers/sse";
 import { Id, jsonBody, path, sessionIdOf, submissionOf } from "@millrace/engine/http/validate";
 
