@@ -117,6 +117,9 @@ describe("a plan", () => {
       ],
     });
     expect(state.messages.at(-1)?.text).toBe("Wrote b.txt and read a.txt.");
+    const told = wireText(flow.model.requests[0]?.messages[0] ?? { role: "none" });
+    expect(told).toContain("Before anything else, write the steps with write_todos");
+    expect(told).toContain("Then carry them out in that order");
     // As many calls as rounds of tools, and one: nothing is asked twice.
     expect(flow.model.requests).toHaveLength(6);
   });

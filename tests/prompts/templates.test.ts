@@ -237,6 +237,10 @@ describe("the identities", () => {
     expect(said).toMatch(/find the cause and try another way; if there is none, explain the options and ask/u);
   });
 
+  it("asks for what was asked, and for no more (TASK-10)", () => {
+    expect(builtInPrompts.identity("general", {})).toContain("Do all that was asked and no more.");
+  });
+
   it("never is empty", () => {
     expect(identityMinimal.content).not.toBe("");
   });

@@ -48,6 +48,7 @@ describe("the texts of the document profile", () => {
   it("say how to speak, and what is never spoken of (PROMPT-09)", () => {
     const text = identityDocument.content.replaceAll("\n", " ");
     for (const words of [
+      "Do as much as was meant and no more",
       "as one does in a friendly chat: natural, short and clear",
       "no signs for bold, headings, lists or code",
       "Say at the end, once, what is done, and do not sum up in between",
