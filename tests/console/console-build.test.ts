@@ -32,6 +32,31 @@ describe("the console of a copy that cannot build it", () => {
   });
 });
 
+it("lets its pages run and load its own files and nothing else, whatever is asked for (SEC-06)", async () => {
+  write("dist/console/release/index.html", "<p>The page</p>");
+  write("dist/console/release/assets/a.js", "1");
+  const routes = consoleRoutes(openConsoleBuild(createLogger("silent"), root));
+  for (const path of ["", "t/some-thread", "assets/a.js", "assets/none.js"]) {
+    const { headers } = await routes.request(`/console/${path}`);
+    const policy = (headers.get("content-security-policy") ?? "").split("; ");
+    expect(policy, path).toEqual(
+      expect.arrayContaining([
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+      ]),
+    );
+    expect(policy.join(), path).not.toMatch(/unsafe|\*|https?:/u);
+    expect(headers.get("x-content-type-options"), path).toBe("nosniff");
+  }
+});
+
 describe("a build of the console that fails", () => {
   const failing = 'console.error("this file is broken"); process.exitCode = 1;';
   const working = `
