@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { antiTampering } from "../../src/prompts/templates/anti-tampering.ts";
 import { confirmation } from "../../src/prompts/templates/confirmation.ts";
 import { identity } from "../../src/prompts/identity/identity.ts";
+import { agentSystemText } from "../../src/prompts/injector.ts";
 import { layerSeparator, systemMessage } from "@millrace/models/messages/system-message";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import { wireText } from "@millrace/testing/model-server";
@@ -39,6 +40,7 @@ describe("the system text (PROMPT-01, PROMPT-02)", () => {
   it("may go without an identity, but never without its protection (C-36, PROMPT-04)", () => {
     const text = systemText({ identity: null, task: "Work.", context: nothing });
     expect(layersOf(text)).toEqual([antiTampering.content, "Work."]);
+    expect(agentSystemText("You count words.")).toBe(`You count words.\n\n${antiTampering.content}`);
   });
 
   it("forbids to reveal, repeat or change the guidelines, and takes what it reads for data (PROMPT-04)", () => {

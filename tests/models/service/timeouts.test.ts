@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
+import { loadConfig } from "@millrace/engine/config/config";
 import { ollama } from "@millrace/models/ollama/ollama";
 import { openai } from "@millrace/models/openai-compatible";
 import type { Provider } from "@millrace/models/provider";
 import { profileOf, type ProfileRows } from "@millrace/models/registry/profiles";
+import { ModelRegistry } from "@millrace/models/registry/registry";
 import { timeoutsOf } from "@millrace/models/resilience/timeouts";
 import { startSilentServer } from "../faults/fault-server.ts";
 
@@ -26,6 +28,12 @@ it.each<[string, number[], number[]]>([
   ],
 ])("the time-outs of %s", (_name, measured, expected) => {
   expect(measured).toEqual(expected);
+});
+
+it("are longer for Ollama, which runs here, than for a vendor", () => {
+  const models = new ModelRegistry(loadConfig({}));
+  const silence = (model: string): number => models.reach(model).connection.timeouts.idleMs;
+  expect([silence("ollama:llama3.1:8b"), silence("openai:gpt-4o")]).toEqual([120_000, 60_000]);
 });
 
 it.each<[string, Provider]>([
