@@ -1,4 +1,4 @@
-import { QueryClient, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { QueryClient, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { ApiError, perform, request, send } from "./client.ts";
 import { Assistant, Caller, ModelList, Thread, ThreadDetails, ThreadPage, type ThreadInfo } from "./shapes.ts";
@@ -14,13 +14,17 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** Who is signed in: asked once, before anything is drawn. */
+export const callerQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: ({ signal }) => request("/me", Caller, { signal }),
+  staleTime: Infinity,
+  retryOnMount: false,
+});
+
 /** Who is signed in. A server without the route asks nobody. */
 export function useCaller() {
-  return useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => request("/me", Caller, { signal }),
-    staleTime: Infinity,
-  });
+  return useQuery(callerQuery);
 }
 
 /** A page of the list of threads. */

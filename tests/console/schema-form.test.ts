@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { RJSFSchema } from "@rjsf/utils";
 import { z } from "zod";
 import { markedSchema } from "../../console/form/marked-schema.ts";
 import { withNamedOptions } from "../../console/form/option-names.ts";
@@ -71,7 +70,7 @@ describe("a JSON Schema as a form", () => {
   });
 
   it("calls the alternatives of a value by what they take", () => {
-    const schema: RJSFSchema = {
+    const schema: Parameters<typeof withNamedOptions>[0] = {
       type: "object",
       properties: {
         any: {

@@ -184,7 +184,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.route("**/assets/graphs-page-*.js", (route) => route.abort());
     await tab.page.getByRole("link", { name: "Graphs" }).click();
     await tab.page.getByRole("alert").getByRole("heading", { level: 1 }).waitFor();
-    await tab.page.locator(".rail").waitFor();
+    expect(await tab.page.locator(".rail").isVisible()).toBe(true);
     await tab.page.unrouteAll();
     await tab.page.getByRole("alert").getByRole("button").click();
     await tab.page.locator(".graph-card").first().waitFor();
