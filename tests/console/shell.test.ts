@@ -188,6 +188,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.unrouteAll();
     await tab.page.getByRole("alert").getByRole("button").click();
     await tab.page.locator(".graph-card").first().waitFor();
+    expect(await tab.page.getByRole("alert").count()).toBe(0);
   });
 
   it("leaves Enter to the input method while it composes", async () => {
