@@ -101,7 +101,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
     runs: agentRuns({ storage, logger, services, callBack, forget: (id) => toolkitParts.forget(id) }),
-    onOver: titles.consider,
+    onConversation: titles.consider,
     metrics: () => metrics.families(modelServices),
     secrets: () => models.keys(),
     http: (opened) => {

@@ -80,10 +80,10 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   }
 
   /** Each attempt starts from `Idle`, also after a crash. */
-  walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined {
+  walks(hasLoop: boolean, resumes: boolean): StreamCompanion | undefined {
     this.#callbacks?.walks(resumes);
     const { stream_mode: modes } = this.#active.run.kwargs;
-    this.#callsLoop = nodesWithLoop(graph).size > 0;
+    this.#callsLoop = hasLoop;
     // For other graphs only messages are followed, so that a session can show the partial reply.
     if (!this.#callsLoop && !modes.includes("messages") && !modes.includes("messages-tuple")) return undefined;
     this.#progress ??= createProgress();

@@ -15,7 +15,7 @@ import { move } from "./limits/move.ts";
 import { emit, loopCall, note, userLanguage } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
 import { ledgerCall, lookAt, toolContext } from "./tool-call/rulings.ts";
-import { profilesOf, servicesOf } from "./services.ts";
+import { afterWaiting, profilesOf, servicesOf } from "./services.ts";
 import { announcing } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
@@ -167,9 +167,8 @@ async function runOnce(
   const begun = approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool;
   const call = { ...ledgerCall(begun, input, task.ledger_id, config), refuse };
   const services = servicesOf(config);
-  // A call that began early has waited for the rate already.
-  const runtime = begun === tool ? services : { ...services, toolRate: undefined };
-  const result = await toolSpan(tool.name, input, config, () =>
+  const runtime = begun === tool ? services : afterWaiting(services);
+  const result = await toolSpan({ name: tool.name, id: task.call.id }, input, config, () =>
     executeCall(call, runtime, {
       retries: limits.max_tool_retries,
       timeoutSeconds: limits.tool_timeout_seconds ?? tool.timeoutSeconds,

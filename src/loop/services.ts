@@ -172,6 +172,18 @@ export function servicesOf(config: RunnableConfig): RunServices {
   return services;
 }
 
+/** The services for a call that has waited for the rate of tools when it began early; its retries wait as all do. */
+export function afterWaiting(services: RunServices): RunServices {
+  const { toolRate } = services;
+  if (toolRate === undefined) return services;
+  let isFirst = true;
+  const take = async (signal: AbortSignal): Promise<void> => {
+    if (!isFirst) await toolRate.take(signal);
+    isFirst = false;
+  };
+  return { ...services, toolRate: { take } };
+}
+
 /** Creates a run's services on first access. */
 export interface ServicesLender {
   readonly services: RunServices;

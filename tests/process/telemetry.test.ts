@@ -46,8 +46,8 @@ describe("traces", () => {
     sessions.model.push(
       {
         toolCalls: [
-          { name: "list_files", arguments: { path: "." } },
-          { name: "read_file", arguments: { path: `${canary}.md` } },
+          { name: "list_files", id: "call_list", arguments: { path: "." } },
+          { name: "read_file", id: "call_read", arguments: { path: `${canary}.md` } },
         ],
         usage: { input: 1000, output: 100 },
       },
@@ -90,6 +90,8 @@ describe("traces", () => {
     const [listed, missed] = ["list_files", "read_file"].map((tool) =>
       tools.find(({ attributes }) => attributes["gen_ai.tool.name"] === tool),
     );
+    const callIds = [listed, missed].map((call) => call?.attributes["gen_ai.tool.call.id"]);
+    expect(callIds).toEqual(["call_list", "call_read"]);
     expect(listed?.status?.code ?? 0).toBe(0);
     expect(missed?.status?.code).toBe(2);
     expect(missed?.attributes["error.type"]).toBe("not_found");

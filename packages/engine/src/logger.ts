@@ -4,13 +4,8 @@ import { pino, type DestinationStream, type LoggerOptions, type Logger as PinoLo
 /** A structured logger: an event name and fields. Prompts, answers and keys never go above `debug` (LOG-02). */
 export type Logger = PinoLogger;
 
-/** What every line says that is logged within some work. */
-const logFields = new AsyncLocalStorage<Record<string, string | undefined>>();
-
-/** Does the work; each line that is logged within it, also by tools and graphs, has these fields. */
-export function withLogFields<Result>(fields: Record<string, string | undefined>, work: () => Result): Result {
-  return logFields.run(fields, work);
-}
+/** What every line says that is logged within some work, also by tools and graphs: `logFields.run(fields, work)`. */
+export const logFields = new AsyncLocalStorage<Record<string, string | undefined>>();
 
 const secretFields = ["apiKey", "api_key", "apiKeys", "authorization", "x-api-key", "cookie", "password", "token"];
 

@@ -58,7 +58,7 @@ export function createTracing(config: Config, usedKeys: () => readonly string[] 
 
 /** Runs a tool call inside a span `tool_<name>` when the run is traced; otherwise just runs it. */
 export async function toolSpan<Result>(
-  tool: string,
+  { name, id }: { name: string; id: string },
   input: Record<string, unknown>,
   config: RunnableConfig,
   work: () => Promise<Result>,
@@ -69,8 +69,8 @@ export async function toolSpan<Result>(
     result = await work();
     return result;
   });
-  const metadata = { ...config.metadata, [toolKey]: tool };
-  await span.invoke(input, { ...config, metadata, runName: spanName(tool) });
+  const metadata = { ...config.metadata, [toolKey]: name, [callKey]: id };
+  await span.invoke(input, { ...config, metadata, runName: spanName(name) });
   // The lambda above has run to its end, so the result is there.
   return result as Result;
 }
@@ -83,32 +83,36 @@ export function spanInput(
   return isTraced(config) ? { message_count: history.length, tool_count: tools.length } : {};
 }
 
-/** The key of a span's metadata that names the tool whose call it is. */
+/** The keys of a span's metadata that say which tool was called, and by which call. */
 const toolKey = "gen_ai.tool.name";
+const callKey = "gen_ai.tool.call.id";
 
 function spanName(tool: string): string {
   return `tool_${tool}`;
 }
 
-/** The tool whose call `toolSpan` has put into the span of this name; `undefined` for any other span. */
-export function toolOfSpan(name: string, metadata: Record<string, unknown>): string | undefined {
-  const { [toolKey]: tool } = metadata;
+/** The call that `toolSpan` has put into the span of this name; `undefined` for any other span. */
+export function toolOfSpan(
+  name: string,
+  metadata: Record<string, unknown>,
+): { tool: string; callId: string | undefined } | undefined {
+  const { [toolKey]: tool, [callKey]: id } = metadata;
   // What runs below inherits the metadata, but has another name.
-  return typeof tool === "string" && name === spanName(tool) ? tool : undefined;
+  if (typeof tool !== "string" || name !== spanName(tool)) return undefined;
+  return { tool, callId: typeof id === "string" ? id : undefined };
 }
 
 /** Whether LangSmith gets spans of it. */
 function isTraced(config: RunnableConfig): boolean {
-  return hasHandler(config, ["langchain_tracer"]);
+  return config.callbacks !== undefined && hasHandler(config.callbacks, ["langchain_tracer"]);
 }
 
 /** Whether anybody gets spans of it. */
 function isWatched(config: RunnableConfig): boolean {
-  return hasHandler(config, ["langchain_tracer", "opentelemetry"]);
+  return config.callbacks !== undefined && hasHandler(config.callbacks, ["langchain_tracer", "opentelemetry"]);
 }
 
-function hasHandler({ callbacks }: RunnableConfig, names: readonly string[]): boolean {
-  if (callbacks === undefined) return false;
+function hasHandler(callbacks: NonNullable<RunnableConfig["callbacks"]>, names: readonly string[]): boolean {
   const handlers = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
   return handlers.some((handler) => "name" in handler && names.includes(handler.name ?? ""));
 }

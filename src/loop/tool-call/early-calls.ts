@@ -11,7 +11,7 @@ import type { Tool } from "../../tools/runtime/tool.ts";
 import { callsAtOnce } from "../limits/limits.ts";
 import { turnOf } from "../limits/review.ts";
 import { emit, loopCall } from "../request.ts";
-import { profilesOf, servicesOf } from "../services.ts";
+import { afterWaiting, profilesOf, servicesOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 import { requestedCalls } from "./requested-calls.ts";
 import { ledgerCall, ruleOn, toolContext } from "./rulings.ts";
@@ -109,8 +109,7 @@ export class EarlyCalls implements BegunCalls {
   async keep(): Promise<void> {
     this.close();
     const config = this.#config;
-    // The calls have waited for the rate when they began.
-    const runtime = { ...servicesOf(config), toolRate: undefined };
+    const runtime = afterWaiting(servicesOf(config));
     const store = async (call: EarlyCall): Promise<void> => {
       const { ledger_id, input } = call;
       if (ledger_id === undefined) return;

@@ -19,8 +19,8 @@ const titleLength = 60;
 
 /** What gives sessions titles by a model. */
 export interface TitleWriter {
-  /** Looks at a session whose run is over, with its last values where they are known, and returns at once. */
-  consider: (run: Run, values?: Record<string, unknown>) => void;
+  /** Looks at a session whose run is over, and returns at once. */
+  consider: (run: Run) => void;
   /** Ends running work; resolves when nothing is being written. */
   stop(): Promise<void>;
 }
@@ -42,10 +42,8 @@ export function startTitleWriter(parts: TitleWriterParts): TitleWriter {
   const stopping = new AbortController();
   const underWay = new Map<string, Promise<void>>();
   return {
-    consider(run, values) {
+    consider(run) {
       const { session_id: id } = run;
-      // A graph without messages has no conversation.
-      if (values !== undefined && !("messages" in values)) return;
       const model = parts.model();
       if (model === undefined || run.status !== "success" || run.kwargs.temporary) return;
       if (stopping.signal.aborted || underWay.has(id) || underWay.size >= writtenAtOnce) return;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { executedCode } from "./executed-code.ts";
 
 // It only ever goes down: 105 files and 417 functions before, 55 and 220 are the aim. What a change adds it says here.
-const mostFiles = 54;
+const mostFiles = 53;
 const mostFunctions = 241;
 
 test("a streamed run of a graph that does nothing goes through few of our files and functions", async () => {

@@ -82,6 +82,9 @@ export class SessionModel {
       case "pause":
         await delay(step.milliseconds);
         return true;
+      case "rest":
+        await this.#rested();
+        return true;
     }
   }
 

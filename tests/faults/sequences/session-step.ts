@@ -10,7 +10,9 @@ export type Step =
   | { kind: "edit"; which: number; way: EditWay }
   | { kind: "copy" }
   | { kind: "delete" }
-  | { kind: "pause"; milliseconds: number };
+  | { kind: "pause"; milliseconds: number }
+  /** Waits until nothing works. */
+  | { kind: "rest" };
 
 /** What a strict provider would say against a stored history. */
 export function storedProblem(

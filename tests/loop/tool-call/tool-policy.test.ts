@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { readChainAnswer } from "../../../src/loop/tool-call/chain.ts";
+import { afterWaiting } from "../../../src/loop/services.ts";
 import { readQuestion, resumeValue } from "@millrace/engine/sessions/questions/questions";
 import { tools } from "../../../src/tools/index.ts";
 import type { ToolHook } from "../../../src/tools/runtime/hooks.ts";
@@ -45,6 +46,18 @@ it.each([
     expect(taken).toEqual(["model", "tool", "model"]);
   },
 );
+
+it("a call that has waited for the rate when it began early waits again before each retry (QUEUE-04)", async () => {
+  const flow = await start({ script: [] });
+  let taken = 0;
+  const { toolRate } = afterWaiting({ ...flow.services, toolRate: { take: async () => void (taken += 1) } });
+  const counts: number[] = [];
+  for (const signal of Array.from({ length: 3 }, () => new AbortController().signal)) {
+    await toolRate?.take(signal);
+    counts.push(taken);
+  }
+  expect(counts).toEqual([0, 1, 2]);
+});
 
 /** The largest number of calls that were at work at once. */
 function watch(flow: TestWorkflow): { most: number } {

@@ -37,6 +37,7 @@ export class Graphs {
   readonly #extension: GraphExtension | undefined;
   readonly #loaded: Map<string, LoadedGraph>;
   readonly #assistants: Assistant[];
+  readonly #withLoop = new WeakMap<ServedGraph, boolean>();
   readonly #descriptions: Descriptions;
 
   constructor(
@@ -62,7 +63,9 @@ export class Graphs {
 
   /** Whether a graph calls the agent's loop. */
   hasLoop(graph: ServedGraph): boolean {
-    return this.#extension !== undefined && this.#extension.loopNodes(graph).size > 0;
+    let has = this.#withLoop.get(graph);
+    if (has === undefined) this.#withLoop.set(graph, (has = this.loopNodes(graph).size > 0));
+    return has;
   }
 
   /** A state as a reader is shown it; see `GraphExtension`. */

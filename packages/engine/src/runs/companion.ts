@@ -13,7 +13,7 @@ export interface RunCompanion {
   /** What every graph finds in its `configurable` beside what the client has said. */
   lend(signal: AbortSignal): Promise<JsonObject>;
   /** The graph is about to run. `undefined`: the agent adds nothing to it and follows nothing of it. */
-  walks(graph: ServedGraph, resumes: boolean): StreamCompanion | undefined;
+  walks(hasLoop: boolean, resumes: boolean): StreamCompanion | undefined;
   stopRequested(reason: StopReason): void;
   /** Keeps what a stopped run has done; without a turn there is nothing to keep. Throws what the store throws. */
   stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;

@@ -98,8 +98,8 @@ export class SpanHandler extends BaseCallbackHandler {
 
   override handleChainStart(...told: Told<"handleChainStart">): void {
     const [, , runId, parentRunId, tags = [], metadata = {}, , name = ""] = told;
-    const tool = toolOfSpan(name, metadata);
-    if (tool !== undefined) return this.#beginTool(runId, parentRunId, tool);
+    const call = toolOfSpan(name, metadata);
+    if (call !== undefined) return this.#beginTool(runId, parentRunId, call.tool, call.callId);
     const { langgraph_node: node, langgraph_step: step } = metadata;
     const isNode = name === node && tags.some((tag) => tag.startsWith("graph:step:"));
     if (!isNode || tags.includes("langsmith:hidden")) {

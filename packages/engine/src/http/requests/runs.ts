@@ -104,8 +104,11 @@ export async function admitRun(
     if (body.webhook) checkWebhook(body.webhook, config.webhooks);
     const { body: checked, found } = await checkedBody(services, body);
     const request = toRunRequest(checked, session, headers, temporary);
-    const asked = askedBy(headers, requestId);
-    run = await runs.start(session, { ...request, ...asked, ...arrival, found }).catch((error: unknown) => {
+    const { traceparent } = headers;
+    const isTraced = traceparent !== undefined && readTraceparent(traceparent) !== undefined;
+    // The run's log lines and its trace say by what it was asked for.
+    const asked = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
+    run = await runs.start(session, { ...request, request: asked, ...arrival, found }).catch((error: unknown) => {
       throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
     });
   } catch (error) {
@@ -114,14 +117,6 @@ export async function admitRun(
   }
   if (body.config && !temporary) await keepConfig(services, session, body.config);
   return run;
-}
-
-/** By what request a run was asked for, which its log lines and its trace say. */
-function askedBy(headers: Record<string, string>, id: string | undefined): Pick<RunRequest, "request"> {
-  const { traceparent } = headers;
-  const isTraced = readTraceparent(traceparent) !== undefined;
-  if (id === undefined && !isTraced) return {};
-  return { request: { ...(id !== undefined && { id }), ...(isTraced && { traceparent }) } };
 }
 
 /** Makes what a run configured the session's configuration. */

@@ -4,7 +4,7 @@ import { missingNodes } from "../../graphs/changed-graph.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { ownerOfItems } from "../../config/api-keys.ts";
 import { AppError, errorMessage } from "../../errors/errors.ts";
-import { withLogFields } from "../../logger.ts";
+import { logFields } from "../../logger.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
 import type { RunOutcome } from "../../storage/attempt-store.ts";
 import type { Run, RunStatus } from "../../storage/records.ts";
@@ -41,10 +41,10 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   const { id: request_id, traceparent } = run.kwargs.request ?? {};
   const trace = deps.traceRun?.(run);
   active.trace = trace;
-  const trace_id = trace?.traceId ?? readTraceparent(traceparent)?.traceId;
+  const trace_id = trace?.traceId ?? (traceparent === undefined ? undefined : readTraceparent(traceparent)?.traceId);
   let end: AttemptEnd = { status: "parked" };
   try {
-    end = await withLogFields({ request_id, trace_id }, () => performAttempt(active, deps));
+    end = await logFields.run({ request_id, trace_id }, () => performAttempt(active, deps));
   } finally {
     trace?.end({ status: end.status, error: end.error?.error });
   }
@@ -99,7 +99,8 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   const duration_ms = Math.round(performance.now() - begun);
   deps.logger.info({ ...about, status, error: outcome.error, duration_ms }, "run_ended");
   active.companion?.over(run);
-  deps.onOver?.(run, values);
+  // A graph without messages has no conversation.
+  if (values === undefined || "messages" in values) deps.onConversation?.(run);
   return { status, error: outcome.error };
 }
 
@@ -218,7 +219,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     const refusal = isStrict ? await refusedAnswer(run, graph) : undefined;
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
-    const added = companion?.walks(graph, resumes);
+    const added = companion?.walks(hasLoop, resumes);
     const result = await streamGraph({
       run: told,
       graph,
