@@ -97,11 +97,11 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const consoleBuild = config.console ? openConsoleBuild(logger) : undefined;
   let runs: Runs | undefined;
   let endConsole: (() => void) | undefined;
+  const forRuns = { storage, logger, services, callBack, onConversation: titles.consider };
   const forModelRoutes = { models, modelServices, ollama, tokens, settings };
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
-    runs: agentRuns({ storage, logger, services, callBack, forget: (id) => toolkitParts.forget(id) }),
-    onConversation: titles.consider,
+    runs: agentRuns({ ...forRuns, forget: (id) => toolkitParts.forget(id) }),
     metrics: () => metrics.families(modelServices),
     secrets: () => models.keys(),
     http: (opened) => {

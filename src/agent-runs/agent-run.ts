@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { isBaseMessage, isAIMessage } from "@millrace/engine/message-kinds";
 import type { StopReason } from "@millrace/engine/run-events";
 import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
@@ -29,6 +28,7 @@ import type { ConversationEvent } from "./conversation.ts";
 import { keepTurn, type KeptTurn, nodesWithLoop } from "./keep-turn.ts";
 import { logEvent } from "./log-event.ts";
 import { replaceWithCalls, shownState, withAskedCalls } from "./open-calls.ts";
+import { lastReplyId } from "./resting-state.ts";
 import { createRunCallbacks, type RunCallbacks } from "./run-callbacks.ts";
 
 /** What the agent needs from the server to accompany its runs. */
@@ -39,6 +39,8 @@ export interface AgentParts {
   services: LentServices;
   /** Calls the server's callbacks; absent if there are none. */
   callBack?: CallBack | undefined;
+  /** Called after each run of a conversation. */
+  onConversation?: (run: Run) => void;
   /** Called when a session is deleted; toolkits end their work for it. */
   forget?: (sessionId: string) => Promise<void>;
 }
@@ -197,8 +199,10 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     }
   }
 
-  over(run: Run): void {
+  over(run: Run, values: Record<string, unknown> | undefined): void {
     this.#callbacks?.over(run);
+    // A graph without messages has no conversation.
+    if (values === undefined || "messages" in values) this.#parts.onConversation?.(run);
   }
 
   /** Ends an attempt once: cancels calls that a stop cut off, unlocks the workflow, sets the final state. */
@@ -281,13 +285,6 @@ function isEvent(data: unknown): data is object {
 /** The activity of a companion's run; `undefined` before the graph starts. */
 export function activityOf(companion: RunCompanion | undefined): LiveActivity | undefined {
   return companion instanceof AgentRun ? companion.live : undefined;
-}
-
-/** The id of the last reply in a list of messages. */
-export function lastReplyId(messages: unknown): string | null {
-  if (!Array.isArray(messages)) return null;
-  const reply: unknown = messages.findLast((message: unknown) => isBaseMessage(message) && isAIMessage(message));
-  return isBaseMessage(reply) ? (reply.id ?? null) : null;
 }
 
 /** The tools that the owner of the run or its session may use. */

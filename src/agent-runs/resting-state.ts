@@ -1,10 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessage } from "@millrace/engine/message-kinds";
+import { isAIMessage, isBaseMessage } from "@millrace/engine/message-kinds";
 import type { ConversationState } from "../state.ts";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import { failedState } from "./conversation.ts";
-import { lastReplyId } from "./agent-run.ts";
 
 const AboutCall = z.object({ kind: z.string(), tool_call_id: z.string(), tool: z.string() });
 const AboutFailure = z.object({ kind: z.literal("error_decision"), question: z.string(), details: z.string() });
@@ -57,4 +56,11 @@ function askedState(interrupts: Session["interrupts"], message_id: string | null
     }
   }
   return undefined;
+}
+
+/** The id of the last reply in a list of messages. */
+export function lastReplyId(messages: unknown): string | null {
+  if (!Array.isArray(messages)) return null;
+  const reply: unknown = messages.findLast((message: unknown) => isBaseMessage(message) && isAIMessage(message));
+  return isBaseMessage(reply) ? (reply.id ?? null) : null;
 }

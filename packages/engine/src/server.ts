@@ -18,7 +18,7 @@ import type { MetricFamily } from "./metrics/families.ts";
 import { openMetrics } from "./metrics/metrics.ts";
 import { prepareDataFolder, prepareFolders } from "./process/folders.ts";
 import { answerEarly, openHealth } from "./process/health.ts";
-import { type OnConversation, type RunExtension, runLimits } from "./runs/options.ts";
+import { type RunExtension, runLimits } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
 import { WebhookSender } from "./runs/webhook-sender.ts";
 import { ServerFeed } from "./sessions/overview/server-feed.ts";
@@ -69,8 +69,6 @@ export interface ServerExtension {
 /** An agent that is open. */
 export interface OpenedExtension {
   runs: RunExtension;
-  /** Told of each run that is over. */
-  onConversation: OnConversation;
   /** What it counts, for `/metrics`. */
   metrics?(): readonly MetricFamily[];
   /** Keys in use, which no trace may hold. */
@@ -124,7 +122,7 @@ async function startAt(
     if (tracing === undefined) skipIdleTracing();
     const telemetry = await openTelemetry(config.telemetry, versions.millrace, logger);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const told = { webhookBody, onWebhook: () => webhooks.wake(), project, onConversation: agent?.onConversation };
+    const told = { webhookBody, onWebhook: () => webhooks.wake(), project };
     const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry };
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
     const feed = new ServerFeed(storage);

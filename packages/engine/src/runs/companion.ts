@@ -19,8 +19,8 @@ export interface RunCompanion {
   stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
   /** Tells readers the end of what was going on. */
   ended(ending: Ending, values: Record<string, unknown> | undefined): void;
-  /** The run's end is on disk. */
-  over(run: Run): void;
+  /** The run's end is on disk, and its readers know it. `values`: the last ones, where they were streamed. */
+  over(run: Run, values: Record<string, unknown> | undefined): void;
 }
 
 /** What an agent adds to the stream of a graph that calls its loop, or that streams messages. */

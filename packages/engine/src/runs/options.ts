@@ -21,9 +21,6 @@ export interface RunEnd {
   ended_at: string;
 }
 
-/** Called for each run of a conversation that is over. */
-export type OnConversation = (run: Run) => void;
-
 /** What the attempts of runs need of the server. */
 export interface RunnerDeps {
   storage: Storage;
@@ -56,8 +53,6 @@ export interface RunnerDeps {
   onWebhook?: (() => void) | undefined;
   /** Runs the stream transformers of graphs; without it none are run. */
   project?: Project | undefined;
-  /** Called for each run of a conversation that is over; see `RunsOptions`. */
-  onConversation?: OnConversation | undefined;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */
   stopPatience?: number;
 }
@@ -97,8 +92,6 @@ export interface RunsOptions {
   onWebhook?: (() => void) | undefined;
   /** Runs the stream transformers of graphs, for runs of the event protocol. By default none are run. */
   project?: Project | undefined;
-  /** Called for each run of a conversation that is over, after its readers know it; must not throw or take long. */
-  onConversation?: OnConversation | undefined;
 }
 
 /** How a run is stopped; see `Runs.cancel`. */

@@ -98,9 +98,7 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   deps.counts.ended[outcome.status] += 1;
   const duration_ms = Math.round(performance.now() - begun);
   deps.logger.info({ ...about, status, error: outcome.error, duration_ms }, "run_ended");
-  active.companion?.over(run);
-  // A graph without messages has no conversation.
-  if (values === undefined || "messages" in values) deps.onConversation?.(run);
+  active.companion?.over(run, values);
   return { status, error: outcome.error };
 }
 
