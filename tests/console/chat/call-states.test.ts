@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import type { ThreadEvent } from "../../../console/thread/events.ts";
+import { emptyThread } from "../../../console/thread/items.ts";
+import { reduceAll } from "../../../console/thread/reduce.ts";
+
+const event = (method: string, data: object, timestamp: number): ThreadEvent => ({
+  method,
+  seq: undefined,
+  runId: "run",
+  namespace: [],
+  timestamp,
+  data,
+});
+const block = { index: 0, run_id: "reply" };
+const begun = event("messages", { event: "message-start", id: "reply", role: "ai", run_id: "reply" }, 1);
+const named = { type: "tool_call_chunk", id: "call", name: "read_file" };
+const written = event("messages", { event: "content-block-start", content: { ...named, args: '{"pa' }, ...block }, 2);
+const whole = event(
+  "messages",
+  { event: "content-block-finish", content: { ...named, type: "tool_call", args: { path: "a.md" } }, ...block },
+  3,
+);
+const started = event("tools", { event: "tool-started", tool_call_id: "call", tool_name: "read_file" }, 4);
+const said = event("tools", { event: "tool-output-delta", tool_call_id: "call", delta: "half" }, 5);
+const asked = event(
+  "custom",
+  { payload: { type: "tool_status", tool_call_id: "call", status: "awaiting_confirmation" } },
+  4,
+);
+const finished = event("tools", { event: "tool-finished", tool_call_id: "call", output: "It says hello." }, 6);
+const failed = event("tools", { event: "tool-error", tool_call_id: "call", message: "It is not there." }, 6);
+const over = event("lifecycle", { event: "completed" }, 7);
+
+describe("the call of a tool, by its events (UI-05)", () => {
+  it.each([
+    ["is being written", [written], { status: "preparing", name: "read_file", argsText: '{"pa', args: undefined }],
+    ["has been written", [written, whole], { status: "preparing", args: { path: "a.md" } }],
+    ["runs", [written, whole, started], { status: "running", args: { path: "a.md" }, startedAt: 4 }],
+    ["says something while it runs", [written, whole, started, said], { status: "running", output: "half" }],
+    ["waits for a person", [written, whole, asked], { status: "waiting" }],
+    ["is done", [written, whole, started, finished], { status: "done", result: "It says hello.", endedAt: 6 }],
+    ["has failed", [written, whole, started, failed], { status: "failed", result: "It is not there.", endedAt: 6 }],
+    ["was cut off by the end of its run", [written, whole, started, over], { status: "cut", endedAt: 7 }],
+    ["stays done when it is told again", [written, whole, started, finished, started, failed], { status: "done" }],
+  ])("%s", (_state, events, expected) => {
+    const { items, calls } = reduceAll(emptyThread, [begun, ...events]);
+    expect(items.get("reply")).toMatchObject({ blocks: [{ kind: "call", callId: "call" }] });
+    expect(calls.get("call")).toMatchObject(expected);
+  });
+});
