@@ -55,6 +55,16 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
     why: "no module outside storage/sqlite/ knows SQL",
   },
   {
+    what: /^packages\/engine\/src\/storage\/postgres\//,
+    only: /^packages\/engine\/src\/(server\.ts|storage\/postgres\/)/,
+    why: "only server.ts chooses the storage",
+  },
+  {
+    what: /^pg$/,
+    only: /^packages\/engine\/src\/storage\/postgres\/database\//,
+    why: "only storage/postgres/ knows PostgreSQL",
+  },
+  {
     what: /^(hono|@hono|hono-openapi)\b/,
     only: /^(src|packages\/engine\/src)\/(server\.ts|http\/)|^toolkits\/[^/]+\/routes\//,
     why: "nothing below http/ knows HTTP",
@@ -81,13 +91,13 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
 
 /** Lists, where each file is one of many of a kind; other folders hold at most `mostFiles`. */
 const pluginLists =
-  /^(src\/(http\/routes|prompts\/templates)|packages\/engine\/src\/storage\/sqlite\/migrations|tests\/fixtures\/graphs|docs\/decisions)$/;
+  /^(src\/(http\/routes|prompts\/templates)|packages\/engine\/src\/storage\/(sqlite|postgres)\/migrations|tests\/fixtures\/graphs|docs\/decisions)$/;
 const mostFiles = 15;
 /** The number of a requirement, or another document of those who wrote the program. */
 const citation =
   /\b(ARCH|API|CFG|CIRC|CLAR|CODE|COMP|CONF|CTX|DECOMP|DOC|ERR|EVENT|EXT|GUARD|LLM|LOOP|MEM|MSG|PERF|PLANNER|PROMPT|PRUNE|QUEUE|RULE|SEARCH|SEC|SESS|STATE|STOP|SVC|TASK|TOKEN|TOOL|TRACE|XML|AGENT)-\d\d\b|\btable 18\.|\bwire contract\b|\b(reliability|design|performance)\.md\b/;
 /** A migration begins with its number, which is its order. */
-const migration = /^packages\/engine\/src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
+const migration = /^packages\/engine\/src\/storage\/(sqlite|postgres)\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];
 /** `services.ts` of the loop is a noun of its own: what the server lends to a run. */
 const allowedNames = new Set(["src/loop/services.ts"]);
@@ -429,6 +439,7 @@ describe("the checks themselves", () => {
     ],
     ["packages/engine/src/runs/runs.ts", `import Database from "better-sqlite3";`, "knows SQL"],
     ["packages/engine/src/server.ts", `import { trace } from "@opentelemetry/api";`, "nothing of OpenTelemetry"],
+    ["packages/engine/src/storage/sqlite/storage.ts", `import pg from "pg";`, "knows PostgreSQL"],
     ["src/loop/loop.ts", `export { Hono } from "hono";`, "knows HTTP"],
     ["src/http/agent-http.ts", `import { loop } from "../loop/loop";`, "lacks its .ts ending"],
     ["packages/engine/src/logger.ts", `import { loop } from "../../../src/loop/loop.ts";`, "knows nothing of app"],

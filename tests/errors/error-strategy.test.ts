@@ -50,6 +50,7 @@ const matrix: Record<ErrorCode, [sameWay: string, anotherWay: string, askUser: s
   storage_io: ["ask", "ask", "ask"],
   storage_corrupt: ["ask", "ask", "ask"],
   storage_newer: ["ask", "ask", "ask"],
+  storage_unavailable: ["ask", "ask", "ask"],
 };
 const stages: Stage[] = ["same_way", "another_way", "ask_user"];
 const cells = errorCodes.flatMap((code) => stages.map((stage, at) => ({ code, stage, does: matrix[code][at] })));

@@ -86,6 +86,7 @@ export const strategies: Record<ErrorCode, Strategy> = {
   storage_io: strategy("fatal"),
   storage_corrupt: strategy("fatal"),
   storage_newer: strategy("fatal"),
+  storage_unavailable: strategy("recoverable"),
 };
 
 /** Failures that ask no question: the decision is already made, or an answer would change nothing. */

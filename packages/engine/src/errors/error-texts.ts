@@ -151,6 +151,10 @@ const texts: Record<ErrorCode, Record<Language, UserText>> = {
     en: text("The server's data is of a newer version.", "Ask whoever runs the server to update it."),
     zh: text("服务器的数据来自更新的版本。", "请联系服务器管理员升级服务器。"),
   },
+  storage_unavailable: {
+    en: text("The server's database does not answer.", "Try again in a moment."),
+    zh: text("服务器的数据库没有响应。", "请稍后重试。"),
+  },
 };
 
 /** The question to a person about a model call that failed for good; `hasOther`: there is another way to try. */

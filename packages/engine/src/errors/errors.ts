@@ -35,6 +35,7 @@ export const errorCodes = [
   "storage_io",
   "storage_corrupt",
   "storage_newer",
+  "storage_unavailable",
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];

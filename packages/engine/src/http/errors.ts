@@ -43,6 +43,7 @@ export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
   storage_io: 500,
   storage_corrupt: 500,
   storage_newer: 500,
+  storage_unavailable: 503,
 };
 
 /** Of a request in which thousands of values are wrong, so many are told. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { RunEvent } from "../../../run-events.ts";
 import { isPlainAIMessageChunk } from "../../../message-kinds.ts";
 import type { Database } from "../database/database.ts";
-import { parseRow } from "../database/rows.ts";
+import { parseRow } from "../../rows.ts";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { Decoder, type DecodeSource } from "../checkpoints/decode.ts";
 import { corruptThread, readItems, type ThreadItems } from "../checkpoints/items.ts";

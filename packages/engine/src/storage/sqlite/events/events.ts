@@ -6,7 +6,7 @@ import type { RunWriter } from "../../attempt-store.ts";
 import type { EventStore } from "../../storage.ts";
 import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, parseRow, readRows } from "../database/rows.ts";
+import { readRow, parseRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt, takenUp } from "../records/run-statements.ts";
 import { DecodedGroups, packEvents, unpackEvents } from "./event-batch.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../record-stores.ts";
 import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, readRows } from "../database/rows.ts";
+import { readRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 
 /** Messages of one group of a row. A message that is not stored elsewhere costs its group the short form, not the row. */

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+
+const Failure = z.object({ code: z.string().optional().catch(undefined), message: z.string().catch("") });
+
+/** Connections that could not be made or were cut, by the system, by the server (08, 57P) or because it has too many. */
+const lost = /^(E[A-Z]+|08...|57P0.|57014|53300|25006)$/u;
+/** What `pg` says of connections without giving a code. */
+const lostSaid = /timeout|terminated|not queryable|closed/iu;
+/** Refusals that somebody else's transaction is the reason for: it is tried again. */
+const collided = new Set(["40001", "40P01", "55P03"]);
+
+/** Whether the same may go well when it is tried again at once. */
+export function isCollision(error: unknown): boolean {
+  const { code } = Failure.catch({ code: undefined, message: "" }).parse(error);
+  return code !== undefined && collided.has(code);
+}
+
+/** Whether a row could not be written because another one is like it. */
+export function isTaken(error: unknown): boolean {
+  return Failure.catch({ code: undefined, message: "" }).parse(error).code === "23505";
+}
+
+/**
+ * What a failure of PostgreSQL is to the rest of the server: an `AppError` that names the setting and the remedy, and
+ * never the password. `place` is the database as `host:port/name`. An `AppError` stays itself.
+ */
+export function toStorageError(error: unknown, place: string): AppError {
+  if (error instanceof AppError) return error;
+  const { code = "", message } = Failure.catch({ code: undefined, message: String(error) }).parse(error);
+  const said = `PostgreSQL at ${place}: ${message}`;
+  const tell = (kind: AppError["code"], suggestion: string, recoverable = false): AppError =>
+    new AppError(kind, said, { cause: error, suggestion, recoverable });
+  if (code === "28P01" || code === "28000")
+    return tell("config", "Check the user and the password in MILLRACE_DATABASE.");
+  if (code === "3D000")
+    return tell("config", "Create the database (createdb), or correct its name in MILLRACE_DATABASE.");
+  if (code === "42501")
+    return tell("storage_readonly", "Grant the user of MILLRACE_DATABASE all rights on the database.");
+  if (code === "53100") return tell("storage_full", "Free some space on the disk of PostgreSQL.", true);
+  if (code === "XX001" || code === "XX002") return tell("storage_corrupt", "Restore the database from a backup.");
+  if (code === "22021" || code === "22P05") {
+    return tell("invalid_parameter", "Leave the character NUL out of identifiers and names.");
+  }
+  if (lost.test(code) || (code === "" && lostSaid.test(message))) {
+    return tell("storage_unavailable", "Check that PostgreSQL runs at the address in MILLRACE_DATABASE.", true);
+  }
+  return tell("storage_io", "Look into the log of PostgreSQL.");
+}

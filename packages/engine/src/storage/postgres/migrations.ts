@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { AppError } from "../../errors/errors.ts";
+import { readRow } from "../rows.ts";
+import type { PostgresDatabase } from "./database/database.ts";
+
+/** One change of the schema. `id` counts from 1 without gaps; a published one is never edited. */
+export interface Migration {
+  id: number;
+  /** Statements that run in one transaction. */
+  sql: string;
+}
+
+/** Any number that no other program takes for its lock in the same database: `millrace` as ASCII, cut to 52 bits. */
+const lock = 0x6_d69_6c6c;
+
+const Version = z.object({ current: z.int(), min_compatible: z.int() });
+
+/**
+ * Brings the schema up to the last of `migrations`; servers that start at once go one after the other. Throws
+ * `storage_newer`, with nothing changed, where a later version of the program has made a schema that this one cannot use.
+ */
+export async function migrate(database: PostgresDatabase, migrations: readonly Migration[]): Promise<void> {
+  const known = migrations.at(-1)?.id ?? 0;
+  await database.transaction(async (statements) => {
+    await statements.rows("SELECT set_config('lock_timeout', '10s', true), pg_advisory_xact_lock($1)", [lock]);
+    await statements.change(
+      "CREATE TABLE IF NOT EXISTS schema_version (current int NOT NULL, min_compatible int NOT NULL)",
+    );
+    const [row] = await statements.rows("SELECT current, min_compatible FROM schema_version");
+    const found = readRow(Version, "schema_version", row) ?? { current: 0, min_compatible: 0 };
+    if (found.min_compatible > known) {
+      throw new AppError(
+        "storage_newer",
+        `The database ${database.place} has schema ${found.current}; this program knows schemas up to ${known}.`,
+        { suggestion: "Start the newer version of Millrace that wrote it, or choose another MILLRACE_DATABASE." },
+      );
+    }
+    for (const { id, sql } of migrations) if (id > found.current) await statements.change(sql);
+    if (known <= found.current) return;
+    await statements.change("DELETE FROM schema_version");
+    await statements.change("INSERT INTO schema_version (current, min_compatible) VALUES ($1, $1)", [known]);
+  });
+}

@@ -1,0 +1,5 @@
+import type { Migration } from "../migrations.ts";
+import { records } from "./001-records.ts";
+
+/** All changes of the schema, in their order. */
+export const migrations: readonly Migration[] = [records];

@@ -1,0 +1,113 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { placeOf, PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
+import { migrate } from "@millrace/engine/storage/postgres/migrations";
+import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
+import { startPostgres, withClient } from "./server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+describe("the address of a database", () => {
+  it.each(["", "millrace", "http://host/name", "postgres://host", "postgres://host/"])("is refused as %o", (url) => {
+    expect(() => placeOf(url)).toThrow(/MILLRACE_DATABASE is not the address/);
+  });
+
+  it("is told without user and password", () => {
+    expect(placeOf("postgres://ada:secret@db.example:5433/millrace")).toBe("db.example:5433/millrace");
+  });
+
+  it("at which nobody answers says what to check", async () => {
+    const database = new PostgresDatabase("postgres://ada:secret@127.0.0.1:1/name");
+    const asked = database.rows("SELECT 1");
+    await expect(asked).rejects.toMatchObject({
+      code: "storage_unavailable",
+      recoverable: true,
+      message: expect.stringContaining("127.0.0.1:1/name"),
+      suggestion: expect.stringContaining("MILLRACE_DATABASE"),
+    });
+    await expect(asked).rejects.not.toMatchObject({ message: expect.stringContaining("secret") });
+    await database.close();
+  });
+});
+
+describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
+  let url: string;
+  let database: PostgresDatabase;
+  beforeEach(async () => {
+    url = (await server?.create()) ?? "";
+    database = new PostgresDatabase(url);
+  });
+  afterEach(() => database.close());
+
+  it("gets its schema once, however many servers start, and keeps it", async () => {
+    const others = [new PostgresDatabase(url), new PostgresDatabase(url)];
+    await Promise.all([database, ...others].map((one) => migrate(one, migrations)));
+    await migrate(database, migrations);
+    expect(await database.rows("SELECT current, min_compatible FROM schema_version")).toEqual([
+      { current: 1, min_compatible: 1 },
+    ]);
+    for (const other of others) await other.close();
+  });
+
+  it("is left alone where a later version has changed it in a way that this one does not know", async () => {
+    await migrate(database, migrations);
+    await database.change("UPDATE schema_version SET current = 9, min_compatible = 1");
+    await migrate(database, migrations);
+    await database.change("UPDATE schema_version SET min_compatible = 9");
+    await expect(migrate(database, migrations)).rejects.toMatchObject({
+      code: "storage_newer",
+      suggestion: expect.stringContaining("MILLRACE_DATABASE"),
+    });
+  });
+
+  it("takes a change as a whole or not at all", async () => {
+    await migrate(database, migrations);
+    const broken = [...migrations, { id: 2, sql: "CREATE TABLE half (id int); SELECT nothing" }];
+    await expect(migrate(database, broken)).rejects.toMatchObject({ code: "storage_io" });
+    expect(await database.rows("SELECT to_regclass('half') AS half")).toEqual([{ half: null }]);
+    expect(await database.rows("SELECT current FROM schema_version")).toEqual([{ current: 1 }]);
+  });
+
+  it("that does not exist, or gives no rights, says so", async () => {
+    const missing = new PostgresDatabase(url.replace(/millrace_\d+_\d+/, "nowhere"));
+    await expect(missing.rows("SELECT 1")).rejects.toMatchObject({ code: "config" });
+    await missing.close();
+    const name = `guest_${process.pid}`;
+    await database.change(`CREATE ROLE ${name} LOGIN`);
+    const guest = new PostgresDatabase(url.replace("postgres@", `${name}@`));
+    await expect(migrate(guest, migrations)).rejects.toMatchObject({
+      code: "storage_readonly",
+      suggestion: expect.stringContaining("Grant"),
+    });
+    await guest.close();
+    await database.change(`DROP ROLE ${name}`);
+  });
+
+  it("goes on after its connections were cut, and after a statement that took too long", async () => {
+    await database.rows("SELECT 1");
+    await withClient(url, async (client) => {
+      await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace'");
+    });
+    await expect.poll(() => database.rows("SELECT 1 AS one").catch(() => undefined)).toEqual([{ one: 1 }]);
+    const hasty = new PostgresDatabase(url, 100);
+    await expect(hasty.rows("SELECT pg_sleep(60)")).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(await hasty.rows("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await hasty.close();
+  });
+
+  it("tries a transaction again that collides with another one", async () => {
+    await database.change("CREATE TABLE counters (name text PRIMARY KEY, value int)");
+    await database.change("INSERT INTO counters VALUES ('a', 0), ('b', 0)");
+    const add = (names: string[]) =>
+      database.transaction(async (statements) => {
+        for (const name of names)
+          await statements.change("UPDATE counters SET value = value + 1 WHERE name = $1", [name]);
+      });
+    // Each of a pair waits for the other: PostgreSQL ends one of them.
+    await Promise.all(Array.from({ length: 4 }, (_, at) => add(at % 2 === 0 ? ["a", "b"] : ["b", "a"])));
+    expect(await database.rows("SELECT name, value FROM counters ORDER BY name")).toEqual([
+      { name: "a", value: 4 },
+      { name: "b", value: 4 },
+    ]);
+  });
+});
