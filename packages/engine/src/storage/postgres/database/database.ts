@@ -13,7 +13,17 @@ const [connectPatience, queryPatience] = [3_000, 10_000];
 const collisionTries = 5;
 
 /** The values of a statement's `$1`, `$2`, … */
-export type Values = readonly (string | number | boolean | null | Uint8Array | readonly string[])[];
+export type Values = readonly (Value | readonly Value[])[];
+type Value = string | number | boolean | null | Uint8Array;
+
+/** An expression for `RETURNING`: the commit of a statement that changes a row does not wait for the disk. */
+export const later = "set_config('synchronous_commit', 'off', true)";
+
+/** `bigint` are keys and counts, which numbers hold. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type, format) =>
+    type === pg.types.builtins.INT8 && format !== "binary" ? Number : pg.types.getTypeParser(type, format),
+};
 
 /** Runs statements; each is a transaction of its own, or a part of the one that `transaction` has opened. */
 export interface Statements {
@@ -57,6 +67,7 @@ export class PostgresDatabase implements Statements {
       max: connections,
       connectionTimeoutMillis: connectPatience,
       keepAlive: true,
+      types,
       application_name: "millrace",
     });
     // An idle connection that breaks is replaced by the next statement.

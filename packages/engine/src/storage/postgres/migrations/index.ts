@@ -1,5 +1,6 @@
 import type { Migration } from "../migrations.ts";
 import { records } from "./001-records.ts";
+import { items } from "./002-items.ts";
 
 /** All changes of the schema, in their order. */
-export const migrations: readonly Migration[] = [records];
+export const migrations: readonly Migration[] = [records, items];
