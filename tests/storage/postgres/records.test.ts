@@ -71,7 +71,9 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     beforeEach(async () => {
       await addSession("s1");
       await database.change(
-        "INSERT INTO runs (run_id, session, status, attempt) SELECT 'r1', id, 'running', 1 FROM sessions",
+        `INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy, is_temporary,
+           attempt, error, created_at, updated_at)
+         SELECT 'r1', id, 'a', 'a', 'running', '{}', '{}', 'enqueue', false, 1, 'null', '', '' FROM sessions`,
       );
     });
 

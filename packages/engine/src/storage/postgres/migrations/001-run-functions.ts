@@ -1,0 +1,144 @@
+/**
+ * What begins and ends a run, each in one statement that locks the session first and its run next. A change of one of
+ * these is a new version beside the old one, which servers that are still running call.
+ */
+export const runFunctions = String.raw`
+  -- What SQLite's json_set makes of the metadata: both keys behind all others, without a look at those. Of a key that is
+  -- there twice the last one counts; what was written here before is replaced.
+  CREATE FUNCTION millrace_note_graph_v1(metadata text, graph text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+  DECLARE
+    kept text := regexp_replace(metadata, '[{,]"graph_id":"([^"\\]|\\.)*","assistant_id":"([^"\\]|\\.)*"\}$', '');
+  BEGIN
+    IF kept = metadata THEN kept := left(metadata, -1); END IF;
+    RETURN CASE WHEN kept IN ('', '{') THEN '{' ELSE kept || ',' END || graph || '}';
+  END $$;
+
+  -- Admits a run, and begins it where it can be. Of what hinders it, the first reason is answered, and nothing is
+  -- written. p_answers: whether the run may answer questions; who calls has recorded that when p_is_answered is true.
+  CREATE FUNCTION millrace_admit_v1(
+    p_session_id text, p_run_id text, p_assistant_id text, p_graph_id text, p_kwargs text, p_metadata text,
+    p_strategy text, p_is_temporary boolean, p_attempt int, p_event_mark int, p_error text, p_created_at text,
+    p_updated_at text, p_key text, p_hash text, p_queue_limit int, p_owner_limit int, p_cron_id text, p_due text,
+    p_next text, p_has_room boolean, p_graph text, p_answers boolean, p_is_answered boolean, p_now text, p_again boolean
+  ) RETURNS TABLE (outcome text, known_run text) LANGUAGE plpgsql AS $$
+  DECLARE
+    s record;
+    known record;
+    is_busy boolean;
+    is_taken boolean;
+  BEGIN
+    SELECT id, owner INTO s FROM sessions WHERE session_id = p_session_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN RETURN QUERY VALUES ('no session', NULL); RETURN; END IF;
+    IF p_again THEN
+      SELECT status, attempt INTO known FROM runs WHERE run_id = p_run_id AND session = s.id;
+      IF FOUND THEN
+        RETURN QUERY SELECT CASE WHEN known.status = 'pending' THEN 'pending' ELSE 'taken' END, NULL;
+        RETURN;
+      END IF;
+    END IF;
+    IF p_key IS NOT NULL THEN
+      SELECT run_id, request_hash INTO known FROM runs WHERE session = s.id AND idempotency_key = p_key;
+      IF FOUND THEN
+        RETURN QUERY SELECT CASE WHEN known.request_hash = p_hash THEN 'known' ELSE 'other request' END, known.run_id;
+        RETURN;
+      END IF;
+    END IF;
+    is_busy := EXISTS (SELECT FROM runs WHERE session = s.id AND status IN ('pending', 'running'));
+    IF is_busy AND p_strategy = 'reject' THEN RETURN QUERY VALUES ('busy', NULL); RETURN; END IF;
+    IF p_queue_limit IS NOT NULL AND p_queue_limit <= (
+      SELECT count(*) FROM (SELECT FROM runs WHERE status = 'pending' LIMIT p_queue_limit) AS waiting
+    ) THEN RETURN QUERY VALUES ('queue is full', NULL); RETURN; END IF;
+    IF p_owner_limit IS NOT NULL AND p_owner_limit <= (
+      SELECT count(*) FROM (
+        SELECT FROM runs JOIN sessions ON sessions.id = runs.session
+        WHERE runs.status = 'pending' AND sessions.owner IS NOT DISTINCT FROM s.owner LIMIT p_owner_limit
+      ) AS waiting
+    ) THEN RETURN QUERY VALUES ('share is full', NULL); RETURN; END IF;
+    IF EXISTS (SELECT FROM runs WHERE run_id = p_run_id) THEN RETURN QUERY VALUES ('id is taken', NULL); RETURN; END IF;
+    IF NOT p_is_answered AND (p_answers OR EXISTS (SELECT FROM approvals WHERE session = s.id AND state = 'pending')) THEN
+      RETURN QUERY VALUES ('answers', NULL);
+      RETURN;
+    END IF;
+    IF p_cron_id IS NOT NULL THEN
+      UPDATE crons SET next_run_date = p_next WHERE cron_id = p_cron_id AND next_run_date = p_due AND enabled = 1;
+      IF NOT FOUND THEN RETURN QUERY VALUES ('not due', NULL); RETURN; END IF;
+    END IF;
+    IF is_busy AND p_strategy IN ('interrupt', 'rollback') THEN
+      -- With the admission: after a crash between the two, a restart would go on with both.
+      UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE p_strategy END
+      WHERE session = s.id AND status IN ('pending', 'running');
+    END IF;
+    is_taken := p_has_room AND NOT is_busy AND (p_created_at <= p_now OR p_created_at = p_updated_at);
+    INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy, is_temporary,
+      idempotency_key, request_hash, attempt, event_mark, error, created_at, updated_at, started_at)
+    VALUES (p_run_id, s.id, p_assistant_id, p_graph_id, CASE WHEN is_taken THEN 'running' ELSE 'pending' END, p_kwargs,
+      p_metadata, p_strategy, p_is_temporary, p_key, p_hash, CASE WHEN is_taken THEN 1 ELSE p_attempt END, p_event_mark,
+      p_error, p_created_at, p_updated_at, CASE WHEN is_taken THEN p_now END);
+    UPDATE sessions SET status = 'busy', updated_at = p_now, metadata = millrace_note_graph_v1(metadata, p_graph)
+    WHERE id = s.id;
+    RETURN QUERY SELECT CASE WHEN is_taken THEN 'taken' ELSE 'pending' END, NULL;
+  END $$;
+
+  -- Begins the oldest run of a session that is due and that nobody has stopped, unless another one of it runs.
+  CREATE FUNCTION millrace_claim_v1(p_session_id text, p_now text, p_again boolean)
+  RETURNS SETOF runs LANGUAGE plpgsql AS $$
+  DECLARE
+    s bigint;
+  BEGIN
+    SELECT sessions.id INTO s FROM sessions WHERE session_id = p_session_id FOR NO KEY UPDATE;
+    IF p_again THEN
+      RETURN QUERY SELECT * FROM runs WHERE session = s AND status = 'running' AND updated_at = p_now;
+      IF FOUND THEN RETURN; END IF;
+    END IF;
+    IF EXISTS (SELECT FROM runs WHERE session = s AND status = 'running') THEN RETURN; END IF;
+    RETURN QUERY UPDATE runs SET status = 'running', attempt = attempt + 1, writes = 0, updated_at = p_now,
+      started_at = coalesce(started_at, p_now)
+    WHERE id = (
+      SELECT id FROM runs WHERE session = s AND status = 'pending' AND stop_requested IS NULL
+        AND (created_at <= p_now OR created_at = updated_at)
+      ORDER BY created_at, id LIMIT 1 FOR UPDATE
+    ) RETURNING *;
+  END $$;
+
+  -- Ends a run that is not over and still the attempt's, with its session and what is to be told. Questions that wait,
+  -- or that p_asks says the run leaves, are the caller's to follow: with p_follows it does so in the same transaction.
+  CREATE FUNCTION millrace_finish_v1(
+    p_run_id text, p_attempt int, p_status text, p_error text, p_ended_at text, p_session_status text, p_interrupts text,
+    p_asks boolean, p_follows boolean, p_url text, p_host text, p_body text, p_now text, p_again boolean
+  ) RETURNS TABLE (outcome text, run runs, session_status text) LANGUAGE plpgsql AS $$
+  DECLARE
+    s record;
+    ended runs;
+  BEGIN
+    SELECT sessions.id, sessions.owner INTO s FROM sessions JOIN runs ON runs.session = sessions.id
+    WHERE runs.run_id = p_run_id FOR NO KEY UPDATE OF sessions;
+    IF NOT FOUND THEN RETURN; END IF;
+    -- Whatever else its attempt writes is waited for.
+    PERFORM FROM runs WHERE runs.run_id = p_run_id FOR UPDATE;
+    IF p_again THEN
+      SELECT * INTO ended FROM runs WHERE runs.run_id = p_run_id AND status = p_status AND updated_at = p_ended_at
+        AND attempt = coalesce(p_attempt, attempt);
+      IF FOUND THEN
+        RETURN QUERY SELECT 'ended', ended, sessions.status FROM sessions WHERE id = s.id;
+        RETURN;
+      END IF;
+    END IF;
+    IF NOT p_follows AND (p_asks OR EXISTS (SELECT FROM approvals WHERE session = s.id AND state = 'pending')) THEN
+      RETURN QUERY SELECT 'approvals', NULL::runs, NULL;
+      RETURN;
+    END IF;
+    UPDATE runs SET status = p_status, error = p_error, updated_at = p_ended_at
+    WHERE runs.run_id = p_run_id AND status IN ('pending', 'running') AND attempt = coalesce(p_attempt, attempt)
+    RETURNING * INTO ended;
+    IF NOT FOUND THEN RETURN; END IF;
+    IF EXISTS (SELECT FROM runs WHERE session = s.id AND status IN ('pending', 'running')) THEN
+      p_session_status := 'busy';
+    END IF;
+    UPDATE sessions SET status = p_session_status, interrupts = p_interrupts, updated_at = p_now WHERE id = s.id;
+    IF p_url IS NOT NULL THEN
+      INSERT INTO webhooks (run_id, url, host, owner, body, attempts, due_at)
+      VALUES (p_run_id, p_url, p_host, s.owner, p_body, 0, p_now);
+    END IF;
+    RETURN QUERY SELECT 'ended', ended, p_session_status;
+  END $$;
+`;
