@@ -9,6 +9,7 @@ import { describeCheckpoints } from "./checkpoints.ts";
 import { describeCrons } from "./crons.ts";
 import { describeEvents } from "./runs/events.ts";
 import { describeItems } from "./items.ts";
+import { describeItemVectors } from "./item-vectors.ts";
 import { describeLedger } from "./runs/ledger.ts";
 import { describeModelRequests } from "./runs/model-requests.ts";
 import { describeNamespaces } from "./namespaces.ts";
@@ -66,6 +67,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     });
     describeNamespaces(fixture);
     describeItems(fixture);
+    describeItemVectors(fixture);
     describeTextIndex(fixture);
     describeCrons(fixture);
     describeSessionTtls(fixture);

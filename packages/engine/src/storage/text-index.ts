@@ -1,3 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
+import { nearness } from "./items/item-filter.ts";
+import { floatsOf } from "./items/item-rows.ts";
+
 /** A piece of a file: its lines, counted from 1, and what it means as a vector of the length 1. */
 export interface TextPiece {
   first_line: number;
@@ -47,4 +52,55 @@ export interface TextIndexStore {
   removeOthers(index: string): Promise<void>;
   /** The nearest pieces, the nearest first. Others are served while it compares. */
   search(index: string, query: PieceQuery, signal: AbortSignal): Promise<FoundPiece[]>;
+}
+
+/** A row of `indexed_files`. */
+export const FileRow = z.object({
+  path: z.string(),
+  stamp: z.string(),
+  hash: z.string(),
+  bytes: z.number(),
+  pieces: z.number(),
+});
+
+/** The key of a row of `file_pieces`, with its vector. */
+export const PieceVectorRow = z.object({ piece: z.number(), vector: z.instanceof(Uint8Array) });
+
+/** What a database gives of the pieces that are compared; rows that are gone meanwhile are left out. */
+export interface PieceRows {
+  /** The keys of the pieces of the file at `path`, or of those below it, in their order. */
+  at(path: string | null): Promise<number[]>;
+  /** In any order. */
+  vectors(pieces: readonly number[]): Promise<z.infer<typeof PieceVectorRow>[]>;
+  /** In the order of the keys. */
+  found(pieces: readonly number[]): Promise<(Omit<FoundPiece, "score"> & { piece: number })[]>;
+}
+
+/** Pieces that are compared at a time: a few milliseconds. */
+const comparedAtOnce = 250;
+
+/** The pieces whose vectors are nearest to that of the query, the nearest first. */
+export async function nearestPieces(
+  rows: PieceRows,
+  { vector, path, limit }: PieceQuery,
+  signal: AbortSignal,
+): Promise<FoundPiece[]> {
+  const pieces = await rows.at(path);
+  let best: { piece: number; score: number }[] = [];
+  for (let at = 0; at < pieces.length; at += comparedAtOnce) {
+    if (at > 0) await nextTurn();
+    signal.throwIfAborted();
+    const batch = pieces.slice(at, at + comparedAtOnce);
+    const scores = new Map(
+      (await rows.vectors(batch)).map((row) => [row.piece, nearness(vector, floatsOf(row.vector))]),
+    );
+    const scored = batch.flatMap((piece) => {
+      const score = scores.get(piece);
+      return score === undefined ? [] : [{ piece, score }];
+    });
+    best = [...best, ...scored].toSorted((one, other) => other.score - one.score).slice(0, limit);
+  }
+  const scores = new Map(best.map(({ piece, score }) => [piece, score]));
+  const found = await rows.found(best.map(({ piece }) => piece));
+  return found.map(({ piece, ...row }) => ({ ...row, score: scores.get(piece) ?? 0 }));
 }

@@ -22,7 +22,8 @@ import { createModelRequestStore, type SqliteRequests } from "./records/model-re
 import { createNamespaceStore, createSessionStore } from "./records/sessions.ts";
 import { createOverviewStore } from "./records/overview.ts";
 import { createSessionTtlStore } from "./records/session-ttls.ts";
-import { createItemStore } from "./store/store-items.ts";
+import { createItemStore } from "../items/item-store.ts";
+import { createItemRows } from "./store/item-rows.ts";
 import { createTextIndex } from "./store/text-index.ts";
 import { createTaskStore } from "./records/tasks.ts";
 
@@ -73,7 +74,7 @@ export function createSqliteStorage(
       assistants: createAssistantStore(opened, commits),
       webhooks: createWebhookStore(opened, commits),
       requests,
-      items: createItemStore(opened, commits),
+      items: createItemStore(createItemRows(opened, commits)),
       textIndex: createTextIndex(opened, commits),
       crons: createCronStore(opened, commits),
       ttls: createSessionTtlStore(opened, commits),

@@ -1,4 +1,5 @@
 import { AppError } from "../../../errors/errors.ts";
+import { MissingAssistants, nextVersion } from "../../assistants.ts";
 import type { AssistantPatch, AssistantQuery, AssistantStore } from "../../record-stores.ts";
 import type { Assistant, JsonObject } from "../../records.ts";
 import { AssistantRow, AssistantVersionRow, CountRow, parseRow, readRows, readRow } from "../../rows.ts";
@@ -115,15 +116,8 @@ function addVersion(database: Database, given: Assistant, patch: AssistantPatch)
        JOIN assistants ON assistants.id = assistant WHERE assistant_id = ?`,
     )
     .get(assistant.assistant_id);
-  const now = new Date().toISOString();
-  const next: Assistant = {
-    ...assistant,
-    ...patch,
-    metadata: { ...assistant.metadata, ...patch.metadata },
-    version: parseRow(CountRow, "assistant_versions", newest).count + 1,
-    updated_at: now,
-  };
-  insertVersion(database, next, now);
+  const next = nextVersion(assistant, patch, parseRow(CountRow, "assistant_versions", newest).count);
+  insertVersion(database, next, next.updated_at);
   use(database, next);
   return next;
 }
@@ -144,37 +138,25 @@ function listVersions(
   return readRows(AssistantVersionRow, "assistant_versions", rows);
 }
 
-/** Ids without a row that are remembered at most, and the length of a UUID: any text can be asked for. */
-const mostMissing = 1000;
-const longestMissing = 36;
-
 /** The assistants that users made, in SQLite. Filters by `json_contains`, which `createSessionStore` defines. */
 export function createAssistantStore(database: Database, commits: GroupCommit): AssistantStore {
   database.raw.function("lower_case", { deterministic: true }, (text: unknown) => String(text).toLowerCase());
-  // Every run looks twice for its graph's own assistant, which has no row before a user changes it.
-  const missing = new Set<string>();
+  const missing = new MissingAssistants();
   return {
     create: (assistant) =>
       commits.transaction(() => {
-        missing.clear();
         insert(database, assistant);
+        missing.added();
         return assistant;
       }),
 
-    async get(assistantId) {
-      if (missing.has(assistantId)) return undefined;
-      const found = database.read(() => find(database, assistantId));
-      if (found === undefined && assistantId.length <= longestMissing) {
-        if (missing.size >= mostMissing) missing.clear();
-        missing.add(assistantId);
-      }
-      return found;
-    },
+    get: (assistantId) => missing.look(assistantId, async () => database.read(() => find(database, assistantId))),
 
     update: (assistant, patch) =>
       commits.transaction(() => {
-        missing.clear();
-        return addVersion(database, assistant, patch);
+        const next = addVersion(database, assistant, patch);
+        missing.added();
+        return next;
       }),
 
     setLatest: (assistant_id, version) =>

@@ -1,24 +1,26 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
-import { nearness } from "../../items/item-filter.ts";
-import type { FoundPiece, IndexedFile, PieceQuery, TextIndexStore, TextPiece } from "../../text-index.ts";
+import { bytesOf } from "../../items/item-rows.ts";
+import { parseRow, readRows } from "../../rows.ts";
+import {
+  FileRow,
+  type IndexedFile,
+  nearestPieces,
+  type PieceRows,
+  PieceVectorRow,
+  type TextIndexStore,
+  type TextPiece,
+} from "../../text-index.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { parseRow, readRows } from "../../rows.ts";
 
-/** Pieces that are compared at a time: a few milliseconds. */
-const comparedAtOnce = 250;
-
-const FileRow = z.object({
-  path: z.string(),
-  stamp: z.string(),
-  hash: z.string(),
-  bytes: z.number(),
-  pieces: z.number(),
-});
 const IdRow = z.object({ piece: z.number() });
-const VectorRow = z.object({ piece: z.number(), vector: z.instanceof(Uint8Array) });
-const FoundRow = z.object({ path: z.string(), first_line: z.number(), last_line: z.number(), text: z.string() });
+const FoundRow = z.object({
+  piece: z.number(),
+  path: z.string(),
+  first_line: z.number(),
+  last_line: z.number(),
+  text: z.string(),
+});
 
 /** The index of files in SQLite. Nothing of it waits for the disk: what a crash takes is embedded again. */
 export function createTextIndex(database: Database, commits: GroupCommit): TextIndexStore {
@@ -54,7 +56,7 @@ export function createTextIndex(database: Database, commits: GroupCommit): TextI
       }),
     removeOthers: (index) =>
       commits.transaction(() => void database.prepare("DELETE FROM indexed_files WHERE index_name <> ?").run(index)),
-    search: (index, query, signal) => nearest(database, index, query, signal),
+    search: (index, query, signal) => nearestPieces(piecesOf(database, index), query, signal),
   };
 }
 
@@ -74,53 +76,32 @@ function insert(
     "INSERT INTO file_pieces (file, first_line, last_line, text, vector) VALUES (?, ?, ?, ?, ?)",
   );
   for (const { first_line, last_line, text, vector } of pieces) {
-    add.run(id, first_line, last_line, text, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+    add.run(id, first_line, last_line, text, bytesOf(vector));
   }
 }
 
-async function nearest(
-  database: Database,
-  index: string,
-  { vector, path, limit }: PieceQuery,
-  signal: AbortSignal,
-): Promise<FoundPiece[]> {
-  const ids = piecesAt(database, index, path);
-  const select = database.prepare("SELECT piece, vector FROM file_pieces WHERE piece = ?");
-  let best: { piece: number; score: number }[] = [];
-  for (let at = 0; at < ids.length; at += comparedAtOnce) {
-    if (at > 0) await nextTurn();
-    signal.throwIfAborted();
-    const scored = database.read(() =>
-      ids.slice(at, at + comparedAtOnce).flatMap(({ piece }) => {
+const selectFound = `SELECT piece, path, first_line, last_line, text FROM file_pieces
+  JOIN indexed_files ON indexed_files.file = file_pieces.file WHERE piece = ?`;
+
+function piecesOf(database: Database, index: string): PieceRows {
+  const each = <Schema extends z.ZodType>(schema: Schema, sql: string, pieces: readonly number[]): z.infer<Schema>[] =>
+    database.read(() => {
+      const select = database.prepare(sql);
+      return pieces.flatMap((piece) => {
         const row = select.get(piece);
-        if (row === undefined) return [];
-        return [{ piece, score: nearness(vector, floatsOf(parseRow(VectorRow, "file_pieces", row).vector)) }];
-      }),
-    );
-    best = [...best, ...scored].toSorted((one, other) => other.score - one.score).slice(0, limit);
-  }
-  const found = database.prepare(
-    `SELECT path, first_line, last_line, text FROM file_pieces
-     JOIN indexed_files ON indexed_files.file = file_pieces.file WHERE piece = ?`,
-  );
-  return database.read(() =>
-    best.flatMap(({ piece, score }) => {
-      const row = found.get(piece);
-      return row === undefined ? [] : [{ ...parseRow(FoundRow, "file_pieces", row), score }];
-    }),
-  );
-}
-
-/** The pieces of the file at `path`, or of those below it. */
-function piecesAt(database: Database, index: string, path: string | null): z.infer<typeof IdRow>[] {
-  const isAt = path === null ? "" : "AND (path = @path OR (path >= @path || '/' AND path < @path || '0'))";
-  const sql = `SELECT piece FROM file_pieces JOIN indexed_files ON indexed_files.file = file_pieces.file
-    WHERE index_name = @index ${isAt} ORDER BY piece`;
-  const parameters = { index, ...(path !== null && { path }) };
-  return database.read(() => readRows(IdRow, "file_pieces", database.prepare(sql).all(parameters)));
-}
-
-/** A copy, since the bytes of a row need not begin where numbers may. */
-function floatsOf(bytes: Uint8Array): Float32Array {
-  return new Float32Array(new Uint8Array(bytes).buffer);
+        return row === undefined ? [] : [parseRow(schema, "file_pieces", row)];
+      });
+    });
+  return {
+    async at(path) {
+      const isAt = path === null ? "" : "AND (path = @path OR (path >= @path || '/' AND path < @path || '0'))";
+      const sql = `SELECT piece FROM file_pieces JOIN indexed_files ON indexed_files.file = file_pieces.file
+        WHERE index_name = @index ${isAt} ORDER BY piece`;
+      const parameters = { index, ...(path !== null && { path }) };
+      const rows = database.read(() => readRows(IdRow, "file_pieces", database.prepare(sql).all(parameters)));
+      return rows.map(({ piece }) => piece);
+    },
+    vectors: async (pieces) => each(PieceVectorRow, "SELECT piece, vector FROM file_pieces WHERE piece = ?", pieces),
+    found: async (pieces) => each(FoundRow, selectFound, pieces),
+  };
 }

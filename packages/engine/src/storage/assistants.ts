@@ -1,0 +1,41 @@
+import type { AssistantPatch } from "./record-stores.ts";
+import type { Assistant } from "./records.ts";
+
+/** The next version of an assistant; `newest` is the number of the last one, used or not. */
+export function nextVersion(assistant: Assistant, patch: AssistantPatch, newest: number): Assistant {
+  return {
+    ...assistant,
+    ...patch,
+    metadata: { ...assistant.metadata, ...patch.metadata },
+    version: newest + 1,
+    updated_at: new Date().toISOString(),
+  };
+}
+
+/** Ids without a row that are remembered at most, and the length of a UUID: any text can be asked for. */
+const mostMissing = 1000;
+const longestMissing = 36;
+
+/** Which assistants have no row: every run looks twice for its graph's own one, which has none before a user changes it. */
+export class MissingAssistants {
+  readonly #ids = new Set<string>();
+  #changes = 0;
+
+  /** What `find` finds, which is not asked where nothing was found before. */
+  async look(assistantId: string, find: () => Promise<Assistant | undefined>): Promise<Assistant | undefined> {
+    if (this.#ids.has(assistantId)) return undefined;
+    const changes = this.#changes;
+    const found = await find();
+    if (found === undefined && changes === this.#changes && assistantId.length <= longestMissing) {
+      if (this.#ids.size >= mostMissing) this.#ids.clear();
+      this.#ids.add(assistantId);
+    }
+    return found;
+  }
+
+  /** Says that a row was added. */
+  added(): void {
+    this.#changes += 1;
+    this.#ids.clear();
+  }
+}

@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { AppError } from "@millrace/engine/errors/errors";
+import { GraphStore } from "@millrace/engine/storage/items/store-items";
+import type { StorageFixture } from "./records.ts";
+
+/** By what items are found that mean the same as a query. */
+export function describeItemVectors(fixture: StorageFixture): void {
+  describe("the vectors of items", () => {
+    /** Who waits for a vector, by the text. */
+    let waiting: Map<string, () => void>;
+    let held: Set<string>;
+    let failures: unknown[];
+    let asked: string[][];
+
+    beforeEach(() => {
+      waiting = new Map();
+      held = new Set();
+      failures = [];
+      asked = [];
+      fixture.storage.items.useIndex({
+        madeBy: "test",
+        fields: ["text"],
+        async embed(texts) {
+          asked.push([...texts]);
+          for (const text of texts) {
+            if (held.has(text)) await new Promise<void>((resolve) => waiting.set(text, resolve));
+          }
+          return texts.map((text) => Float32Array.of(text.includes("sea") ? 1 : 0, text.includes("cat") ? 1 : 0));
+        },
+        onFailure: (error) => void failures.push(error),
+      });
+    });
+
+    const put = (key: string, text: string, owner = "ada"): Promise<void> =>
+      fixture.storage.items.change(owner, [{ namespace: ["n"], key, value: { text } }]);
+    const find = async (query: string, owner = "ada"): Promise<[string, number | undefined][]> => {
+      const found = await fixture.storage.items.search(owner, { prefix: [], query, limit: 10, offset: 0 });
+      return found.map(({ key, score }) => [key, score]);
+    };
+
+    it("belong to the value of which they were made, also where that was written over meanwhile", async () => {
+      held.add("sea");
+      const first = put("k", "sea");
+      await expect.poll(() => waiting.size).toBe(1);
+      await put("k", "cat");
+      held.clear();
+      waiting.get("sea")?.();
+      await first;
+      expect(await find("cat")).toEqual([["k", 1]]);
+      expect(await find("sea")).toEqual([["k", 0]]);
+      expect(failures).toEqual([]);
+    });
+
+    it("are each owner's own, and go with their items", async () => {
+      await put("mine", "sea");
+      await put("theirs", "sea", "eve");
+      expect(await find("sea")).toEqual([["mine", 1]]);
+      await fixture.storage.items.change("ada", [{ namespace: ["n"], key: "mine", value: null }]);
+      await fixture.storage.items.clear("eve");
+      expect([await find("sea"), await find("sea", "eve")]).toEqual([[], []]);
+    });
+
+    it("are made of many items with few requests, and of none twice", async () => {
+      const changes = Array.from({ length: 45 }, (_, at) => ({
+        namespace: ["n"],
+        key: `${at}`,
+        value: { text: `cat ${at}` },
+      }));
+      await fixture.storage.items.change("ada", changes);
+      expect(asked.map(({ length }) => length)).toEqual([20, 20, 5]);
+      await find("sea");
+      expect(asked.map(({ length }) => length)).toEqual([20, 20, 5, 1]);
+    });
+
+    it("are made before a query for as long as one waits, and those that are left before the next one", async () => {
+      vi.useFakeTimers({ toFake: ["performance"] });
+      try {
+        let isDown = true;
+        let seconds = 10;
+        fixture.storage.items.useIndex({
+          madeBy: "slow",
+          fields: ["text"],
+          async embed(texts) {
+            asked.push([...texts]);
+            if (texts[0] !== "sea" && isDown) throw new AppError("network", "Nobody answers.");
+            if (texts[0] !== "sea") vi.advanceTimersByTime(seconds * 1000);
+            return texts.map(() => Float32Array.of(1, 0));
+          },
+          onFailure: (error) => void failures.push(error),
+        });
+        for (let at = 0; at < 70; at += 1) await put(`${at}`, "cat");
+        isDown = false;
+        asked = [];
+        await find("sea");
+        // The third would begin after 15 s.
+        expect(asked.map(({ length }) => length)).toEqual([1, 20, 20]);
+        seconds = 1;
+        await find("sea");
+        expect(asked.slice(3).map(({ length }) => length)).toEqual([1, 20, 10]);
+      } finally {
+        vi.useRealTimers();
+      }
+    });
+
+    it("order what graphs look for, too", async () => {
+      const store = new GraphStore(fixture.storage.items, () => Promise.resolve("ada"));
+      await store.put(["n"], "a", { text: "the cat" });
+      await store.put(["n"], "b", { text: "the sea" });
+      await store.put(["n"], "c", { text: "the sea" }, false);
+      const found = await store.search(["n"], { query: "seaside" });
+      expect(found.map(({ key, score }) => [key, score])).toEqual([
+        ["b", 1],
+        ["a", 0],
+        ["c", undefined],
+      ]);
+    });
+  });
+}

@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createItemStore } from "@millrace/engine/storage/items/item-store";
+import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
+import { migrate } from "@millrace/engine/storage/postgres/migrations";
+import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
+import { createAssistantStore } from "@millrace/engine/storage/postgres/records/assistants";
+import { createItemRows } from "@millrace/engine/storage/postgres/store/item-rows";
+import { createTextIndex } from "@millrace/engine/storage/postgres/store/text-index";
+import type { Storage } from "@millrace/engine/storage/storage";
+import { describeAssistants } from "../../contract/assistants.ts";
+import { describeItems } from "../../contract/items.ts";
+import { describeItemVectors } from "../../contract/item-vectors.ts";
+import { describeTextIndex } from "../../contract/text-index.ts";
+import { startPostgres } from "./server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+describe.skipIf(server === undefined)("PostgreSQL", () => {
+  let database: PostgresDatabase;
+  let storage: Storage;
+  const open = async (url: string): Promise<void> => {
+    database = new PostgresDatabase(url);
+    await migrate(database, migrations);
+    const stores = {
+      items: createItemStore(createItemRows(database)),
+      textIndex: createTextIndex(database),
+      assistants: createAssistantStore(database),
+    };
+    // These suites use no other store.
+    storage = stores as unknown as Storage;
+  };
+  let url: string;
+  beforeEach(async () => open((url = (await server?.create()) ?? "")));
+  afterEach(() => database.close());
+  const fixture = {
+    get storage() {
+      return storage;
+    },
+    async reopen() {
+      await database.close();
+      await open(url);
+      return storage;
+    },
+  };
+
+  describeItems(fixture);
+  describeItemVectors(fixture);
+  describeTextIndex(fixture);
+  describeAssistants(fixture);
+
+  it("writes items of one key in the order they come, in one step", async () => {
+    const change = (key: string, value: { n: number } | null) => ({ namespace: ["n"], key, value });
+    await storage.items.change("ada", [change("a", { n: 1 }), change("b", { n: 2 }), change("a", null)]);
+    await storage.items.change("ada", [change("b", null), change("b", { n: 3 }), change("b", { n: 4 })]);
+    const found = await storage.items.search("ada", { prefix: [], limit: 10, offset: 0 });
+    expect(found.map(({ key, value }) => [key, value])).toEqual([["b", { n: 4 }]]);
+    const failing = [change("c", { n: 5 }), change("d\0", { n: 6 })];
+    await expect(storage.items.change("ada", failing)).rejects.toMatchObject({ code: "invalid_parameter" });
+    expect(await storage.items.get("ada", ["n"], "c")).toBeUndefined();
+  });
+
+  it("keeps every character of values, names and pieces, also those that PostgreSQL has no text for", async () => {
+    const text = "a\0b \ud800 \u{1f600} \\u0000";
+    await storage.items.change("ada", [{ namespace: ["n"], key: "k", value: { text } }]);
+    expect((await storage.items.get("ada", ["n"], "k"))?.value).toEqual({ text });
+    const piece = { first_line: 1, last_line: 2, text, vector: Float32Array.of(1) };
+    await storage.textIndex.put("one", [{ path: "p", stamp: "s", hash: "h", bytes: 1, pieces: [piece] }]);
+    const query = { vector: Float32Array.of(1), path: null, limit: 1 };
+    expect(await storage.textIndex.search("one", query, new AbortController().signal)).toMatchObject([{ text }]);
+    const given = { owner: null, is_system: false, graph_id: "agent", config: { text }, context: {}, version: 1 };
+    const at = "2026-01-01T00:00:00.000Z";
+    const one = { ...given, assistant_id: "a1", name: text, description: text, created_at: at, updated_at: at };
+    await storage.assistants.create({ ...one, metadata: { text } });
+    expect(await storage.assistants.get("a1")).toMatchObject({ name: text, description: text, metadata: { text } });
+    const query2 = { limit: 10, offset: 0, metadata: { text }, name: "A\0B" };
+    expect(await storage.assistants.search(query2, [])).toMatchObject({ total: 1 });
+    expect(await storage.assistants.search({ ...query2, metadata: { text: "a" } }, [])).toMatchObject({ total: 0 });
+  });
+});
