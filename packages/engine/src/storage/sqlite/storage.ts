@@ -12,7 +12,7 @@ import { MillraceSaver } from "./checkpoints/checkpointer.ts";
 import { createCronStore, createWebhookStore, insertWebhook } from "./records/crons.ts";
 import { checkDatabase, checkFile, CommitMark, GroupCommit } from "./database/durable.ts";
 import { openDatabase, toStorageError, type Database } from "./database/database.ts";
-import { createEventStore, reserveIds, storeEvents } from "./events/events.ts";
+import { createEventStore, reserveIds, storeTold } from "./events/events.ts";
 import { lockDatabase } from "./database/lock-database.ts";
 import { createLedger } from "./records/ledger.ts";
 import { createOperationStore } from "./records/operations.ts";
@@ -25,6 +25,7 @@ import { createSessionTtlStore } from "./records/session-ttls.ts";
 import { createItemStore } from "./store/store-items.ts";
 import { createTextIndex } from "./store/text-index.ts";
 import { createTaskStore } from "./records/tasks.ts";
+import { createUsageStore } from "./records/usage.ts";
 
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
 export interface SqliteStorage extends Storage {
@@ -79,6 +80,7 @@ export function createSqliteStorage(
       ttls: createSessionTtlStore(opened, commits),
       checkpointer,
       overview: createOverviewStore(opened),
+      usage: createUsageStore(opened),
       watch: (listener) => opened.watch(listener),
       // A commit without work still counts itself, and waits for the disk.
       commitTimes: commits.times,
@@ -121,8 +123,9 @@ function attemptsOf({
     let operations: OperationStore | undefined;
     return {
       reserve: (mark) => commits.durably(() => reserveIds(database, of, mark)),
-      async append(events) {
-        if (events.length > 0) await commits.transaction(() => storeEvents(database, saver.codec, of, events));
+      async append(events, usage = []) {
+        if (events.length === 0 && usage.length === 0) return;
+        await commits.transaction(() => storeTold(database, saver.codec, of, { events, usage }));
       },
       checkpointer: (events) => new MillraceSaver(database, { saver, of, events }),
       finish: (outcome) =>

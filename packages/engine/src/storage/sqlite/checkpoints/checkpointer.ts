@@ -15,7 +15,7 @@ import { CheckpointStore } from "./checkpoint-store.ts";
 import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
 import { type Codec, createCodec } from "./codec.ts";
 import { type Database, isBusy, retryBusy } from "../database/database.ts";
-import { storeEvents } from "../events/events.ts";
+import { storeTold } from "../events/events.ts";
 import { listCheckpoints, pruneThread, removeRun } from "./list-checkpoints.ts";
 import { readWrites, storeWrites } from "./pending-writes.ts";
 import { Reader } from "../events/event-batch.ts";
@@ -83,9 +83,9 @@ export class MillraceSaver extends SqliteSaver {
     this.#groups =
       beside &&
       new WriteGroups((work) =>
-        beside.events.carry((events) =>
+        beside.events.carry((events, usage) =>
           this.#write(() => {
-            storeEvents(database, this.codec, beside.of, events);
+            storeTold(database, this.codec, beside.of, { events, usage });
             work();
           }),
         ),
