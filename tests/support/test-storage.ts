@@ -4,7 +4,7 @@ import type { Run, Session } from "@millrace/engine/storage/records";
 import type { AttemptStore, OperationStore } from "@millrace/engine/storage/attempt-store";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { type Database, openDatabase } from "@millrace/engine/storage/sqlite/database/database";
-import { SessionRow, readRow } from "@millrace/engine/storage/sqlite/database/rows";
+import { SessionRow, readRow } from "@millrace/engine/storage/rows";
 import { findRun, insertRun } from "@millrace/engine/storage/sqlite/records/run-statements";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { sessionRecord } from "../contract/records.ts";

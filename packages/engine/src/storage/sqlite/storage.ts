@@ -7,7 +7,7 @@ import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
 import { endRun, hasUnfinished, parkRun, requireAttempt, setSessionStatus } from "./records/run-statements.ts";
 import { createAssistantStore } from "./records/assistants.ts";
-import type { CacheLimits } from "./cache.ts";
+import type { CacheLimits } from "../checkpoints/cache.ts";
 import { MillraceSaver } from "./checkpoints/checkpointer.ts";
 import { createCronStore, createWebhookStore, insertWebhook } from "./records/crons.ts";
 import { checkDatabase, checkFile, CommitMark, GroupCommit } from "./database/durable.ts";

@@ -5,13 +5,13 @@ import type { RunEvent } from "../../../run-events.ts";
 import type { RunWriter } from "../../attempt-store.ts";
 import type { EventStore } from "../../storage.ts";
 import type { UsageEntry } from "../../usage.ts";
-import type { Codec } from "../checkpoints/codec.ts";
+import type { Codec } from "../../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, parseRow, readRows } from "../database/rows.ts";
+import { readRow, parseRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt, takenUp } from "../records/run-statements.ts";
 import { storeUsage } from "../records/usage.ts";
-import { DecodedGroups, packEvents, unpackEvents } from "./event-batch.ts";
+import { DecodedGroups, packEvents, unpackEvents } from "../../event-batch.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
 const rowsAtOnce = 16;

@@ -1,6 +1,6 @@
 import type { Approval, Grant, Run, Session } from "../../records.ts";
 import type { ApprovalAnswer, ApprovalStore } from "../../storage.ts";
-import { ApprovalRow, GrantRow, readRows, readRow } from "../database/rows.ts";
+import { ApprovalRow, GrantRow, readRows, readRow } from "../../rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { findRun, hasUnfinished } from "./run-statements.ts";

@@ -1,7 +1,7 @@
 import { AppError } from "../../../errors/errors.ts";
 import type { AssistantPatch, AssistantQuery, AssistantStore } from "../../record-stores.ts";
 import type { Assistant, JsonObject } from "../../records.ts";
-import { AssistantRow, AssistantVersionRow, CountRow, parseRow, readRows, readRow } from "../database/rows.ts";
+import { AssistantRow, AssistantVersionRow, CountRow, parseRow, readRows, readRow } from "../../rows.ts";
 import { type Database, isConstraint } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 

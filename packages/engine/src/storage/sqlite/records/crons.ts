@@ -8,7 +8,7 @@ import {
   type CronTurn,
   type WebhookStore,
 } from "../../record-stores.ts";
-import { CountRow, json, parseRow, readRows, readRow } from "../database/rows.ts";
+import { CountRow, json, parseRow, readRows, readRow } from "../../rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import type { Run } from "../../records.ts";

@@ -3,7 +3,7 @@ import type { ToolCallRecord } from "../../records.ts";
 import type { Ledger, RunWriter } from "../../attempt-store.ts";
 import { answerRecorded, notStarted } from "../../memory.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, readRows, ToolCallRow } from "../database/rows.ts";
+import { readRow, readRows, ToolCallRow } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt } from "./run-statements.ts";
 

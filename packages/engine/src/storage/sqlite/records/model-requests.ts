@@ -14,9 +14,9 @@ import {
   type ModelRequestStore,
   type RequestHead,
 } from "../../record-stores.ts";
-import type { Codec } from "../checkpoints/codec.ts";
+import type { Codec } from "../../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, readRows } from "../database/rows.ts";
+import { readRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 
 /** Messages of one group of a row. A message that is not stored elsewhere costs its group the short form, not the row. */

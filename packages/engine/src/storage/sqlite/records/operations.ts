@@ -2,7 +2,7 @@ import { AppError } from "../../../errors/errors.ts";
 import type { Change } from "../../changes.ts";
 import type { OperationRecord } from "../../records.ts";
 import type { FileContents, OperationStore, RunWriter } from "../../attempt-store.ts";
-import { ContentRow, CountRow, OperationRow, parseRow, readRows, readRow } from "../database/rows.ts";
+import { ContentRow, CountRow, OperationRow, parseRow, readRows, readRow } from "../../rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt } from "./run-statements.ts";

@@ -3,7 +3,7 @@ import { AppError } from "../../../errors/errors.ts";
 import { RunStatus } from "../../records.ts";
 import type { ApprovalQuery, OverviewStore, PageOf, RunQuery, SessionFilter } from "../../overview.ts";
 import type { Database } from "../database/database.ts";
-import { ApprovalRow, CountRow, parseRow, readRows, RunRow } from "../database/rows.ts";
+import { ApprovalRow, CountRow, parseRow, readRows, RunRow } from "../../rows.ts";
 import { approvalColumns } from "./approvals.ts";
 import { isUnfinished, runColumns } from "./run-statements.ts";
 import { searchCondition } from "./sessions.ts";

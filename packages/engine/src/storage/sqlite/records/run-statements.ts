@@ -4,7 +4,7 @@ import type { Change } from "../../changes.ts";
 import type { Run, RunStatus, Session, SessionStatus, StopAction, Page } from "../../records.ts";
 import type { RunOutcome, RunWriter } from "../../attempt-store.ts";
 import type { Admission } from "../../storage.ts";
-import { CountRow, parseRow, readRows, RunRow, SubmissionRow, readRow } from "../database/rows.ts";
+import { CountRow, parseRow, readRows, RunRow, SubmissionRow, readRow } from "../../rows.ts";
 import { type Database, isConstraint } from "../database/database.ts";
 
 // The statements on the run table. All are synchronous; the caller opens the transaction.

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SessionTtl, type SessionTtlStore } from "../../record-stores.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, readRows } from "../database/rows.ts";
+import { readRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 
 const TtlRow = SessionTtl.extend({ session: z.number(), updated_at: z.string(), status: z.string() });

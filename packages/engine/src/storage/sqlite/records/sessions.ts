@@ -4,7 +4,7 @@ import type { Change } from "../../changes.ts";
 import { type Session, type JsonObject, Namespace } from "../../records.ts";
 import type { SessionQuery, SessionStore, NamespaceStore } from "../../storage.ts";
 import { isConstraint, type Database } from "../database/database.ts";
-import { readRow, CountRow, parseRow, readRows, SessionRow } from "../database/rows.ts";
+import { readRow, CountRow, parseRow, readRows, SessionRow } from "../../rows.ts";
 import { followSession } from "./approvals.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { hasUnfinished } from "./run-statements.ts";

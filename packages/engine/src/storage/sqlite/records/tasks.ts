@@ -2,7 +2,7 @@ import { AppError } from "../../../errors/errors.ts";
 import type { Task } from "../../records.ts";
 import type { TaskStore, TaskView } from "../../record-stores.ts";
 import { type Database, isConstraint } from "../database/database.ts";
-import { readRows, TaskRow } from "../database/rows.ts";
+import { readRows, TaskRow } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 
 const ofSession = "(SELECT owner FROM sessions WHERE session_id = ?)";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Usage, type UsageEntry, type UsageStore } from "../../usage.ts";
 import type { Database } from "../database/database.ts";
-import { CountRow, parseRow, readRows } from "../database/rows.ts";
+import { CountRow, parseRow, readRows } from "../../rows.ts";
 
 const DayRow = Usage.extend({ day: z.string() });
 const OwnerRow = Usage.extend({ owner: z.string() });

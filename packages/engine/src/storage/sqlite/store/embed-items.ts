@@ -3,7 +3,7 @@ import { isAppError } from "../../../errors/errors.ts";
 import { type ItemIndex, nearness, textsToEmbed, unitVector } from "../../items/item-filter.ts";
 import { JsonObject } from "../../records.ts";
 import type { Database } from "../database/database.ts";
-import { json, readRows } from "../database/rows.ts";
+import { json, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { byScore, idsBelow, isThere, type ItemHit, joined, matching, rangeOf, searchItems } from "./item-search.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";

@@ -4,7 +4,7 @@ import { matchesFilter, scoreOf } from "../../items/item-filter.ts";
 import type { JsonObject } from "../../records.ts";
 import type { ItemQuery, NamespaceQuery } from "../../items/store-items.ts";
 import type { Database } from "../database/database.ts";
-import { json, parseRow, readRows } from "../database/rows.ts";
+import { json, parseRow, readRows } from "../../rows.ts";
 
 /** An item that was found, by its row. */
 export interface ItemHit {

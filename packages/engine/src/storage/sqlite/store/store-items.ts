@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ItemIndex } from "../../items/item-filter.ts";
 import { StoreItem, type FoundItem, type ItemChange, type ItemStore } from "../../items/store-items.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, json } from "../database/rows.ts";
+import { readRow, json } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { createCatchUp, embedItems, searchIndexed } from "./embed-items.ts";
 import { isThere, type ItemHit, joined, listNamespaces, searchItems, splitNamespace } from "./item-search.ts";

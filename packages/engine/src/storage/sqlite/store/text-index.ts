@@ -4,7 +4,7 @@ import { nearness } from "../../items/item-filter.ts";
 import type { FoundPiece, IndexedFile, PieceQuery, TextIndexStore, TextPiece } from "../../text-index.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { parseRow, readRows } from "../database/rows.ts";
+import { parseRow, readRows } from "../../rows.ts";
 
 /** Pieces that are compared at a time: a few milliseconds. */
 const comparedAtOnce = 250;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError } from "../../../errors/errors.ts";
-import { Approval, Assistant, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "../../records.ts";
+import { AppError } from "../errors/errors.ts";
+import { Approval, Assistant, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "./records.ts";
 
 function parseText(text: string, context: z.RefinementCtx): unknown {
   try {
