@@ -225,7 +225,7 @@ const writers: { what: RegExp; only: RegExp }[] = [
   { what: /\.(re)?claim\(/, only: /^packages\/engine\/src\/runs\/dispatch\.ts$/ },
   { what: /\.byHand\b/, only: /^src\/(server|sessions\/manual\/manual-run)\.ts$/ },
   {
-    what: /(?<!function )\b(storeEvents|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,
+    what: /(?<!function )\b(storeTold|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,
     only: /^packages\/engine\/src\/storage\/sqlite\/(storage|checkpoints\/checkpointer)\.ts$/,
   },
   {

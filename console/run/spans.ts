@@ -20,6 +20,7 @@ export interface Span {
   cost: number | null;
   model: string | null;
   error: { error: string; message: string } | null;
+  model_call_id: string | null;
   tool_call_id: string | null;
   payloads: { input: boolean; output: boolean };
 }

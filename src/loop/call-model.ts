@@ -52,6 +52,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     model: modelOf(state, call),
     price,
     runId: runIdOf(config),
+    callId: call.modelCallId,
     conversationRound: round,
     forcedBy: state.forced?.kind,
   });

@@ -129,6 +129,8 @@ export interface LoopCall extends LoopRequest {
   rules: string | null;
   /** Calls of the reply that run before it is over. */
   early: BegunCalls | undefined;
+  /** Id of the newest model call. It binds its requests, its streamed messages and its reply. */
+  modelCallId: string;
 }
 
 const callKey = "__millrace_loop";
@@ -156,6 +158,7 @@ export function withLoopCall(
     news: undefined,
     rules: null,
     early: undefined,
+    modelCallId: "",
   };
   return { ...config, configurable: { ...config.configurable, [callKey]: call } };
 }

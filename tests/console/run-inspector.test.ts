@@ -123,6 +123,7 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
       model: null,
       error: null,
       message_id: null,
+      model_call_id: null,
       tool_call_id: null,
       payloads: { input: false, output: false },
       source: "log",

@@ -20,6 +20,7 @@ function spanOf(known: Partial<Span> & Pick<Span, "id">): Span {
     cost: null,
     model: null,
     error: null,
+    model_call_id: null,
     tool_call_id: null,
     payloads: { input: false, output: false },
     ...known,

@@ -16,9 +16,9 @@ function createUnstored(): UnstoredEvents & { tell(...events: RunEvent[]): void;
   return {
     left,
     tell: (...events) => left.push(...events),
-    async carry<Result>(write: (events: RunEvent[]) => Promise<Result>) {
+    async carry(write) {
       const events = [...left];
-      const result = await write(events);
+      const result = await write(events, []);
       left.splice(0, events.length);
       return result;
     },

@@ -23,6 +23,7 @@ import { describeSessionTtls } from "./session-ttls.ts";
 import { describeSessions } from "./sessions.ts";
 import { describeTasks } from "./tasks.ts";
 import { describeTextIndex } from "./text-index.ts";
+import { describeUsage } from "./usage.ts";
 import { describeWebhooks } from "./runs/webhooks.ts";
 
 /** Opens the storage at a place; opening the same place again after a close must find everything. */
@@ -69,6 +70,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeItems(fixture);
     describeItemVectors(fixture);
     describeTextIndex(fixture);
+    describeUsage(fixture);
     describeCrons(fixture);
     describeSessionTtls(fixture);
     describeAssistants(fixture);

@@ -46,9 +46,9 @@ export function createTestStorage(): TestStorage {
     if (storage.failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
   };
   const attempts = withAttempts(sqlite, (store) => ({
-    append: async (events) => {
+    append: async (events, usage) => {
       await check("append", events);
-      await store.append(events);
+      await store.append(events, usage);
     },
     reserve: async (mark) => {
       await check("reserve");
@@ -61,9 +61,9 @@ export function createTestStorage(): TestStorage {
     checkpointer: (events) => {
       const saver = store.checkpointer({
         carry: (write) =>
-          events.carry(async (told) => {
+          events.carry(async (told, usage) => {
             if (told.length > 0) await check("append", told);
-            return await write(told);
+            return await write(told, usage);
           }),
       });
       return withHook(saver);

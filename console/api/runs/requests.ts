@@ -1,26 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import type { Span } from "../../run/spans.ts";
 import { request } from "../client.ts";
 
-const ModelCall = z.object({ number: z.number(), node: z.string(), is_silent: z.boolean(), asked_at: z.string() });
+const ModelCall = z.object({ number: z.number(), model_call_id: z.nullable(z.string()) });
 
-/** Milliseconds that the log tells of a beginning later than it was: it is stamped when it is written. */
-const late = 1_000;
-
-/** The request of a model call: the newest that was sent by its first words. Calls of agents are not kept. */
-export function useRequestOf(threadId: string, runId: string, { start, first_token, end }: Span) {
-  const from = (start ?? 0) - late;
-  const until = first_token ?? end ?? Number.POSITIVE_INFINITY;
+/** The numbers of a model call's requests, oldest first: an answer that is continued takes several. */
+export function useRequestsOf(threadId: string, runId: string, call: { id: string; status: string }) {
   return useQuery({
-    queryKey: ["requests", threadId, runId],
+    // More may come until it is over.
+    queryKey: ["requests", threadId, runId, call],
     queryFn: ({ signal }) => request(`/threads/${threadId}/runs/${runId}/requests`, z.array(ModelCall), { signal }),
-    // They come newest first.
+    placeholderData: keepPreviousData,
     select: (calls) =>
-      calls.find(({ is_silent, asked_at }) => {
-        const at = Date.parse(asked_at);
-        return !is_silent && at >= from && at <= until;
-      }),
+      calls.flatMap(({ number, model_call_id }) => (model_call_id === call.id ? [number] : [])).toReversed(),
   });
 }
 

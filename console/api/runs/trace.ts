@@ -24,6 +24,7 @@ const WireSpan = z.object({
   cost: z.nullable(z.number()),
   model: z.nullable(z.string()),
   error: z.nullable(z.object({ error: z.string(), message: z.string() })),
+  model_call_id: z.nullable(z.string()),
   tool_call_id: z.nullable(z.string()),
   payloads: z.object({ input: z.boolean(), output: z.boolean() }),
   seq: z.number(),

@@ -1,21 +1,26 @@
 import { useTranslation } from "react-i18next";
-import { useRequest, useRequestOf } from "../../api/runs/requests.ts";
+import { useRequest, useRequestsOf } from "../../api/runs/requests.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
-import type { Span } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** What a model call sent, where it is kept; graphs of others keep nothing. */
-export function ModelRequest({ span, threadId, runId }: { span: Span; threadId: string; runId: string }) {
+export function ModelRequests({
+  call,
+  ...run
+}: {
+  call: { id: string; status: string };
+  threadId: string;
+  runId: string;
+}) {
   const { t } = useTranslation(work);
-  const call = useRequestOf(threadId, runId, span).data;
-  if (call === undefined) return null;
-  return (
-    <section>
-      <h3>{t("run.request")}</h3>
-      <Sent threadId={threadId} runId={runId} number={call.number} />
+  const numbers = useRequestsOf(run.threadId, run.runId, call).data ?? [];
+  return numbers.map((number, index) => (
+    <section key={number}>
+      <h3>{numbers.length === 1 ? t("run.request") : t("run.requestOf", { number: index + 1 })}</h3>
+      <Sent {...run} number={number} />
     </section>
-  );
+  ));
 }
 
 function Sent({ threadId, runId, number }: { threadId: string; runId: string; number: number }) {

@@ -5,7 +5,7 @@ import { IconButton } from "../../parts/button.tsx";
 import { Payload } from "../../parts/payload.tsx";
 import type { Span } from "../../run/spans.ts";
 import { count, longTime, preciseDuration } from "../../text/time.ts";
-import { ModelRequest } from "./model-request.tsx";
+import { ModelRequests } from "./model-request.tsx";
 import { work } from "../../text/inspector/work.ts";
 
 /** A part of a run: its times, what it used, what went in and what came out. */
@@ -76,7 +76,9 @@ export function SpanDetails({
         </button>
       )}
       {span.error !== null && <p className="problem">{visible(`${span.error.error}: ${span.error.message}`)}</p>}
-      {span.kind === "model" && <ModelRequest span={span} threadId={threadId} runId={runId} />}
+      {span.model_call_id !== null && (
+        <ModelRequests call={{ id: span.model_call_id, status: span.status }} threadId={threadId} runId={runId} />
+      )}
       {span.payloads.input && (
         <section>
           <h3>{t("run.input")}</h3>

@@ -198,6 +198,7 @@ export const workEn = {
     input: "Input",
     output: "Output",
     request: "What the model was sent",
+    requestOf: "What the model was sent, part {{number}}",
     notKept: "Nothing is kept of this",
     showLarge: "Show all {{size}}",
     name: "Name",

@@ -199,6 +199,7 @@ export const workZh: WorkCatalogue = {
     details: "详情",
     input: "输入",
     request: "发送给模型的内容",
+    requestOf: "发送给模型的内容（第 {{number}} 次）",
     output: "输出",
     notKept: "没有保留内容",
     showLarge: "显示全部 {{size}}",

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countMessages } from "../../context/tokens/tokens.ts";
@@ -53,6 +54,7 @@ export async function askInStages(
       const plan = problem && wayThatFits(plans(), asked, call, config);
       if (problem === undefined) {
         checkPrompt(prompt, call, config);
+        call.modelCallId = randomUUID();
         const answer = await ask(prompt, asked, call, config);
         learnFromCut(answer, asked, call, config);
         return { kind: "answer", answer, prompt, state: asked };

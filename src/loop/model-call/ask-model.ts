@@ -63,8 +63,9 @@ export async function ask(
   const tools = toolOptions(model, offered, { name, choice: toolChoice(state, call) });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
+  const named = { ...config, ...tools, metadata: { ...config.metadata, model_call_id: call.modelCallId } };
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
-    whole.invoke(prompt, { ...config, ...tools, ...options, runName: `llm_call_iter_${state.iteration_count}` });
+    whole.invoke(prompt, { ...named, ...options, runName: `llm_call_iter_${state.iteration_count}` });
   // Silent calls expect JSON.
   const expectsJson = call.silent && profilesOf(config)(name).structured_output !== "none";
   const answer = await withinTime(time, config.signal, (signal) =>

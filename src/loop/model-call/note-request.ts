@@ -24,6 +24,7 @@ export function requestNoter(
   const about = {
     session_id,
     run_id: runIdOf(config),
+    model_call_id: call.modelCallId,
     node: call.node,
     is_silent: call.silent,
     model,

@@ -22,6 +22,8 @@ export interface ReplyNotes {
   model: string;
   price: ModelPrice | undefined;
   runId: string;
+  /** The model call. */
+  callId: string;
   /** Number of messages the model saw before this reply. */
   conversationRound: number;
   forcedBy: ForcedRound["kind"] | undefined;
@@ -99,7 +101,7 @@ const usages = new WeakMap<object, UsageMetadata>();
 
 function llmMetadata(
   usage: UsageMetadata,
-  { model, price, conversationRound, runId }: ReplyNotes,
+  { model, price, conversationRound, runId, callId }: ReplyNotes,
 ): Record<string, unknown> {
   return {
     model_name: model,
@@ -112,6 +114,7 @@ function llmMetadata(
           output_cost: costOf({ input: 0, output: usage.output_tokens }, price),
         }),
     conversation_round: conversationRound,
+    model_call_id: callId,
     ...(runId === "" ? {} : { run_id: runId }),
   };
 }

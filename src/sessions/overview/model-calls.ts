@@ -8,6 +8,10 @@ import { asSent, type ContextSources } from "./context-snapshot.ts";
 export const ModelCallSummary = z.object({
   number: z.number().int().describe("Counts from 1 in the run"),
   run_id: z.string(),
+  model_call_id: z
+    .string()
+    .nullable()
+    .describe("The model call, as its span has it: an answer that is continued takes several; null in older ones"),
   node: z.string().describe("The node that asked"),
   is_silent: z.boolean().describe("What came back was for the program, not for the reader"),
   asked_at: z.string(),
@@ -50,8 +54,8 @@ export async function readModelCall(
     before === undefined || former === undefined
       ? null
       : { ...before, ...differenceOf(sent.request, (await asSent(former.request, server)).request) };
-  const { node, is_silent, asked_at, model } = asked;
-  return { number, run_id, node, is_silent, asked_at, model, ...sent, difference };
+  const { model_call_id, node, is_silent, asked_at, model } = asked;
+  return { number, run_id, model_call_id, node, is_silent, asked_at, model, ...sent, difference };
 }
 
 function differenceOf(

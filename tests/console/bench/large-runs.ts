@@ -22,6 +22,7 @@ function spans(count: number): string {
     model: null,
     error: null,
     message_id: null,
+    model_call_id: null,
     tool_call_id: null,
     payloads: { input: false, output: false },
     source: "log",

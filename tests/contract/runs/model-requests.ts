@@ -10,6 +10,7 @@ export function requestOf(changes: Partial<ModelRequest> = {}): ModelRequest {
   return {
     session_id: "s1",
     run_id: "r1",
+    model_call_id: "c1",
     node: "free_work",
     is_silent: false,
     model: "openai:scripted",
@@ -84,7 +85,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
         ...Array.from({ length: callsKept.ofRun }, (_, index) => callsKept.ofRun + 4 - index),
         1,
       ]);
-      expect(calls.at(-1)).toMatchObject({ node: "plan", is_silent: false, run_id: "r1" });
+      expect(calls.at(-1)).toMatchObject({ node: "plan", is_silent: false, run_id: "r1", model_call_id: "c1" });
       const newest = await after.call("s1", "r2", 1);
       expect(newest?.request.head.system).toBe("the next run");
       expect(newest?.before).toEqual({ run_id: "r1", number: callsKept.ofRun + 4 });

@@ -9,6 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
+const Trace = z.object({ spans: z.array(z.object({ kind: z.string(), model_call_id: z.string().nullable() })) });
 const Wire = z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).optional() });
 
 /** A run that asks its model three times, in between the tools. */
@@ -71,6 +72,35 @@ describe("the requests of a run", () => {
     expect(difference).toMatchObject({ run_id, number: 3, tools_changed: true });
     expect(difference?.other_changes).toContain("temperature");
   });
+
+  it.each([{ told: "by its log" }, { told: "by its state", streamMode: ["values" as const] }])(
+    "are those of the model calls in the trace, also of an answer in two pieces: $told",
+    async ({ streamMode = ["messages-tuple" as const, "tasks" as const] }) => {
+      const { client } = fixture.server;
+      const { thread_id } = await client.threads.create();
+      fixture.model.push({ toolCalls: [{ name: "list_files", arguments: { path: "." } }] });
+      fixture.model.push({ text: "It is a long", finishReason: "length" });
+      fixture.model.push({ text: " story." });
+      const input = { messages: [{ role: "user", content: "Look around" }] };
+      const { run_id } = await client.runs.create(thread_id, "agent", {
+        input,
+        context: { mode: "free_work" },
+        streamMode,
+        streamSubgraphs: true,
+      });
+      await client.runs.join(thread_id, run_id);
+      const path = `/threads/${thread_id}/runs/${run_id}`;
+      const calls = await list(`${path}/requests`);
+      const { spans } = Trace.parse(await fixture.json("GET", `${path}/trace`));
+      const models = spans.filter(({ kind }) => kind === "model");
+      const numbers = models.map((span) =>
+        calls.flatMap(({ number, model_call_id }) => (model_call_id === span.model_call_id ? [number] : [])),
+      );
+      expect(numbers).toEqual([[1], [3, 2]]);
+      expect(spans.filter(({ kind, model_call_id }) => kind !== "model" && model_call_id !== null)).toEqual([]);
+      expect((await details(`${path}/requests/1`)).model_call_id).toBe(models[0]?.model_call_id);
+    },
+  );
 
   it("400 and 404: numbers that are none, and of other runs and threads", async () => {
     const { path, thread_id, run_id } = await toolRun();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ThreadCache } from "@millrace/engine/storage/sqlite/cache";
-import { ThreadItems } from "@millrace/engine/storage/sqlite/checkpoints/items";
-import type { Snapshot } from "@millrace/engine/storage/sqlite/checkpoints/snapshot";
+import { ThreadCache } from "@millrace/engine/storage/checkpoints/cache";
+import { ThreadItems } from "@millrace/engine/storage/checkpoints/items";
+import type { Snapshot } from "@millrace/engine/storage/checkpoints/snapshot";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { WriteGroups } from "@millrace/engine/storage/sqlite/checkpoints/checkpointer";
+import { WriteGroups } from "@millrace/engine/storage/checkpoints/saver";
 
 /** Groups that note what each transaction held. */
 function openGroups(): { groups: WriteGroups; transactions: string[][]; note: (name: string) => () => void } {

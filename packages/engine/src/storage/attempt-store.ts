@@ -12,6 +12,7 @@ import type {
   ToolCallRecord,
 } from "./records.ts";
 import type { ModelRequestStore, Webhook } from "./record-stores.ts";
+import type { UsageEntry } from "./usage.ts";
 
 /**
  * Who writes for a run: the attempt that a claim has begun. Without its number, a run of which no attempt writes: one
@@ -35,10 +36,10 @@ export interface RunOutcome {
   webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
 }
 
-/** Where a checkpointer gets the events that were told and are not stored yet. */
+/** Where a checkpointer gets the events that were told and are not stored yet, and what model calls have used meanwhile. */
 export interface UnstoredEvents {
   /** Calls `write` with them, one call at a time. They count as stored when it resolves, and stay when it rejects. */
-  carry<Result>(write: (events: RunEvent[]) => Promise<Result>): Promise<Result>;
+  carry<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result>;
 }
 
 /**
@@ -58,11 +59,14 @@ export interface RunCheckpointer extends BaseCheckpointSaver {
 export interface AttemptStore {
   /** Reserves ids of events below `mark`, so that a crash cannot reuse one that was sent. On disk when it resolves. */
   reserve(mark: number): Promise<void>;
-  /** Appends to the run's log. Values inside are stored by value; messages of the session are stored once. */
-  append(events: RunEvent[]): Promise<void>;
   /**
-   * Each `put` and `putWrites` of it is one transaction with the events that were told before, so that no checkpoint is
-   * on disk without them.
+   * Appends to the run's log, and adds the usage to the sums of its owners (`UsageStore`). Values inside are stored by
+   * value; messages of the session are stored once.
+   */
+  append(events: RunEvent[], usage?: readonly UsageEntry[]): Promise<void>;
+  /**
+   * Each `put` and `putWrites` of it is one transaction with the events that were told before and with the usage, so that
+   * no checkpoint is on disk without them.
    */
   checkpointer(events: UnstoredEvents): RunCheckpointer;
   /** The run's end, on disk when it resolves; `undefined` when it has ended already or is another attempt's. */

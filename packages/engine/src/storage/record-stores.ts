@@ -224,6 +224,8 @@ export interface RequestHead {
 export interface ModelRequest {
   session_id: string;
   run_id: string;
+  /** The model call, which has several requests where an answer is continued; `null` in those of older versions. */
+  model_call_id: string | null;
   /** The node that asked. `is_silent`: what came back was for the program, not for the reader. */
   node: string;
   is_silent: boolean;
@@ -244,7 +246,7 @@ export interface ModelRequest {
 }
 
 /** One request of a run, by its number in the run, from 1. */
-export interface ModelCall extends Pick<ModelRequest, "run_id" | "node" | "is_silent" | "asked_at"> {
+export interface ModelCall extends Pick<ModelRequest, "run_id" | "model_call_id" | "node" | "is_silent" | "asked_at"> {
   number: number;
 }
 

@@ -25,6 +25,7 @@ import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
 import type { ItemStore } from "./items/store-items.ts";
 import type { TextIndexStore } from "./text-index.ts";
+import type { UsageStore } from "./usage.ts";
 
 /** Which sessions a search wants, and in which order. */
 export interface SessionQuery extends Page, SessionFilter {
@@ -193,6 +194,7 @@ export interface Storage {
   webhooks: WebhookStore;
   checkpointer: BaseCheckpointSaver;
   overview: OverviewStore;
+  usage: UsageStore;
   /** Tells the listener of every change of sessions, runs, approvals and operations from now on. There is one listener. */
   watch(listener: ChangeListener): void;
   close(): Promise<void>;

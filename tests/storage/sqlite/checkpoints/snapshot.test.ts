@@ -11,7 +11,7 @@ import {
   rowText,
   slice,
   type Stored,
-} from "@millrace/engine/storage/sqlite/checkpoints/snapshot";
+} from "@millrace/engine/storage/checkpoints/snapshot";
 
 function rangesOf(sequences: readonly number[]): Ranges {
   const ranges: Ranges = [];

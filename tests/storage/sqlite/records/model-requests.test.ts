@@ -5,6 +5,9 @@ import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { openDatabase } from "@millrace/engine/storage/sqlite/database/database";
+import { migrate } from "@millrace/engine/storage/sqlite/migrations";
+import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { ModelRequest } from "@millrace/engine/storage/record-stores";
 import { sessionRecord, writer } from "../../../contract/records.ts";
@@ -40,6 +43,7 @@ async function sessionWith(id: string, messages: HumanMessage[]): Promise<void> 
 const requestOf = (session_id: string, system: string, messages: HumanMessage[]): ModelRequest => ({
   session_id,
   run_id: "r1",
+  model_call_id: "c1",
   node: "free_work",
   is_silent: false,
   model: "openai:scripted",
@@ -91,4 +95,26 @@ it("keeps a text once for all sessions that share it, until the last of them is 
   expect((await storage.requests.last("s1"))?.tools).toHaveLength(1);
   await storage.sessions.delete("s1");
   expect(texts()).toBe(0);
+});
+
+it("keeps the requests of a database that did not know their model calls", async () => {
+  const path = join(folder, "older.db");
+  const database = openDatabase(path);
+  migrate(
+    database,
+    migrations.filter(({ id }) => id < 27),
+  );
+  database.raw.exec(
+    `INSERT INTO sessions (session_id, created_at, updated_at, status, metadata, config, interrupts)
+       VALUES ('s1', '2026-01-01', '2026-01-02', 'idle', '{}', '{}', '{}');
+     INSERT INTO model_requests (session, run_id, number, node, is_silent, asked_at, head, tools, data)
+       SELECT id, 'r1', 1, 'free_work', 0, '2026-01-01', 'h', 't', '' FROM sessions`,
+  );
+  database.close();
+  const older = createSqliteStorage(path);
+  try {
+    expect(await older.requests.calls("s1", "r1")).toMatchObject([{ number: 1, model_call_id: null }]);
+  } finally {
+    await older.close();
+  }
 });

@@ -2,6 +2,7 @@ import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { AttemptStore, UnstoredEvents } from "../../storage/attempt-store.ts";
 import type { EventStore } from "../../storage/storage.ts";
+import type { UsageEntry } from "../../storage/usage.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never;
 /** An event before it has its place in the run's sequence. */
@@ -46,6 +47,8 @@ export class RunLog implements UnstoredEvents {
   readonly #runId: string;
   readonly #onStoreFailure: (error: unknown) => void;
   #events: RunEvent[] = [];
+  /** What model calls have used and is not stored yet. */
+  #usage: readonly UsageEntry[] = [];
   /** Id of the first event in memory. */
   #base: number;
   /** Id of the next event. */
@@ -129,6 +132,12 @@ export class RunLog implements UnstoredEvents {
     else this.#timer ??= setTimeout(() => this.#write(), groupDelay);
   }
 
+  /** What a model call has used is stored with the next write of the run. */
+  count(entry: UsageEntry): void {
+    this.#usage = [...this.#usage, entry];
+    this.#timer ??= setTimeout(() => this.#write(), groupDelay);
+  }
+
   /** What is told from now on is neither seen nor stored before `until` resolves. */
   hold(until: Promise<unknown>): void {
     this.#heldFrom = Math.min(this.#heldFrom, this.#next);
@@ -154,7 +163,7 @@ export class RunLog implements UnstoredEvents {
     if (this.#writing === undefined) this.flush().catch((error: unknown) => this.#onStoreFailure(error));
   }
 
-  /** Resolves when everything emitted so far is in the store. Throws what the store throws. */
+  /** Resolves when everything emitted and counted so far is in the store. Throws what the store throws. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -166,18 +175,20 @@ export class RunLog implements UnstoredEvents {
 
   async #writeAll(): Promise<void> {
     while (this.#held !== undefined) await this.#held;
-    while (this.#stored < this.#next) {
-      await this.carry((events) => this.writer.append(events));
+    while (this.#stored < this.#next || this.#usage.length > 0) {
+      await this.carry((events, usage) => this.writer.append(events, usage));
     }
   }
 
   /** See `UnstoredEvents`: two writes at once would store the same events twice. */
-  carry<Result>(write: (events: RunEvent[]) => Promise<Result>): Promise<Result> {
+  carry<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result> {
     const written = this.#lastWrite.then(async () => {
       while (this.#held !== undefined) await this.#held;
       const events = this.#events.slice(this.#stored - this.#base);
-      const result = await write(events);
+      const usage = this.#usage;
+      const result = await write(events, usage);
       this.#stored += events.length;
+      this.#usage = this.#usage.slice(usage.length);
       const surplus = this.#stored - this.#base - windowSize;
       if (surplus >= windowSize) {
         this.#events.splice(0, surplus);

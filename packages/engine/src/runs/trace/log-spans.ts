@@ -209,7 +209,7 @@ export class LogSpans {
   }
 
   #beginModel(id: string, metadata: Record<string, unknown>): SpanRecord {
-    const { langgraph_checkpoint_ns: path, langgraph_node: node, ls_model_name: model } = metadata;
+    const { langgraph_checkpoint_ns: path, langgraph_node: node, ls_model_name: model, model_call_id: call } = metadata;
     const namespace = typeof path === "string" ? path.split("|") : [];
     const task = this.#open.taskOf(namespace)?.span;
     // The request goes out when the node begins, or when what it did before is over.
@@ -224,6 +224,7 @@ export class LogSpans {
       model: typeof model === "string" ? model : null,
       source: "log",
       message_id: id,
+      model_call_id: typeof call === "string" ? call : null,
       input: this.last,
       start: before?.heard ?? task?.start ?? null,
     });

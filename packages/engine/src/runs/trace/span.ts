@@ -32,6 +32,7 @@ export const Span = z
     model: z.string().nullable(),
     error: z.object({ error: z.string(), message: z.string() }).nullable(),
     message_id: z.string().nullable().describe("The reply of a model call"),
+    model_call_id: z.string().nullable().describe("Of a model call; its `/requests` have the same"),
     tool_call_id: z.string().nullable(),
     payloads: z
       .object({ input: z.boolean(), output: z.boolean() })
@@ -71,6 +72,7 @@ export function newSpan(known: Pick<SpanRecord, "id" | "kind" | "name" | "source
     model: null,
     error: null,
     message_id: null,
+    model_call_id: null,
     tool_call_id: null,
     seq: -1,
     heard: null,

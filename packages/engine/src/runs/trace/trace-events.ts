@@ -81,6 +81,7 @@ export function noteCost(span: SpanRecord, message: AIMessage): void {
   if (span.usage === null && message.usage_metadata !== undefined) span.usage = added(null, message.usage_metadata);
   const told = LlmMetadata.safeParse(message.additional_kwargs["llm_metadata"]).data;
   if (told === undefined) return;
+  span.model_call_id = told.model_call_id ?? span.model_call_id;
   if (told.model_name !== undefined) Object.assign(span, { model: told.model_name, name: told.model_name });
   if (told.input_cost === undefined && told.output_cost === undefined) return;
   span.cost = (told.input_cost ?? 0) + (told.output_cost ?? 0);

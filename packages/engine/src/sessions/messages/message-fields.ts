@@ -75,6 +75,7 @@ export const LlmMetadata = z.looseObject({
   input_cost: z.number().nonnegative().optional(),
   output_cost: z.number().nonnegative().optional(),
   conversation_round: z.number().int().nonnegative().optional(),
+  model_call_id: z.string().optional(),
 });
 
 /** What our own code, or an older version of it, keeps beside a message's words. A wrong value counts as none. */

@@ -7,12 +7,12 @@ import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
 import { endRun, hasUnfinished, parkRun, requireAttempt, setSessionStatus } from "./records/run-statements.ts";
 import { createAssistantStore } from "./records/assistants.ts";
-import type { CacheLimits } from "./cache.ts";
+import type { CacheLimits } from "../checkpoints/cache.ts";
 import { MillraceSaver } from "./checkpoints/checkpointer.ts";
 import { createCronStore, createWebhookStore, insertWebhook } from "./records/crons.ts";
 import { checkDatabase, checkFile, CommitMark, GroupCommit } from "./database/durable.ts";
 import { openDatabase, toStorageError, type Database } from "./database/database.ts";
-import { createEventStore, reserveIds, storeEvents } from "./events/events.ts";
+import { createEventStore, reserveIds, storeTold } from "./events/events.ts";
 import { lockDatabase } from "./database/lock-database.ts";
 import { createLedger } from "./records/ledger.ts";
 import { createOperationStore } from "./records/operations.ts";
@@ -26,6 +26,7 @@ import { createItemStore } from "../items/item-store.ts";
 import { createItemRows } from "./store/item-rows.ts";
 import { createTextIndex } from "./store/text-index.ts";
 import { createTaskStore } from "./records/tasks.ts";
+import { createUsageStore } from "./records/usage.ts";
 
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
 export interface SqliteStorage extends Storage {
@@ -80,6 +81,7 @@ export function createSqliteStorage(
       ttls: createSessionTtlStore(opened, commits),
       checkpointer,
       overview: createOverviewStore(opened),
+      usage: createUsageStore(opened),
       watch: (listener) => opened.watch(listener),
       // A commit without work still counts itself, and waits for the disk.
       commitTimes: commits.times,
@@ -122,8 +124,9 @@ function attemptsOf({
     let operations: OperationStore | undefined;
     return {
       reserve: (mark) => commits.durably(() => reserveIds(database, of, mark)),
-      async append(events) {
-        if (events.length > 0) await commits.transaction(() => storeEvents(database, saver.codec, of, events));
+      async append(events, usage = []) {
+        if (events.length === 0 && usage.length === 0) return;
+        await commits.transaction(() => storeTold(database, saver.codec, of, { events, usage }));
       },
       checkpointer: (events) => new MillraceSaver(database, { saver, of, events }),
       finish: (outcome) =>

@@ -4,12 +4,14 @@ import { AppError } from "../../../errors/errors.ts";
 import type { RunEvent } from "../../../run-events.ts";
 import type { RunWriter } from "../../attempt-store.ts";
 import type { EventStore } from "../../storage.ts";
-import type { Codec } from "../checkpoints/codec.ts";
+import type { UsageEntry } from "../../usage.ts";
+import type { Codec } from "../../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
 import { readRow, parseRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt, takenUp } from "../records/run-statements.ts";
-import { DecodedGroups, packEvents, unpackEvents } from "./event-batch.ts";
+import { storeUsage } from "../records/usage.ts";
+import { DecodedGroups, packEvents, unpackEvents } from "../../event-batch.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
 const rowsAtOnce = 16;
@@ -47,8 +49,19 @@ function readBatches(database: Database, runId: string, after: number, limit: nu
   return readRows(BatchRow, "run_events", database.prepare(sql).all(runId, after, limit));
 }
 
-/** Stores what was told as one group, which may be empty, in the caller's transaction. */
-export function storeEvents(database: Database, codec: Codec, of: RunWriter, events: RunEvent[]): void {
+/** What the log of a run hands over at once: events, which may be none, and what model calls have used. */
+interface Told {
+  events: RunEvent[];
+  usage: readonly UsageEntry[];
+}
+
+/** Stores what was told as one group, and the usage, in the caller's transaction. */
+export function storeTold(database: Database, codec: Codec, of: RunWriter, { events, usage }: Told): void {
+  storeEvents(database, codec, of, events);
+  storeUsage(database, usage);
+}
+
+function storeEvents(database: Database, codec: Codec, of: RunWriter, events: RunEvent[]): void {
   const { session_id, run_id, attempt } = of;
   if (attempt === undefined && events.length === 0) return;
   const log = readLog(database, run_id);

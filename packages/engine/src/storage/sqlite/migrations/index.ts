@@ -24,6 +24,8 @@ import { clockWentBack } from "./022-clock-went-back.ts";
 import { runTimes } from "./023-run-times.ts";
 import { textIndex } from "./024-text-index.ts";
 import { modelCalls } from "./025-model-calls.ts";
+import { ownerUsage } from "./026-owner-usage.ts";
+import { modelCallIds } from "./027-model-call-ids.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -52,4 +54,6 @@ export const migrations: readonly Migration[] = [
   runTimes,
   textIndex,
   modelCalls,
+  ownerUsage,
+  modelCallIds,
 ];

@@ -14,7 +14,7 @@ import {
   type ModelRequestStore,
   type RequestHead,
 } from "../../record-stores.ts";
-import type { Codec } from "../checkpoints/codec.ts";
+import type { Codec } from "../../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
 import { readRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
@@ -24,6 +24,7 @@ const groupSize = 64;
 
 const SessionKey = z.object({ id: z.number() });
 const RequestRow = z.object({
+  model_call_id: z.string().nullable(),
   node: z.string(),
   is_silent: z.number(),
   asked_at: z.string(),
@@ -51,10 +52,10 @@ const StoredRequest = z.object({
 const Hashes = z.array(z.string());
 const Definition = z.record(z.string(), z.unknown());
 
-const columns = "node, is_silent, asked_at, head, tools, data";
+const columns = "model_call_id, node, is_silent, asked_at, head, tools, data";
 const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
 const insert = `INSERT INTO model_requests (session, run_id, number, ${columns})
-  SELECT @session, @run_id, coalesce(max(number), 0) + 1, @node, @is_silent, @asked_at, @head, @tools, @data
+  SELECT @session, @run_id, coalesce(max(number), 0) + 1, @model_call_id, @node, @is_silent, @asked_at, @head, @tools, @data
   FROM model_requests WHERE session = @session AND run_id = @run_id`;
 const select = `SELECT ${columns} FROM model_requests WHERE ${ofSession}`;
 const newest = "ORDER BY id DESC LIMIT 1";
@@ -71,6 +72,7 @@ const removeOfSession = removeAfter("", callsKept.ofSession);
 const CallRow = z.object({
   number: z.number(),
   run_id: z.string(),
+  model_call_id: z.string().nullable(),
   node: z.string(),
   is_silent: z.number(),
   asked_at: z.string(),
@@ -149,7 +151,7 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
 
   /** Stores the request; gives the hash of its tools where they were not known to be stored. */
   const write = (request: ModelRequest): string | undefined => {
-    const { session_id, node, is_silent, asked_at, messages, run_id } = request;
+    const { session_id, node, is_silent, asked_at, messages, run_id, model_call_id } = request;
     const { model, temperature, thinking, max_tokens, tool_protocol, forced_tool } = request;
     const found = database.prepare("SELECT id FROM sessions WHERE session_id = ?").get(session_id);
     const session = readRow(SessionKey, "sessions", found)?.id;
@@ -162,7 +164,15 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
     const tools = hashed(JSON.stringify(definitions.map((definition) => definition.hash)));
     const isNew = !storedLists.has(tools.hash);
     if (isNew) for (const text of [...definitions, tools]) texts.keep(text);
-    const row = { node, is_silent: is_silent ? 1 : 0, asked_at, data, head: head.hash, tools: tools.hash };
+    const row = {
+      model_call_id,
+      node,
+      is_silent: is_silent ? 1 : 0,
+      asked_at,
+      data,
+      head: head.hash,
+      tools: tools.hash,
+    };
     database.prepare(insert).run({ session, run_id, ...row });
     database.prepare(removeOfRun).run({ session, run_id });
     database.prepare(removeOfSession).run({ session });
@@ -212,14 +222,14 @@ async function readRequest(
   });
   if (found === undefined) return undefined;
   const { groups, ...rest } = StoredRequest.parse(await codec.decode(parameters.session_id, found.data));
-  const { node, asked_at, tools, is_silent } = found;
+  const { model_call_id, node, asked_at, tools, is_silent } = found;
   const { session_id } = parameters;
-  const about = { session_id, node, is_silent: is_silent === 1, asked_at };
+  const about = { session_id, model_call_id, node, is_silent: is_silent === 1, asked_at };
   return { ...rest, ...about, head: readHead(found.head), tools, messages: groups.flat() };
 }
 
 function listCalls(database: Database, session_id: string, run_id: string): ModelCall[] {
-  const sql = `SELECT number, run_id, node, is_silent, asked_at FROM model_requests
+  const sql = `SELECT number, run_id, model_call_id, node, is_silent, asked_at FROM model_requests
     WHERE ${ofSession} AND run_id = @run_id ORDER BY number DESC`;
   const rows = readRows(CallRow, "model_requests", database.prepare(sql).all({ session_id, run_id }));
   return rows.map(({ is_silent, ...row }) => ({ ...row, is_silent: is_silent === 1 }));

@@ -6,20 +6,14 @@ import {
   type CheckpointPendingWrite,
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
-import type { ThreadState } from "../cache.ts";
-import { packId, unpackId, type CheckpointStore } from "./checkpoint-store.ts";
+import type { NamespaceState, ThreadState } from "./cache.ts";
+import type { CheckpointStore } from "./checkpoint-store.ts";
+import type { WriteRow } from "./rows.ts";
+import type { WrittenPart } from "./snapshot.ts";
 import { unframe } from "./decode.ts";
 import { ItemWriter } from "./item-writer.ts";
 import { corruptThread, verify } from "./items.ts";
-import type { Reader } from "../events/event-batch.ts";
-
-interface WriteRow {
-  task: string | Buffer;
-  part: number;
-  path: string;
-  data: string | Buffer;
-  crc: number;
-}
+import type { Reader } from "./codec.ts";
 
 function storedIndexes(row: WriteRow): number[] {
   const json: unknown = JSON.parse(unframe(row.data).text);
@@ -29,12 +23,11 @@ function storedIndexes(row: WriteRow): number[] {
 /** Keeps what a task wrote, in the caller's transaction. Ordinary writes are kept once, special ones are replaced. */
 export function storeWrites(
   store: CheckpointStore,
-  state: ThreadState,
-  checkpoint: number,
+  { state, namespace, checkpoint }: { state: ThreadState; namespace: NamespaceState; checkpoint: number },
   task: { id: string; path: string; run: string | undefined },
   writes: readonly PendingWrite[],
 ): void {
-  const { database } = store;
+  const { rows } = store;
   const special = writes.every(([channel]) => channel in WRITES_IDX_MAP);
   // One for each index: of special writes the last counts, of others the first (as upstream's SQL).
   const entries = new Map<number, readonly [index: number, channel: string, value: unknown]>();
@@ -42,30 +35,23 @@ export function storeWrites(
     const index = WRITES_IDX_MAP[channel] ?? position;
     if (special || !entries.has(index)) entries.set(index, [index, channel, value]);
   }
-  const taskId = packId(task.id);
-  const rows = database
-    .prepare<WriteRow>("SELECT task, part, path, data, crc FROM checkpoint_writes WHERE checkpoint = ? AND task = ?")
-    .all(checkpoint, taskId);
-  for (const row of rows) {
-    const indexes = storedIndexes(row);
-    if (!special) for (const index of indexes) entries.delete(index);
-    else if (indexes.every((index) => entries.has(index))) {
-      database
-        .prepare("DELETE FROM checkpoint_writes WHERE checkpoint = ? AND task = ? AND part = ?")
-        .run(checkpoint, taskId, row.part);
-    }
-  }
+  const known = namespace.last?.key === checkpoint ? namespace.last.tasks : undefined;
+  const before: WrittenPart[] =
+    known === undefined
+      ? rows.listWrites(checkpoint, task.id).map((row) => ({ part: row.part, indexes: storedIndexes(row) }))
+      : (known.get(task.id) ?? []);
+  const part = (before.at(-1)?.part ?? -1) + 1;
+  const replaced = special ? before.filter(({ indexes }) => indexes.every((index) => entries.has(index))) : [];
+  for (const old of replaced) rows.deleteWrite(checkpoint, task.id, old.part);
+  if (!special) for (const index of before.flatMap(({ indexes }) => indexes)) entries.delete(index);
   if (entries.size === 0) return;
-  const writer = new ItemWriter(database, state.items, { inline: "none", verify: true });
+  const writer = new ItemWriter(rows, state.items, { inline: "none", verify: true });
   const data = writer.encodeWrites([...entries.values()]);
   writer.flush();
-  const run = task.run === undefined ? null : store.openRun(state, task.run);
-  const part = (rows.at(-1)?.part ?? -1) + 1;
-  database
-    .prepare(
-      "INSERT INTO checkpoint_writes (checkpoint, task, part, path, run, data, crc) VALUES (?, ?, ?, ?, ?, ?, ?)",
-    )
-    .run(checkpoint, taskId, part, task.path, run, data, crc32(data));
+  const run = task.run === undefined ? undefined : store.openRun(state, task.run);
+  rows.insertWrite(checkpoint, run, { task: task.id, part, path: task.path, data, crc: crc32(data) });
+  const kept = before.filter((old) => !replaced.includes(old));
+  known?.set(task.id, [...kept, { part, indexes: [...entries.keys()] }]);
 }
 
 /**
@@ -78,14 +64,12 @@ export function readWrites(
   checkpoint: number,
   reader: Reader,
 ): CheckpointPendingWrite[] {
-  const rows = store.database
-    .prepare<WriteRow>("SELECT task, part, path, data, crc FROM checkpoint_writes WHERE checkpoint = ?")
-    .all(checkpoint);
+  const rows = store.rows.listWrites(checkpoint);
   if (rows.length === 0) return [];
   const found = new Map<string, { key: ReturnType<typeof writesSortKey>; write: CheckpointPendingWrite }>();
   for (const row of rows) {
     verify(row.data, row.crc, threadId, "writes");
-    const task = unpackId(row.task);
+    const { task } = row;
     const entries = reader.decoder.decode(row.data);
     if (!Array.isArray(entries)) throw corruptThread(threadId, "a write is not a list");
     for (const [index, channel, value] of entries) {

@@ -6,14 +6,14 @@ import {
   type CheckpointMetadata,
   type CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
-import { isBaseMessage } from "../../../message-kinds.ts";
-import type { NamespaceState, ThreadState } from "../cache.ts";
+import { isBaseMessage } from "../../message-kinds.ts";
+import type { NamespaceState, ThreadState } from "./cache.ts";
 import type { CheckpointStore, Place } from "./checkpoint-store.ts";
 import { ItemWriter } from "./item-writer.ts";
 import { corruptThread } from "./items.ts";
 import { readWrites } from "./pending-writes.ts";
 import { type Body, expand, type Snapshot, type Stored, type Version } from "./snapshot.ts";
-import type { Reader } from "../events/event-batch.ts";
+import type { Reader } from "./codec.ts";
 
 /** A namespace of a thread, which may have no rows yet. */
 interface At {
@@ -61,7 +61,7 @@ function wasStored(
   version: Version,
 ): boolean {
   return store
-    .rows(state)
+    .list(state)
     .filter((row) => row.namespace === namespace.key)
     .some((row) => {
       const snapshot = store.load(state, row.key);
@@ -80,7 +80,7 @@ export function storeCheckpoint(
   const { store, state, name } = at;
   const namespace = store.openNamespace(state, name);
   const parent = parentOf(store, state, namespace, place.parent);
-  const writer = new ItemWriter(store.database, state.items, { inline: "none", verify: true });
+  const writer = new ItemWriter(store.rows, state.items, { inline: "none", verify: true });
   const values = new Map<string, Stored>();
   for (const [channel, value] of Object.entries(checkpoint.channel_values ?? {})) {
     const version = checkpoint.channel_versions[channel];

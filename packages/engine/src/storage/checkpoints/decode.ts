@@ -1,4 +1,4 @@
-import { AppError } from "../../../errors/errors.ts";
+import { AppError } from "../../errors/errors.ts";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { define, makeMessage } from "./messages.ts";
 import { expand, type Ranges } from "./snapshot.ts";

@@ -1,8 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { BaseMessage } from "@langchain/core/messages";
-import { isBaseMessage } from "../../../message-kinds.ts";
-import { beginsWith } from "../../../message-list.ts";
-import type { Database } from "../database/database.ts";
+import { isBaseMessage } from "../../message-kinds.ts";
+import { beginsWith } from "../../message-list.ts";
 import { unframe } from "./decode.ts";
 import {
   Encoder,
@@ -16,6 +15,7 @@ import {
 } from "./encode.ts";
 import { eachStored, nameItems, rowItems, type Reference, type ThreadItems } from "./items.ts";
 import { messageFields, messageKind } from "./messages.ts";
+import type { CheckpointRows } from "./rows.ts";
 import { append, expand, type Ranges, type StoredList } from "./snapshot.ts";
 
 /** Characters per row of items, about. */
@@ -42,7 +42,7 @@ export interface WriterOptions {
 export class ItemWriter implements MessageWriter {
   /** Characters of all list elements met so far: about how much memory their objects take. */
   weight = 0;
-  readonly #database: Database;
+  readonly #rows: CheckpointRows;
   readonly #thread: ThreadItems;
   readonly #options: WriterOptions;
   readonly #ancestors: object[] = [];
@@ -51,8 +51,8 @@ export class ItemWriter implements MessageWriter {
   #first = 0;
   #pending: (string | Buffer)[] = [];
 
-  constructor(database: Database, thread: ThreadItems, options: WriterOptions) {
-    this.#database = database;
+  constructor(rows: CheckpointRows, thread: ThreadItems, options: WriterOptions) {
+    this.#rows = rows;
     this.#thread = thread;
     this.#options = options;
   }
@@ -124,12 +124,9 @@ export class ItemWriter implements MessageWriter {
 
   /** Writes the rows of new items, and the ids that stored ones got since. */
   flush(): void {
-    if (this.#named.size > 0) nameItems(this.#database, this.#thread, this.#named);
+    if (this.#named.size > 0) nameItems(this.#rows, this.#thread, this.#named);
     this.#named.clear();
     if (this.#pending.length === 0) return;
-    const statement = this.#database.prepare(
-      "INSERT INTO checkpoint_items (thread, first, count, data, crc) VALUES (?, ?, ?, ?, ?)",
-    );
     for (let from = 0; from < this.#pending.length;) {
       let data = this.#pending[from] ?? "";
       let count = 1;
@@ -139,7 +136,7 @@ export class ItemWriter implements MessageWriter {
         data += `\n${next}`;
         count += 1;
       }
-      statement.run(this.#thread.key, this.#first + from, count, data, crc32(data));
+      this.#rows.insertItems(this.#thread, { first: this.#first + from, count, data, crc: crc32(data) });
       from += count;
     }
     this.#pending = [];
@@ -231,14 +228,7 @@ export class ItemWriter implements MessageWriter {
   }
 
   #add(value: unknown, serialised: Serialised, origin?: number): number {
-    if (this.#pending.length === 0) {
-      const row = this.#database
-        .prepare<{ next: number }>(
-          "SELECT first + count AS next FROM checkpoint_items WHERE thread = ? ORDER BY first DESC LIMIT 1",
-        )
-        .get(this.#thread.key);
-      this.#first = row?.next ?? 1;
-    }
+    if (this.#pending.length === 0) this.#first = this.#rows.nextItem(this.#thread);
     const sequence = this.#first + this.#pending.length;
     this.#pending.push(serialised.data);
     this.weight += serialised.data.length;
@@ -253,7 +243,7 @@ export class ItemWriter implements MessageWriter {
 
   #stored(ranges: Ranges): Map<number, string | Buffer> {
     const stored = new Map<number, string | Buffer>();
-    eachStored(this.#database, this.#thread, ranges, (sequence, data) => stored.set(sequence, data));
+    eachStored(this.#rows, this.#thread, ranges, (sequence, data) => stored.set(sequence, data));
     return stored;
   }
 

@@ -27,6 +27,12 @@ export interface Body {
   values: Map<string, Stored>;
 }
 
+/** A row of what a task wrote: its part and the places of the writes in it. */
+export interface WrittenPart {
+  part: number;
+  indexes: number[];
+}
+
 /**
  * A stored checkpoint. Most rows hold only what differs from their `base`, a complete row some steps earlier, so that a
  * step costs what it changed and reading one never takes more than two rows.
@@ -41,6 +47,8 @@ export interface Snapshot extends Body {
   size: number;
   /** On a base: characters of the rows that refer to it. */
   spent: number;
+  /** What tasks have written at it, by task, where all of it is known. */
+  tasks?: Map<string, WrittenPart[]> | undefined;
 }
 
 const text = JSON.stringify;

@@ -1,5 +1,5 @@
-import type { ThreadItems } from "./checkpoints/items.ts";
-import { weightOf, type Snapshot } from "./checkpoints/snapshot.ts";
+import type { ThreadItems } from "./items.ts";
+import { weightOf, type Snapshot } from "./snapshot.ts";
 
 /** How many threads memory holds, whatever their size, and how many seconds it holds one that nobody uses. */
 export interface CacheLimits {
@@ -12,10 +12,14 @@ const weightLimit = 48 * 1024 * 1024;
 /** Namespaces kept per thread: every call of a subgraph opens one. */
 const namespaceLimit = 12;
 
-/** What memory holds of one namespace: its key, its last checkpoint, and what that weighed when it was looked at last. */
+/**
+ * What memory holds of one namespace: its key, its last checkpoint, and what that weighed when it was looked at last.
+ * `newestId`: no checkpoint has a greater id; `undefined` where that is not known.
+ */
 export interface NamespaceState {
   key: number;
   last: Snapshot | undefined;
+  newestId?: string | undefined;
   weight: number;
 }
 

@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
-import { isBaseMessage } from "../../../message-kinds.ts";
-import { AppError } from "../../../errors/errors.ts";
-import type { Database } from "../database/database.ts";
+import { isBaseMessage } from "../../message-kinds.ts";
+import { AppError } from "../../errors/errors.ts";
 import type { Decoder } from "./decode.ts";
+import type { CheckpointRows, Data, ItemRow } from "./rows.ts";
 import { append, expand, type Ranges } from "./snapshot.ts";
 
 /** Items per row at most: a reader of one item parses no more than these. */
@@ -44,13 +44,6 @@ export class ThreadItems {
   }
 }
 
-interface ItemRow {
-  first: number;
-  count: number;
-  data: string | Buffer;
-  crc: number;
-}
-
 /** Throws `storage_corrupt`, naming the thread, unless `data` is what was written. */
 export function verify(data: string | Buffer, crc: number | null, threadId: string, what: string): void {
   if (crc32(data) !== crc) throw corruptThread(threadId, `a checksum of its ${what} does not match`);
@@ -63,25 +56,21 @@ export function corruptThread(threadId: string, what: string): AppError {
   });
 }
 
-const selectRows = `SELECT first, count, data, crc FROM checkpoint_items
-  WHERE thread = ? AND first BETWEEN ? AND ? ORDER BY first`;
-
 function rowTexts(row: ItemRow): (string | Buffer)[] {
   return typeof row.data === "string" ? row.data.split("\n") : [row.data];
 }
 
 /** Calls `visit` with the stored form of each item of `ranges`; missing ones are left out. */
 export function eachStored(
-  database: Database,
+  rows: CheckpointRows,
   thread: ThreadItems,
   ranges: Ranges,
   visit: (sequence: number, data: string | Buffer) => void,
 ): void {
-  const statement = database.prepare<ItemRow>(selectRows);
   for (let index = 0; index < ranges.length; index += 2) {
     const start = ranges[index] ?? 0;
     const end = start + (ranges[index + 1] ?? 0) - 1;
-    for (const row of statement.all(thread.key, start - rowItems + 1, end)) {
+    for (const row of rows.listItems(thread.key, start, end)) {
       if (row.first + row.count <= start) continue;
       verify(row.data, row.crc, thread.threadId, "messages");
       const texts = rowTexts(row);
@@ -98,31 +87,27 @@ export function eachStored(
 }
 
 /** Writes items again that got an id, and nothing else, since they were stored. */
-export function nameItems(database: Database, thread: ThreadItems, named: ReadonlyMap<number, string>): void {
-  const rows = new Map<number, { row: ItemRow; texts: (string | Buffer)[] }>();
-  const select = database.prepare<ItemRow>(
-    "SELECT first, count, data, crc FROM checkpoint_items WHERE thread = ? AND first <= ? ORDER BY first DESC LIMIT 1",
-  );
-  let current: { row: ItemRow; texts: (string | Buffer)[] } | undefined;
+export function nameItems(rows: CheckpointRows, thread: ThreadItems, named: ReadonlyMap<number, string>): void {
+  const changed = new Map<number, { row: ItemRow; texts: Data[] }>();
+  let current: { row: ItemRow; texts: Data[] } | undefined;
   for (const [sequence, text] of named) {
     if (current === undefined || sequence < current.row.first || sequence >= current.row.first + current.row.count) {
-      const row = select.get(thread.key, sequence);
+      const row = rows.listItems(thread.key, sequence, sequence).at(-1);
       if (row === undefined) throw corruptThread(thread.threadId, `item ${sequence} is missing`);
-      current = rows.get(row.first) ?? { row, texts: rowTexts(row) };
-      rows.set(row.first, current);
+      current = changed.get(row.first) ?? { row, texts: rowTexts(row) };
+      changed.set(row.first, current);
     }
     current.texts[sequence - current.row.first] = text;
   }
-  const update = database.prepare("UPDATE checkpoint_items SET data = ?, crc = ? WHERE thread = ? AND first = ?");
-  for (const { row, texts } of rows.values()) {
+  for (const { row, texts } of changed.values()) {
     const data = texts.join("\n");
-    update.run(data, crc32(data), thread.key, row.first);
+    rows.updateItems(thread.key, { ...row, data, crc: crc32(data) });
   }
 }
 
 /** Decodes items into `into` and remembers the objects as stored. Throws `storage_corrupt` when one is missing. */
 export function readItems(
-  database: Database,
+  rows: CheckpointRows,
   thread: ThreadItems,
   ranges: Ranges,
   decoder: Decoder,
@@ -132,7 +117,7 @@ export function readItems(
   for (const sequence of expand(ranges)) if (!into.has(sequence)) append(missing, sequence);
   if (missing.length === 0) return;
   const found: [number, string | Buffer][] = [];
-  eachStored(database, thread, missing, (sequence, data) => found.push([sequence, data]));
+  eachStored(rows, thread, missing, (sequence, data) => found.push([sequence, data]));
   for (const [sequence, data] of found) {
     const object = decoder.decode(data);
     into.set(sequence, object);

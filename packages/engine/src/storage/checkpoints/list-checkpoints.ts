@@ -1,52 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointListOptions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { AppError } from "../../../errors/errors.ts";
-import { type CheckpointStore, packId } from "./checkpoint-store.ts";
+import { AppError } from "../../errors/errors.ts";
+import { type CheckpointStore, newestBy } from "./checkpoint-store.ts";
 import { metadataOf, tupleOf } from "./checkpoints.ts";
-import { Reader } from "../events/event-batch.ts";
-import type { ThreadState } from "../cache.ts";
+import { Reader } from "./codec.ts";
+import type { ThreadState } from "./cache.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-interface FoundRow {
-  key: number;
-  thread_id: string;
-  ns: string;
+/** The part of a config as text; `undefined` where it restricts nothing. */
+function textOf(what: string, value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string" || typeof value === "number") return String(value);
+  throw new AppError("invalid_parameter", `A listing of checkpoints wants text for "${what}", got ${typeof value}.`);
 }
 
-/** Of a thread in which ids are not in the order of its states. */
-const writtenBefore = `checkpoint_rows.key < (SELECT other.key FROM checkpoint_rows AS other
-  WHERE other.namespace = checkpoint_rows.namespace AND other.id = ?)`;
-
 /** The rows a listing may show, newest first. Keys only: rows are read one by one, since readers may stop early. */
-function findRows(store: CheckpointStore, config: RunnableConfig, before: unknown): FoundRow[] {
-  const conditions = ["data IS NOT NULL"];
-  const values: unknown[] = [];
-  const { thread_id: threadId, checkpoint_ns: name, checkpoint_id: id } = config.configurable ?? {};
-  const clockWentBack = typeof threadId === "string" && store.thread(threadId)?.clockWentBack === true;
-  const restrict = (condition: string, value: unknown, pack: (text: string) => unknown = String): void => {
-    if (value === undefined || value === null) return;
-    if (typeof value !== "string" && typeof value !== "number") {
-      throw new AppError(
-        "invalid_parameter",
-        `A listing of checkpoints wants text for "${condition}", got ${typeof value}.`,
-      );
-    }
-    conditions.push(condition);
-    values.push(pack(String(value)));
-  };
-  restrict("thread_id = ?", threadId);
-  restrict("ns = ?", name);
-  restrict("id = ?", id === "" ? undefined : id, packId);
-  restrict(clockWentBack ? writtenBefore : "id < ?", before, packId);
-  return store.database
-    .prepare<FoundRow>(
-      `SELECT checkpoint_rows.key, thread_id, ns FROM checkpoint_threads
-       JOIN checkpoint_namespaces ON thread = checkpoint_threads.key
-       JOIN checkpoint_rows ON namespace = checkpoint_namespaces.key
-       WHERE ${conditions.join(" AND ")} ORDER BY ${clockWentBack ? "checkpoint_rows.key" : "id"} DESC`,
-    )
-    .all(...values);
+function findRows(store: CheckpointStore, config: RunnableConfig, before: unknown) {
+  const { configurable = {} } = config;
+  const threadId = textOf("thread_id", configurable["thread_id"]);
+  const id = textOf("checkpoint_id", configurable["checkpoint_id"]);
+  const state = threadId === undefined ? undefined : store.thread(threadId);
+  return store.rows.searchCheckpoints({
+    threadId,
+    name: textOf("checkpoint_ns", configurable["checkpoint_ns"]),
+    id: id === "" ? undefined : id,
+    before: textOf("before", before),
+    newest: state === undefined ? "id" : newestBy(state),
+  });
 }
 
 function matches(metadata: object, filter: Record<string, unknown>): boolean {
@@ -63,14 +44,14 @@ export async function* listCheckpoints(
   options: CheckpointListOptions,
 ): AsyncGenerator<CheckpointTuple> {
   const { filter = {}, before } = options;
-  const rows = store.database.read(() => findRows(store, config, before?.configurable?.["checkpoint_id"]));
+  const rows = await store.rows.read(() => findRows(store, config, before?.configurable?.["checkpoint_id"]));
   let reader: Reader | undefined;
   let readerOf: string | undefined;
   for (const row of rows) {
-    const state = store.database.read(() => store.thread(row.thread_id));
+    const state = await store.rows.read(() => store.thread(row.thread_id));
     if (state === undefined) continue;
     if (reader === undefined || readerOf !== row.thread_id) {
-      reader = new Reader(store.database, row.thread_id, state.items);
+      reader = new Reader(store.rows, row.thread_id, state.items);
       readerOf = row.thread_id;
     }
     const current = reader;
@@ -87,35 +68,28 @@ export async function* listCheckpoints(
 function removeCheckpoints(store: CheckpointStore, state: ThreadState, doomed: ReadonlySet<number>): void {
   if (doomed.size === 0) return;
   store.detach(state, doomed);
-  const remove = store.database.prepare("DELETE FROM checkpoint_rows WHERE key = ?");
-  for (const key of doomed) remove.run(key);
+  for (const key of doomed) store.rows.deleteCheckpoint(key);
   removeBlobs(store, state);
 }
 
 function removeBlobs(store: CheckpointStore, state: ThreadState): void {
-  const blobs = store.database
-    .prepare<{ key: number }>("SELECT key FROM checkpoint_blobs WHERE thread = ?")
-    .all(state.items.key);
+  const blobs = store.rows.listBlobs(state.items.key);
   if (blobs.length === 0) return;
   const used = new Set<number>();
-  for (const { key } of store.rows(state)) {
+  for (const { key } of store.list(state)) {
     for (const stored of store.load(state, key).values.values()) if (stored.kind === "blob") used.add(stored.key);
   }
-  const remove = store.database.prepare("DELETE FROM checkpoint_blobs WHERE key = ?");
-  for (const { key } of blobs) if (!used.has(key)) remove.run(key);
+  for (const key of blobs) if (!used.has(key)) store.rows.deleteBlob(key);
 }
 
 /** Removes what one run left in a thread: its checkpoints and what it wrote at earlier ones. */
 export function removeRun(store: CheckpointStore, state: ThreadState, runId: string): void {
-  const run = store.run(state, runId);
+  const run = store.rows.findRun(state.items.key, runId);
   if (run === undefined) return;
-  const { database } = store;
-  const rows = store.rows(state);
-  for (const { key } of rows) {
-    database.prepare("DELETE FROM checkpoint_writes WHERE checkpoint = ? AND run = ?").run(key, run);
-  }
+  const rows = store.list(state);
+  for (const { key } of rows) store.rows.deleteWritesOfRun(key, run);
   removeCheckpoints(store, state, new Set(rows.filter((row) => row.run === run).map((row) => row.key)));
-  database.prepare("DELETE FROM checkpoint_runs WHERE key = ?").run(run);
+  store.rows.deleteRun(run);
 }
 
 /**
@@ -133,7 +107,7 @@ function neededAncestors({ metadata, version }: Pick<Snapshot, "metadata" | "ver
 
 /** Removes all but the newest checkpoints of each namespace, and the ancestors those are rebuilt from. */
 export function pruneThread(store: CheckpointStore, state: ThreadState, keepLatest: number): void {
-  const byNamespace = Map.groupBy(store.rows(state), (row) => row.namespace);
+  const byNamespace = Map.groupBy(store.list(state), (row) => row.namespace);
   const doomed = new Set<number>();
   for (const rows of byNamespace.values()) {
     const oldest = rows[Math.min(keepLatest, rows.length) - 1];

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { isBaseMessage } from "../../../message-kinds.ts";
+import { isBaseMessage } from "../../message-kinds.ts";
 import { define, messageFields } from "./messages.ts";
 import type { Ranges } from "./snapshot.ts";
 import { crc32 } from "node:zlib";

@@ -1,0 +1,166 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  getCheckpointId,
+  type PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import type { CheckpointStore } from "./checkpoint-store.ts";
+import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
+import { storeWrites } from "./pending-writes.ts";
+import { Reader } from "./codec.ts";
+
+function textOf(value: unknown): string | undefined {
+  return (typeof value === "string" && value !== "") || typeof value === "number" ? String(value) : undefined;
+}
+
+/** Where a config points: a thread, a namespace in it and a checkpoint there; and the run that asks. */
+export function placeOf(config: RunnableConfig) {
+  const { configurable, metadata } = config;
+  return {
+    threadId: textOf(configurable?.["thread_id"]),
+    name: textOf(configurable?.["checkpoint_ns"]) ?? "",
+    id: textOf(getCheckpointId(config)),
+    run: textOf(configurable?.["run_id"] ?? metadata?.["run_id"]),
+  };
+}
+
+/**
+ * For the run that asks: LangGraph drops the input of a run where the state says that it is of the same run, and
+ * LangGraph's own savers do not say it. Whoever goes on with a run gives no input.
+ */
+function withoutRun(tuple: CheckpointTuple): CheckpointTuple {
+  if (tuple.metadata !== undefined && "run_id" in tuple.metadata) delete tuple.metadata.run_id;
+  return tuple;
+}
+
+/** The error for a config that names no thread, or no checkpoint. */
+export function missing(key: "thread_id" | "checkpoint_id"): Error {
+  return new Error(`Missing "${key}" field in passed "config.configurable".`);
+}
+
+/** `getTuple` of a checkpointer over `store`. */
+export async function readTuple(store: CheckpointStore, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+  const { threadId, name, id, run } = placeOf(config);
+  if (threadId === undefined) return undefined;
+  const reader = await readerOf(store, threadId);
+  const tuple = await reader.build(() => {
+    const state = store.thread(threadId);
+    const at = state === undefined ? undefined : { store, state, name };
+    const snapshot = at === undefined ? undefined : findSnapshot(at, id);
+    if (at === undefined || snapshot === undefined) return undefined;
+    const namespace = store.namespace(at.state, name);
+    const found = tupleOf(at, snapshot, reader, namespace?.last === snapshot);
+    if (namespace !== undefined) store.cache.touch(at.state, name, namespace);
+    // A copied state names its run in the metadata alone, and whoever reads it is no run.
+    return snapshot.run !== undefined && snapshot.run === run ? withoutRun(found) : found;
+  });
+  return tuple === undefined || id === undefined ? tuple : { ...tuple, config };
+}
+
+/** A reader of a thread's values. */
+export async function readerOf(store: CheckpointStore, threadId: string): Promise<Reader> {
+  return new Reader(store.rows, threadId, await store.rows.read(() => store.thread(threadId)?.items));
+}
+
+/** Work that writes a checkpoint in the transaction of its caller, and where the checkpoint then is. */
+export interface Put {
+  threadId: string;
+  work: () => void;
+  config: RunnableConfig;
+}
+
+/** `put` of a checkpointer over `store`, to be done. */
+export function toPut(
+  store: CheckpointStore,
+  config: RunnableConfig,
+  [checkpoint, metadata, newVersions = checkpoint.channel_versions]: [Checkpoint, CheckpointMetadata, ChannelVersions?],
+): Put {
+  const { threadId, name, id: parent, run } = placeOf(config);
+  if (threadId === undefined) throw missing("thread_id");
+  return {
+    threadId,
+    work: () => {
+      const state = store.openThread(threadId);
+      const place = { id: checkpoint.id, parent, run };
+      storeCheckpoint({ store, state, name }, place, checkpoint, metadata, newVersions);
+    },
+    config: { configurable: { thread_id: threadId, checkpoint_ns: name, checkpoint_id: checkpoint.id } },
+  };
+}
+
+/** `putWrites` of a checkpointer over `store`, to be done. */
+export function toPutWrites(
+  store: CheckpointStore,
+  config: RunnableConfig,
+  writes: PendingWrite[],
+  task: { id: string; path: string },
+): Omit<Put, "config"> {
+  const { threadId, name, id, run } = placeOf(config);
+  if (threadId === undefined) throw missing("thread_id");
+  if (id === undefined) throw missing("checkpoint_id");
+  return {
+    threadId,
+    work: () => {
+      const state = store.openThread(threadId);
+      const namespace = store.openNamespace(state, name);
+      const checkpoint = store.openKey(namespace, id);
+      storeWrites(store, { state, namespace, checkpoint }, { ...task, run }, writes);
+    },
+  };
+}
+
+interface Group {
+  works: (() => void)[];
+  written: PromiseWithResolvers<void>;
+  turn: NodeJS.Immediate;
+}
+
+/**
+ * Writes of one run that are one transaction where they come in one turn of the event loop: the checkpoint of a step
+ * follows the writes of its last task at once, and a commit costs more than what it holds. Work that fails takes its
+ * group with it, as it fails the step.
+ */
+export class WriteGroups {
+  readonly #write: (work: () => void) => Promise<void>;
+  #open: Group | undefined;
+  #isClosed = false;
+  /** The write of the last group. */
+  #last: Promise<void> = Promise.resolve();
+
+  /** `write` does synchronous work in one transaction, one after the other. */
+  constructor(write: (work: () => void) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Writes `now`, after what waits; or `soon`: with the next `now`, and in the next turn of the event loop at the latest. */
+  write(work: () => void, when: "now" | "soon"): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    const group = (this.#open ??= {
+      works: [],
+      written: Promise.withResolvers(),
+      turn: setImmediate(() => this.#end(group)),
+    });
+    group.works.push(work);
+    if (when === "now") this.#end(group);
+    return group.written.promise;
+  }
+
+  /** Drops every later work, and resolves when what has begun is written, or has failed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#open !== undefined) this.#end(this.#open);
+    await Promise.allSettled([this.#last]);
+  }
+
+  #end(group: Group): void {
+    this.#open = undefined;
+    clearImmediate(group.turn);
+    this.#last = this.#write(() => {
+      for (const work of group.works) work();
+    });
+    group.written.resolve(this.#last);
+  }
+}

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { Usage, type UsageEntry, type UsageStore } from "../../usage.ts";
+import type { Database } from "../database/database.ts";
+import { CountRow, parseRow, readRows } from "../../rows.ts";
+
+const DayRow = Usage.extend({ day: z.string() });
+const OwnerRow = Usage.extend({ owner: z.string() });
+
+const add = `INSERT INTO owner_usage (owner, day, requests, input_tokens, output_tokens, cached_tokens, cost)
+  VALUES (@owner, @day, @requests, @input_tokens, @output_tokens, @cached_tokens, @cost)
+  ON CONFLICT (owner, day) DO UPDATE SET requests = requests + excluded.requests,
+    input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
+    cached_tokens = cached_tokens + excluded.cached_tokens, cost = cost + excluded.cost`;
+
+/** Adds it to the sums of its days, in the caller's transaction. */
+export function storeUsage(database: Database, usage: readonly UsageEntry[]): void {
+  for (const entry of usage) database.prepare(add).run({ ...entry });
+}
+
+/** The sums of owners in SQLite: one row for each owner and day. */
+export function createUsageStore(database: Database): UsageStore {
+  const ofDays = `SELECT day, requests, input_tokens, output_tokens, cached_tokens, cost FROM owner_usage
+    WHERE owner = @owner AND day BETWEEN @from AND @to ORDER BY day`;
+  const ofOwners = `SELECT owner, sum(requests) AS requests, sum(input_tokens) AS input_tokens,
+      sum(output_tokens) AS output_tokens, sum(cached_tokens) AS cached_tokens, sum(cost) AS cost
+    FROM owner_usage WHERE day BETWEEN @from AND @to
+    GROUP BY owner ORDER BY sum(input_tokens + output_tokens) DESC, owner LIMIT @limit OFFSET @offset`;
+  const count = "SELECT count(DISTINCT owner) AS count FROM owner_usage WHERE day BETWEEN @from AND @to";
+  return {
+    days: async (owner, days) =>
+      database.read(() => readRows(DayRow, "owner_usage", database.prepare(ofDays).all({ owner, ...days }))),
+    owners: async (days, page) =>
+      database.read(() => ({
+        owners: readRows(OwnerRow, "owner_usage", database.prepare(ofOwners).all({ ...days, ...page })),
+        total: parseRow(CountRow, "owner_usage", database.prepare(count).get(days)).count,
+      })),
+  };
+}
