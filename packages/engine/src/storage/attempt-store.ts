@@ -1,4 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { AppError } from "../errors/errors.ts";
 import type { RunEvent } from "../run-events.ts";
 import type {
   EffectClass,
@@ -22,6 +23,11 @@ export interface RunWriter {
   session_id: string;
   run_id: string;
   attempt: number | undefined;
+}
+
+/** The error (`conflict`) for a write of an attempt that is over: the run's is `current`. */
+export function takenUp({ run_id, attempt }: Pick<RunWriter, "run_id" | "attempt">, current: number): AppError {
+  return new AppError("conflict", `Attempt ${attempt} of run "${run_id}" is over: attempt ${current} has taken it up.`);
 }
 
 /** How a run ended, and how that leaves its session. Written together, in one transaction. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
+import { Cron, SessionTtl } from "./record-stores.ts";
 import { Approval, Assistant, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "./records.ts";
 
 function parseText(text: string, context: z.RefinementCtx): unknown {
@@ -68,6 +69,45 @@ export const TaskRow = Task.extend({
   completed: z.number().transform((flag) => flag !== 0),
   scheduled_dates: json(Task.shape.scheduled_dates),
 });
+
+/** A row of `crons`, with the session's id as `session_id`. */
+export const CronRow = Cron.extend({
+  payload: json(Cron.shape.payload),
+  metadata: json(Cron.shape.metadata),
+  enabled: z.number().transform((flag) => flag !== 0),
+});
+
+/** A row of `webhooks`. */
+export const WebhookRow = z.object({
+  webhook_id: z.number().int(),
+  run_id: z.string(),
+  url: z.string(),
+  host: z.string(),
+  owner: z.string().nullable(),
+  body: z.string(),
+  attempts: z.number().int(),
+  due_at: z.string(),
+});
+
+/** A row of `session_ttls` with when its session was last touched and what it is doing; `session` is its key. */
+export const SessionTtlRow = SessionTtl.extend({ session: z.number(), updated_at: z.string(), status: z.string() });
+
+/** The date (ISO) so many minutes after a time in milliseconds. */
+export function afterMinutes(time: number, minutes: number): string {
+  return new Date(Math.min(time + minutes * 60_000, 8.64e15)).toISOString();
+}
+
+/** When the time of a session is over that was touched as its row says; of one at work not before its time has passed again. */
+export function expiryOf({ status, updated_at, minutes, expires_at }: z.infer<typeof SessionTtlRow>): string {
+  const since = afterMinutes(status === "busy" ? Date.now() : Date.parse(updated_at), minutes);
+  return since > expires_at ? since : expires_at;
+}
+
+/** The time that counts. */
+export function toTtl(row: z.infer<typeof SessionTtlRow>): SessionTtl {
+  const { session_id, minutes, strategy } = row;
+  return { session_id, minutes, strategy, expires_at: expiryOf(row) };
+}
 
 /** A row of `approvals`, with the session's id as `session_id`. */
 export const ApprovalRow = Approval.extend({

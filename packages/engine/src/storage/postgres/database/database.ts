@@ -3,6 +3,7 @@ import pg from "pg";
 import { z } from "zod";
 import { withTimeout } from "../../../concurrency/abort.ts";
 import { AppError } from "../../../errors/errors.ts";
+import type { Change, ChangeListener } from "../../changes.ts";
 import { isCollision, toStorageError } from "./errors.ts";
 
 /** Connections at once. */
@@ -11,6 +12,8 @@ const connections = 8;
 const [connectPatience, queryPatience] = [3_000, 10_000];
 /** How often a statement is tried again that collided with another transaction. */
 const collisionTries = 5;
+/** Milliseconds that `once` goes on: where PostgreSQL does not answer at all, and where it may have written. */
+const [outagePatience, unknownPatience] = [2_000, 20_000];
 
 /** The values of a statement's `$1`, `$2`, … */
 export type Values = readonly (Value | readonly Value[])[];
@@ -31,6 +34,8 @@ export interface Statements {
   rows(sql: string, values?: Values): Promise<unknown[]>;
   /** How many rows a statement has changed. */
   change(sql: string, values?: Values): Promise<number>;
+  /** Tells the listener of `watch` what the statements before have changed; in a transaction, when it is committed. */
+  note(...changes: Change[]): void;
 }
 
 const Address = z.object({ protocol: z.enum(["postgres:", "postgresql:"]), pathname: z.string().min(2) });
@@ -57,6 +62,14 @@ export class PostgresDatabase implements Statements {
   readonly place: string;
   readonly #pool: pg.Pool;
   readonly #patience: number;
+  /** Work that is not over. */
+  readonly #under = new Set<Promise<unknown>>();
+  /** The last work of each key. */
+  readonly #last = new Map<string, Promise<unknown>>();
+  /** Failures of statements that may have been carried out nevertheless. */
+  readonly #unknown = new WeakSet<AppError>();
+  #tell: ChangeListener | undefined;
+  #closing: Promise<void> | undefined;
 
   /** `patience`: milliseconds that a statement may take. Connects when the first one comes. */
   constructor(url: string, patience = queryPatience) {
@@ -82,17 +95,32 @@ export class PostgresDatabase implements Statements {
     return await this.#connected(async (client) => (await this.#run(client, sql, values)).rowCount ?? 0);
   }
 
-  /** All statements of `work` or none. It may be called again, where it collides with another transaction. */
-  async transaction<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
+  note(...changes: Change[]): void {
+    if (changes.length > 0) this.#tell?.(changes);
+  }
+
+  /** Tells the listener of what is changed from now on, after each commit. There is one listener. */
+  watch(listener: ChangeListener): void {
+    this.#tell = listener;
+  }
+
+  /**
+   * All statements of `work` or none. It may be called again, where it collides with another transaction. `waits`: whether
+   * the commit waits for the disk.
+   */
+  async transaction<Result>(work: (statements: Statements) => Promise<Result>, waits = true): Promise<Result> {
     return await this.#connected(async (client) => {
+      const noted: Change[] = [];
       const statements: Statements = {
         rows: async (sql, values = []) => (await this.#run(client, sql, values)).rows,
         change: async (sql, values = []) => (await this.#run(client, sql, values)).rowCount ?? 0,
+        note: (...changes) => void noted.push(...changes),
       };
-      await statements.change("BEGIN");
+      await statements.change(waits ? "BEGIN" : `BEGIN; SELECT ${later}`);
       try {
         const result = await work(statements);
         await statements.change("COMMIT");
+        this.note(...noted);
         return result;
       } catch (error) {
         await statements.change("ROLLBACK").catch(() => undefined);
@@ -101,12 +129,61 @@ export class PostgresDatabase implements Statements {
     });
   }
 
-  /** Resolves when every connection is closed. */
-  async close(): Promise<void> {
-    await this.#pool.end();
+  /** Runs work of the same key one after the other, first come, first served. It must not use the same key. */
+  inOrder<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(key);
+    const result = this.#noted(before === undefined ? work() : before.then(work));
+    const over = result
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#last.get(key) === over) this.#last.delete(key);
+      });
+    this.#last.set(key, over);
+    return result;
   }
 
-  async #connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  /**
+   * Writes once, also where a connection breaks before the answer is there. `work` is called again then, with `again`: it
+   * looks first whether it has been done already.
+   */
+  async once<Result>(work: (again: boolean) => Promise<Result>): Promise<Result> {
+    const begun = performance.now();
+    let again = false;
+    for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
+      try {
+        return await work(again);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "storage_unavailable") throw error;
+        again ||= this.#unknown.has(error);
+        if (performance.now() - begun + pause > (again ? unknownPatience : outagePatience)) throw error;
+        await sleep(pause * (0.5 + Math.random() / 2), undefined, { ref: false });
+      }
+    }
+  }
+
+  /** Resolves when all that was begun is over and every connection is closed. A second call does nothing more. */
+  close(): Promise<void> {
+    this.#closing ??= this.#settled().then(() => this.#pool.end());
+    return this.#closing;
+  }
+
+  async #settled(): Promise<void> {
+    while (this.#under.size > 0) await Promise.allSettled(this.#under);
+  }
+
+  /** The same work, which `close` waits for. */
+  #noted<Result>(work: Promise<Result>): Promise<Result> {
+    this.#under.add(work);
+    const end = (): void => void this.#under.delete(work);
+    work.then(end, end);
+    return work;
+  }
+
+  #connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    return this.#noted(this.#tried(work));
+  }
+
+  async #tried<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     for (let tries = 0; ; tries += 1) {
       let client: pg.PoolClient | undefined;
       let isBroken = false;
@@ -120,6 +197,7 @@ export class PostgresDatabase implements Statements {
         }
         const told = toStorageError(error, this.place);
         isBroken = told.code === "storage_unavailable";
+        if (isBroken && client !== undefined) this.#unknown.add(told);
         throw told;
       } finally {
         client?.release(isBroken);
@@ -128,6 +206,12 @@ export class PostgresDatabase implements Statements {
   }
 
   async #run(client: pg.PoolClient, sql: string, values: Values): Promise<pg.QueryResult<unknown[]>> {
+    // The driver would write something else in place of such a half, and two names could become one.
+    if (values.some((value) => typeof value === "string" && !value.isWellFormed())) {
+      throw new AppError("invalid_parameter", "An identifier or a name holds one half of a surrogate pair.", {
+        suggestion: "Leave it out of identifiers and names.",
+      });
+    }
     const late = (): never => {
       throw new AppError("storage_unavailable", `PostgreSQL at ${this.place} has not answered in time.`, {
         suggestion: "Check the network to the address in MILLRACE_DATABASE, and what PostgreSQL is busy with.",

@@ -16,9 +16,10 @@ export function isCollision(error: unknown): boolean {
   return code !== undefined && collided.has(code);
 }
 
-/** Whether a row could not be written because another one is like it. */
+/** Whether a row could not be written because another one is like it; also where that is what `error` comes of. */
 export function isTaken(error: unknown): boolean {
-  return Failure.catch({ code: undefined, message: "" }).parse(error).code === "23505";
+  const failure = error instanceof AppError ? error.cause : error;
+  return Failure.catch({ code: undefined, message: "" }).parse(failure).code === "23505";
 }
 
 /**

@@ -14,7 +14,8 @@ export const runFunctions = String.raw`
   END $$;
 
   -- Admits a run, and begins it where it can be. Of what hinders it, the first reason is answered, and nothing is
-  -- written. p_answers: whether the run may answer questions; who calls has recorded that when p_is_answered is true.
+  -- written. p_answers: whether the run may answer questions; the caller has recorded that when p_is_answered is true.
+  -- p_again: the answer to a former call for the same run was lost.
   CREATE FUNCTION millrace_admit_v1(
     p_session_id text, p_run_id text, p_assistant_id text, p_graph_id text, p_kwargs text, p_metadata text,
     p_strategy text, p_is_temporary boolean, p_attempt int, p_event_mark int, p_error text, p_created_at text,
@@ -30,9 +31,8 @@ export const runFunctions = String.raw`
     SELECT id, owner INTO s FROM sessions WHERE session_id = p_session_id FOR NO KEY UPDATE;
     IF NOT FOUND THEN RETURN QUERY VALUES ('no session', NULL); RETURN; END IF;
     IF p_again THEN
-      SELECT status, attempt INTO known FROM runs WHERE run_id = p_run_id AND session = s.id;
-      IF FOUND THEN
-        RETURN QUERY SELECT CASE WHEN known.status = 'pending' THEN 'pending' ELSE 'taken' END, NULL;
+      IF EXISTS (SELECT FROM runs WHERE run_id = p_run_id AND session = s.id) THEN
+        RETURN QUERY VALUES ('done before', NULL);
         RETURN;
       END IF;
     END IF;

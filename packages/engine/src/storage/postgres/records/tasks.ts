@@ -68,7 +68,7 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
         const [row] = await database.rows(sql, [scope === undefined ? task.owner : parameter, ...values]);
         return readRow(TitledRow, "tasks", row) ?? task;
       } catch (error) {
-        if (error instanceof AppError && isTaken(error.cause)) {
+        if (isTaken(error)) {
           throw new AppError("conflict", `A task "${task.task_id}" already exists.`);
         }
         throw error;

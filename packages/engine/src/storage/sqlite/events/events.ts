@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { RunEvent } from "../../../run-events.ts";
-import type { RunWriter } from "../../attempt-store.ts";
+import { type RunWriter, takenUp } from "../../attempt-store.ts";
 import type { EventStore } from "../../storage.ts";
 import type { UsageEntry } from "../../usage.ts";
 import type { Codec } from "../../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
 import { readRow, parseRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
-import { requireAttempt, takenUp } from "../records/run-statements.ts";
+import { requireAttempt } from "../records/run-statements.ts";
 import { storeUsage } from "../records/usage.ts";
 import { DecodedGroups, packEvents, unpackEvents } from "../../event-batch.ts";
 

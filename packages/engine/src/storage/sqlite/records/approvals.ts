@@ -1,3 +1,4 @@
+import { changeOfApproval } from "../../changes.ts";
 import type { Approval, Grant, Run, Session } from "../../records.ts";
 import type { ApprovalAnswer, ApprovalStore } from "../../storage.ts";
 import { ApprovalRow, GrantRow, readRows, readRow } from "../../rows.ts";
@@ -85,9 +86,7 @@ function write(database: Database, rows: readonly Approval[]): void {
   for (const row of rows) {
     const value = JSON.stringify(row.value ?? null);
     database.prepare(sql).run({ ...row, value, decision: JSON.stringify(row.decision ?? null) });
-    const { session_id, interrupt_id: id, state, asked_at, decided_by, decided_at } = row;
-    const patch = { state, asked_at, decided_by, decided_at };
-    database.note?.({ type: "approval", what: state === "pending" ? "created" : "changed", id, session_id, patch });
+    database.note?.(changeOfApproval(row));
   }
 }
 

@@ -2,23 +2,18 @@ import { AppError } from "../../../errors/errors.ts";
 import { z } from "zod";
 import {
   type BusyReceivers,
-  Cron,
+  type Cron,
   type CronQuery,
   type CronStore,
   type CronTurn,
   type WebhookStore,
 } from "../../record-stores.ts";
-import { CountRow, json, parseRow, readRows, readRow } from "../../rows.ts";
+import { CountRow, CronRow, parseRow, readRows, readRow, WebhookRow } from "../../rows.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import type { Run } from "../../records.ts";
 import type { RunOutcome } from "../../attempt-store.ts";
 
-const CronRow = Cron.extend({
-  payload: json(Cron.shape.payload),
-  metadata: json(Cron.shape.metadata),
-  enabled: z.number().transform((flag) => flag !== 0),
-});
 const DateRow = z.object({ next_run_date: z.string().nullable() });
 
 const select = `SELECT cron_id, owner, assistant_id, schedule, timezone, end_time, payload, metadata, enabled,
@@ -162,16 +157,6 @@ export function createCronStore(database: Database, commits: GroupCommit): CronS
   };
 }
 
-const WebhookRow = z.object({
-  webhook_id: z.number().int(),
-  run_id: z.string(),
-  url: z.string(),
-  host: z.string(),
-  owner: z.string().nullable(),
-  body: z.string(),
-  attempts: z.number().int(),
-  due_at: z.string(),
-});
 const DueRow = z.object({ due_at: z.string() });
 
 /** Writes what is to be told of a run's end; in the transaction of that end. */

@@ -1,5 +1,5 @@
 import { AppError } from "../../../errors/errors.ts";
-import type { Change } from "../../changes.ts";
+import { changeOfOperation } from "../../changes.ts";
 import type { OperationRecord } from "../../records.ts";
 import type { FileContents, OperationStore, RunWriter } from "../../attempt-store.ts";
 import { ContentRow, CountRow, OperationRow, parseRow, readRows, readRow } from "../../rows.ts";
@@ -113,30 +113,13 @@ function insert(database: Database, operation: OperationRecord): void {
     )
     .run({ ...operation, change: JSON.stringify(operation.change), is_kept: Number(operation.is_kept) });
   if (changes === 0) throw new AppError("not_found", `Session "${operation.session_id}" not found.`);
-  database.note?.(changeOf("created", operation));
-}
-
-function changeOf(what: Change["what"], operation: OperationRecord): Change {
-  const {
-    operation_id: id,
-    session_id,
-    run_id,
-    tool,
-    status,
-    change,
-    lines_added,
-    lines_removed,
-    updated_at,
-  } = operation;
-  const path = change.kind === "move" ? change.to : change.path;
-  const patch = { run_id, tool, status, path, lines_added, lines_removed, updated_at };
-  return { type: "operation", what, id, session_id, patch };
+  database.note?.(changeOfOperation("created", operation));
 }
 
 function noteSettled(database: Database, operation_id: string): void {
   if (database.note === undefined) return;
   const operation = readRow(OperationRow, "operations", database.prepare(byId).get({ operation_id }));
-  if (operation !== undefined) database.note(changeOf("changed", operation));
+  if (operation !== undefined) database.note(changeOfOperation("changed", operation));
 }
 
 function insertContents(database: Database, operation_id: string, contents: FileContents): void {

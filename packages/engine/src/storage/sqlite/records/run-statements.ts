@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
-import type { Change } from "../../changes.ts";
+import { alreadyExists } from "../../admission.ts";
+import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import type { Run, RunStatus, Session, SessionStatus, StopAction, Page } from "../../records.ts";
-import type { RunOutcome, RunWriter } from "../../attempt-store.ts";
+import { type RunOutcome, type RunWriter, takenUp } from "../../attempt-store.ts";
 import type { Admission } from "../../storage.ts";
 import { CountRow, parseRow, readRows, RunRow, SubmissionRow, readRow } from "../../rows.ts";
 import { type Database, isConstraint } from "../database/database.ts";
@@ -54,24 +55,18 @@ export function insertRun(
   try {
     written = database.prepare(sql).get(row);
   } catch (error) {
-    if (isConstraint(error)) throw new AppError("conflict", `A run "${run.run_id}" already exists.`);
+    if (isConstraint(error)) throw alreadyExists(run);
     throw error;
   }
   if (written === undefined) throw new AppError("not_found", `Session "${run.session_id}" not found.`);
-  database.note?.(changeOf("created", run));
+  database.note?.(changeOfRun("created", run));
   return takenAt === undefined ? undefined : changed(database, written);
-}
-
-function changeOf(what: Change["what"], run: Run): Change {
-  const { run_id, session_id, status, graph_id, assistant_id, attempt, created_at, updated_at, error } = run;
-  const patch = { status, graph_id, assistant_id, attempt, created_at, updated_at, error: error?.error ?? null };
-  return { type: "run", what, id: run_id, session_id, patch };
 }
 
 /** The row that a statement has changed. */
 function changed(database: Database, row: unknown): Run | undefined {
   const run = readRow(RunRow, "runs", row);
-  if (run !== undefined) database.note?.(changeOf("changed", run));
+  if (run !== undefined) database.note?.(changeOfRun("changed", run));
   return run;
 }
 
@@ -107,11 +102,6 @@ export function requireAttempt(database: Database, { run_id, attempt }: RunWrite
   const row = readRow(AttemptRow, "runs", database.prepare("SELECT attempt FROM runs WHERE run_id = ?").get(run_id));
   if (row === undefined) throw new AppError("not_found", `Run "${run_id}" not found.`);
   if (row.attempt !== attempt) throw takenUp({ run_id, attempt }, row.attempt);
-}
-
-/** The error for a write of an attempt that is over. */
-export function takenUp({ run_id, attempt }: Omit<RunWriter, "session_id">, current: number): AppError {
-  return new AppError("conflict", `Attempt ${attempt} of run "${run_id}" is over: attempt ${current} has taken it up.`);
 }
 
 const SessionIdRow = z.object({ session_id: z.string() });
@@ -234,7 +224,7 @@ export function endRun(
 /** Removes a run, and its events with it. */
 export function removeRun(database: Database, run_id: string): void {
   const run = database.note && findRun(database, run_id);
-  if (run !== undefined) database.note?.(changeOf("deleted", run));
+  if (run !== undefined) database.note?.(changeOfRun("deleted", run));
   database.prepare("DELETE FROM runs WHERE run_id = ?").run(run_id);
 }
 
@@ -242,7 +232,7 @@ export function removeRun(database: Database, run_id: string): void {
 export function removeRunsOf(database: Database, assistant_id: string): void {
   const sql = `DELETE FROM runs WHERE assistant_id = ? AND NOT ${isTrulyUnfinished} RETURNING ${runColumns}`;
   const gone = readRows(RunRow, "runs", database.prepare(sql).all(assistant_id));
-  for (const run of gone) database.note?.(changeOf("deleted", run));
+  for (const run of gone) database.note?.(changeOfRun("deleted", run));
 }
 
 /** What a run makes of its session. Without `interrupts`, those of the session stay. */
@@ -259,7 +249,7 @@ export function setSessionStatus(
        WHERE session_id = @session_id`,
     )
     .run({ session_id, status, interrupts: JSON.stringify(interrupts) ?? null, now: updated_at });
-  database.note?.({ type: "thread", what: "changed", id: session_id, session_id, patch: { status, updated_at } });
+  database.note?.(changeOfStatus(session_id, { status, updated_at }));
 }
 
 /** Notes in a session's metadata which graph it last ran, as the platform does. */
@@ -275,6 +265,5 @@ export function releaseSession(database: Database, session_id: string): void {
     "UPDATE sessions SET status = 'idle', updated_at = @now WHERE session_id = @session_id AND status = 'busy'";
   const updated_at = new Date().toISOString();
   const { changes } = database.prepare(sql).run({ session_id, now: updated_at });
-  const patch = { status: "idle", updated_at };
-  if (changes > 0) database.note?.({ type: "thread", what: "changed", id: session_id, session_id, patch });
+  if (changes > 0) database.note?.(changeOfStatus(session_id, { status: "idle", updated_at }));
 }

@@ -1,4 +1,4 @@
-import { AppError } from "../../../errors/errors.ts";
+import { notDue, otherRequest, queueIsFull, threadIsBusy } from "../../admission.ts";
 import type { Run } from "../../records.ts";
 import type { Admission, RunStore } from "../../storage.ts";
 import { takeTurn } from "./crons.ts";
@@ -37,34 +37,21 @@ function submittedBefore(
   const known = findSubmission(database, run.session_id, submission.key);
   if (known === undefined) return undefined;
   if (known.request_hash === submission.hash) return findRun(database, known.run_id);
-  throw new AppError("conflict", `The Idempotency-Key "${submission.key}" came with another request before.`, {
-    suggestion: "Send the same request again, or choose a new key for a new one.",
-  });
+  throw otherRequest(submission.key);
 }
 
 /** Throws where the session's strategy or the length of the queue keeps a run out. */
 function checkRoom(database: Database, run: Run, { queueLimit, ownerQueueLimit }: Admission): void {
   if (run.multitask_strategy === "reject" && hasUnfinished(database, run.session_id)) {
-    throw new AppError(
-      "conflict",
-      "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
-      { recoverable: true },
-    );
+    throw threadIsBusy();
   }
   if (queueLimit !== undefined && countPending(database, queueLimit) >= queueLimit) {
-    throw queueIsFull(`${queueLimit} runs are waiting already; this one was not taken.`);
+    throw queueIsFull(`${queueLimit} runs`);
   }
   if (ownerQueueLimit === undefined) return;
   if (countPendingOfOwner(database, run.session_id, ownerQueueLimit) >= ownerQueueLimit) {
-    throw queueIsFull(`${ownerQueueLimit} runs of this owner are waiting already; this one was not taken.`);
+    throw queueIsFull(`${ownerQueueLimit} runs of this owner`);
   }
-}
-
-function queueIsFull(message: string): AppError {
-  return new AppError("rate_limit", message, {
-    suggestion: "Send it again when some of them are done.",
-    recoverable: true,
-  });
 }
 
 /**
@@ -79,9 +66,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const known = submission && submittedBefore(database, run, submission);
         if (known !== undefined) return { run: known };
         checkRoom(database, run, admission);
-        if (cron !== undefined && !takeTurn(database, cron)) {
-          throw new AppError("invalid_state", `Cron ${cron.cron_id} is not due at ${cron.due} any more.`);
-        }
+        if (cron !== undefined && !takeTurn(database, cron)) throw notDue(cron);
         const { multitask_strategy: strategy } = run;
         // With the admission: after a crash between the two, a restart would go on with both.
         if (strategy === "interrupt" || strategy === "rollback") markStops(database, run.session_id, strategy);

@@ -1,11 +1,9 @@
 import { z } from "zod";
-import { SessionTtl, type SessionTtlStore } from "../../record-stores.ts";
+import type { SessionTtl, SessionTtlStore } from "../../record-stores.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, readRows } from "../../rows.ts";
+import { afterMinutes, expiryOf, readRow, readRows, SessionTtlRow, toTtl } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 
-const TtlRow = SessionTtl.extend({ session: z.number(), updated_at: z.string(), status: z.string() });
-type TtlRow = z.infer<typeof TtlRow>;
 const ExpiryRow = z.object({ expires_at: z.string().nullable() });
 
 const select = `SELECT session, sessions.session_id, minutes, strategy, expires_at, sessions.updated_at, sessions.status
@@ -16,25 +14,10 @@ const upsert = `INSERT INTO session_ttls (session, minutes, strategy, expires_at
   ON CONFLICT (session) DO UPDATE SET minutes = excluded.minutes, strategy = excluded.strategy,
     expires_at = excluded.expires_at`;
 
-function later(time: number, minutes: number): string {
-  return new Date(Math.min(time + minutes * 60_000, 8.64e15)).toISOString();
-}
-
-/** When the time of a session is over that was touched as its row says; of one at work not before its time has passed again. */
-function expiryOf({ status, updated_at, minutes, expires_at }: TtlRow): string {
-  const since = later(status === "busy" ? Date.now() : Date.parse(updated_at), minutes);
-  return since > expires_at ? since : expires_at;
-}
-
-function toTtl(row: TtlRow): SessionTtl {
-  const { session_id, minutes, strategy } = row;
-  return { session_id, minutes, strategy, expires_at: expiryOf(row) };
-}
-
 /** The times of sessions in SQLite. */
 export function createSessionTtlStore(database: Database, commits: GroupCommit): SessionTtlStore {
-  const find = (sessionId: string): TtlRow | undefined =>
-    readRow(TtlRow, "session_ttls", database.prepare(`${select} WHERE sessions.session_id = ?`).get(sessionId));
+  const find = (sessionId: string): z.infer<typeof SessionTtlRow> | undefined =>
+    readRow(SessionTtlRow, "session_ttls", database.prepare(`${select} WHERE sessions.session_id = ?`).get(sessionId));
   const listeners: ((time: string) => void)[] = [];
   return {
     async set(session_id, ttl) {
@@ -44,7 +27,7 @@ export function createSessionTtlStore(database: Database, commits: GroupCommit):
           return undefined;
         }
         const { minutes, strategy } = ttl;
-        const row: SessionTtl = { session_id, minutes, strategy, expires_at: later(Date.now(), minutes) };
+        const row: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(Date.now(), minutes) };
         return database.prepare(upsert).run(row).changes > 0 ? row : undefined;
       });
       if (set !== undefined) for (const tell of listeners) tell(set.expires_at);
@@ -67,7 +50,7 @@ export function createSessionTtlStore(database: Database, commits: GroupCommit):
       commits.transaction(() => {
         const now = new Date().toISOString();
         const rows = readRows(
-          TtlRow,
+          SessionTtlRow,
           "session_ttls",
           database.prepare(`${select} WHERE expires_at <= ? ORDER BY expires_at`).all(now),
         );

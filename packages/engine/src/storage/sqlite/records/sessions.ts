@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
-import type { Change } from "../../changes.ts";
+import { changeOfSession } from "../../changes.ts";
 import { type Session, type JsonObject, Namespace } from "../../records.ts";
 import type { SessionQuery, SessionStore, NamespaceStore } from "../../storage.ts";
 import { isConstraint, type Database } from "../database/database.ts";
@@ -36,13 +36,7 @@ function insert(database: Database, session: Session): void {
     if (isConstraint(error)) throw new AppError("conflict", `A session "${session.session_id}" already exists.`);
     throw error;
   }
-  database.note?.(changeOf("created", session));
-}
-
-function changeOf(what: Change["what"], session: Session): Change {
-  const { session_id, status, metadata, created_at, updated_at } = session;
-  const patch = { status, metadata, created_at, updated_at };
-  return { type: "thread", what, id: session_id, session_id, patch, ...(what === "deleted" && { session }) };
+  database.note?.(changeOfSession("created", session));
 }
 
 function change(database: Database, session: Session, patch: Parameters<SessionStore["update"]>[1]): Session {
@@ -61,7 +55,7 @@ function change(database: Database, session: Session, patch: Parameters<SessionS
        interrupts = @interrupts WHERE session_id = @session_id`,
     )
     .run(toRow(next));
-  database.note?.(changeOf("changed", next));
+  database.note?.(changeOfSession("changed", next));
   return next;
 }
 
@@ -92,7 +86,7 @@ export function createSessionStore(
       const session = database.note && find(database, sessionId);
       const { changes } = database.prepare(sql).run(sessionId);
       if (changes > 0) deleteCheckpoints(sessionId);
-      if (changes > 0 && session !== undefined) database.note?.(changeOf("deleted", session));
+      if (changes > 0 && session !== undefined) database.note?.(changeOfSession("deleted", session));
       return changes > 0;
     });
   return {

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import { alreadyExists, notDue, otherRequest, queueIsFull, threadIsBusy } from "../../admission.ts";
+import { AppError, assertNever } from "../../../errors/errors.ts";
+import { changeOfRun, changeOfStatus } from "../../changes.ts";
+import type { Run } from "../../records.ts";
+import { parseRow } from "../../rows.ts";
+import type { Admission, Admitted } from "../../storage.ts";
+import type { PostgresDatabase, Statements } from "../database/database.ts";
+import { isTaken } from "../database/errors.ts";
+import { recordAnswers } from "../records/approvals.ts";
+import { findRun, runColumns } from "./run-rows.ts";
+
+const Outcome = z.object({
+  outcome: z.enum([
+    "no session",
+    "known",
+    "other request",
+    "busy",
+    "queue is full",
+    "share is full",
+    "id is taken",
+    "answers",
+    "not due",
+    "pending",
+    "taken",
+    "done before",
+  ]),
+  known_run: z.string().nullable(),
+});
+
+/** One try to admit a run. */
+interface Attempt {
+  run: Run;
+  admission: Admission;
+  /** Whether the answers that come with it are recorded. */
+  isAnswered: boolean;
+  /** When the run begins, where it does at once (ISO date). */
+  now: string;
+  /** The answer to a former try was lost. */
+  again: boolean;
+}
+
+async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<typeof Outcome>> {
+  const { run, admission, isAnswered, now, again } = attempt;
+  const { submission, cron, queueLimit, ownerQueueLimit, hasRoom, answer } = admission;
+  const { graph_id, assistant_id } = run;
+  // The two keys in their order, without the braces: they are put behind those of the session.
+  const graph = JSON.stringify({ graph_id, assistant_id }).slice(1, -1);
+  const answers = (run.kwargs.command?.["resume"] ?? undefined) !== undefined || answer !== undefined;
+  const values = [
+    run.session_id,
+    run.run_id,
+    assistant_id,
+    graph_id,
+    JSON.stringify(run.kwargs),
+    JSON.stringify(run.metadata),
+    run.multitask_strategy,
+    run.kwargs.temporary,
+    run.attempt,
+    run.event_mark,
+    JSON.stringify(run.error),
+    run.created_at,
+    run.updated_at,
+    submission?.key ?? null,
+    submission?.hash ?? null,
+    queueLimit ?? null,
+    ownerQueueLimit ?? null,
+    cron?.cron_id ?? null,
+    cron?.due ?? null,
+    cron?.next ?? null,
+    hasRoom === true,
+    graph,
+    answers,
+    isAnswered,
+    now,
+    again,
+  ];
+  const places = values.map((_, index) => `$${index + 1}`).join(", ");
+  try {
+    const [row] = await statements.rows(`SELECT outcome, known_run FROM millrace_admit_v1(${places})`, values);
+    return parseRow(Outcome, "runs", row);
+  } catch (error) {
+    if (isTaken(error)) throw alreadyExists(run);
+    throw error;
+  }
+}
+
+/** What came of a try, and what it has changed; throws where the run was not taken. */
+async function settle(
+  statements: Statements,
+  { run, admission, now }: Attempt,
+  { outcome, known_run }: z.infer<typeof Outcome>,
+): Promise<Admitted> {
+  switch (outcome) {
+    case "no session":
+      throw new AppError("not_found", `Session "${run.session_id}" not found.`);
+    case "known": {
+      const known = await findRun(statements, `SELECT ${runColumns} FROM runs WHERE run_id = $1`, [known_run]);
+      // It was removed since.
+      if (known === undefined) throw new AppError("not_found", `Run "${known_run}" not found.`);
+      return { run: known };
+    }
+    case "other request":
+      throw otherRequest(admission.submission?.key);
+    case "busy":
+      throw threadIsBusy();
+    case "queue is full":
+      throw queueIsFull(`${admission.queueLimit} runs`);
+    case "share is full":
+      throw queueIsFull(`${admission.ownerQueueLimit} runs of this owner`);
+    case "id is taken":
+      throw alreadyExists(run);
+    case "not due":
+      throw notDue(admission.cron);
+    case "answers":
+      throw new AppError("invalid_state", `The answers of run "${run.run_id}" are not recorded.`);
+    case "done before": {
+      const row = await findRun(statements, `SELECT ${runColumns} FROM runs WHERE run_id = $1`, [run.run_id]);
+      return admitted(statements, { ...run, kwargs: row?.kwargs ?? run.kwargs }, row?.started_at);
+    }
+    case "pending":
+      return admitted(statements, run);
+    case "taken":
+      return admitted(statements, run, now);
+    default:
+      return assertNever(outcome);
+  }
+}
+
+/** The admitted run, told; as begun where it was begun at once. */
+function admitted(statements: Statements, run: Run, startedAt?: string): Admitted {
+  const pending: Run = { ...run, status: "pending" };
+  statements.note(changeOfRun("created", pending));
+  const taken: Run | undefined =
+    startedAt === undefined ? undefined : { ...pending, status: "running", attempt: 1, started_at: startedAt };
+  if (taken !== undefined) statements.note(changeOfRun("changed", taken));
+  const updated_at = startedAt ?? new Date().toISOString();
+  statements.note(changeOfStatus(run.session_id, { status: "busy", updated_at }));
+  return { run: pending, taken };
+}
+
+/** `RunStore.admit`. One statement, and four more where questions wait or are answered: what that means is decided here. */
+export async function admitRun(database: PostgresDatabase, run: Run, admission: Admission): Promise<Admitted> {
+  const now = new Date().toISOString();
+  return await database.once(async (again) => {
+    const attempt: Attempt = { run, admission, isAnswered: false, now, again };
+    const found = await ask(database, attempt);
+    if (found.outcome !== "answers") return await settle(database, attempt, found);
+    return await database.transaction(async (statements) => {
+      await statements.rows("SELECT FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE", [run.session_id]);
+      // Since then it may have been admitted, or kept out.
+      const before = await ask(statements, attempt);
+      if (before.outcome !== "answers") return await settle(statements, attempt, before);
+      const answered = { ...attempt, run: await recordAnswers(statements, run, admission.answer), isAnswered: true };
+      return await settle(statements, answered, await ask(statements, answered));
+    });
+  });
+}

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import type { AttemptStore, RunOutcome, RunWriter } from "../../attempt-store.ts";
+import { changeOfRun, changeOfStatus } from "../../changes.ts";
+import { type Run, SessionStatus } from "../../records.ts";
+import { parseRow, readRow } from "../../rows.ts";
+import type { PostgresDatabase, Statements } from "../database/database.ts";
+import { followSession } from "../records/approvals.ts";
+import { failFenced } from "./fence.ts";
+import { createLedger } from "./ledger.ts";
+import { createOperationStore } from "./operations.ts";
+import { runColumns, StoredRun } from "./run-rows.ts";
+
+const Outcome = z.object({ outcome: z.enum(["ended", "approvals"]) });
+const SessionRow = z.object({ session_status: SessionStatus });
+
+/** An end that is to be written. `asks`: whether the run leaves questions. */
+interface End {
+  of: RunWriter;
+  outcome: RunOutcome;
+  asks: boolean;
+  now: string;
+  /** The answer to a former try was lost. */
+  again: boolean;
+}
+
+/** What `millrace_finish_v1` answers: the run that has ended, "approvals" where questions are to be followed. */
+async function end(
+  statements: Statements,
+  { of, outcome, asks, now, again }: End,
+  follows: boolean,
+): Promise<Run | "approvals" | undefined> {
+  const { status, error = null, session_status, interrupts, ended_at = now, webhook } = outcome;
+  const sql = `SELECT outcome, session_status, ${runColumns}
+    FROM millrace_finish_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS ended
+    LEFT JOIN LATERAL (SELECT (ended.run).*) AS runs ON true`;
+  const [row] = await statements.rows(sql, [
+    of.run_id,
+    of.attempt ?? null,
+    status,
+    JSON.stringify(error),
+    ended_at,
+    session_status,
+    JSON.stringify(interrupts),
+    asks,
+    follows,
+    // An address is a JSON text: PostgreSQL takes no NUL and no half of a surrogate pair.
+    webhook === undefined ? null : JSON.stringify(webhook.url),
+    webhook?.host ?? null,
+    webhook?.body ?? null,
+    now,
+    again,
+  ]);
+  const found = readRow(Outcome, "runs", row)?.outcome;
+  if (found !== "ended") return found;
+  const run = parseRow(StoredRun, "runs", row);
+  const { session_status: left } = parseRow(SessionRow, "sessions", row);
+  statements.note(changeOfRun("changed", run), changeOfStatus(run.session_id, { status: left, updated_at: now }));
+  return run;
+}
+
+/** `AttemptStore.finish`. One statement, and four more where questions wait or are left: what that means is decided here. */
+async function finish(database: PostgresDatabase, of: RunWriter, outcome: RunOutcome): Promise<Run | undefined> {
+  const { interrupts } = outcome;
+  const asks = Object.values(interrupts).some((asked) => asked.length > 0);
+  const now = new Date().toISOString();
+  return await database.once(async (again) => {
+    const ending: End = { of, outcome, asks, now, again };
+    const alone = asks ? "approvals" : await end(database, ending, false);
+    if (alone !== "approvals") return alone;
+    return await database.transaction(async (statements) => {
+      const run = await end(statements, ending, true);
+      if (run === undefined || run === "approvals") return undefined;
+      await followSession(statements, { session_id: run.session_id, interrupts });
+      return run;
+    });
+  });
+}
+
+/** What an attempt writes for its run beside its stream of events and checkpoints. */
+export function createAttemptRecords(
+  database: PostgresDatabase,
+  of: RunWriter,
+): Pick<AttemptStore, "reserve" | "finish" | "release" | "ledger" | "operations"> {
+  const writer = [of.run_id, of.attempt ?? null];
+  return {
+    reserve: (mark) =>
+      database.once(async () => {
+        const sql = `UPDATE runs SET event_mark = greatest(event_mark, $3)
+          WHERE run_id = $1 AND ($2::int IS NULL OR attempt = $2)`;
+        const isOwn = (await database.change(sql, [...writer, mark])) > 0;
+        if (!isOwn && of.attempt !== undefined) await failFenced(database, of);
+      }),
+
+    finish: (outcome) => database.inOrder(`session ${of.session_id}`, () => finish(database, of, outcome)),
+
+    release: () =>
+      database.once(async () => {
+        const sql = `UPDATE runs SET parked = true
+          WHERE run_id = $1 AND status = 'running' AND ($2::int IS NULL OR attempt = $2)`;
+        await database.change(sql, writer);
+      }),
+
+    ledger: createLedger(database, of),
+    operations: createOperationStore(database, of),
+  };
+}

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+import { type RunWriter, takenUp } from "../../attempt-store.ts";
+import { parseRow, readRow } from "../../rows.ts";
+import type { Statements, Values } from "../database/database.ts";
+
+/**
+ * The fence of a write that goes beside others of its attempt: the row of the run is held by a lock that other such writes
+ * share, and for which a taker of the run has to wait. `$1` is the run, `$2` the attempt; of none, there is nothing to hold.
+ */
+export const heldRun = "f AS (SELECT id FROM runs WHERE run_id = $1 AND attempt = $2 FOR KEY SHARE)";
+/** Whether the fence lets the write pass. */
+export const isHeld = "($2::int IS NULL OR EXISTS (SELECT FROM f))";
+
+const Written = z.object({ has_session: z.boolean(), is_held: z.boolean(), written: z.array(z.unknown()) });
+const AttemptRow = z.object({ attempt: z.int() });
+
+/** The run and the attempt as the values `$1` and `$2`. */
+export function writerValues(of: RunWriter | undefined): [string, number | null] {
+  return [of?.run_id ?? "", of?.attempt ?? null];
+}
+
+/** Throws why the fence has let nothing pass: `conflict` where another attempt has taken the run up, `not_found` without it. */
+export async function failFenced(database: Statements, of: RunWriter): Promise<never> {
+  const [row] = await database.rows("SELECT attempt FROM runs WHERE run_id = $1", [of.run_id]);
+  const current = readRow(AttemptRow, "runs", row);
+  if (current === undefined) throw new AppError("not_found", `Run "${of.run_id}" not found.`);
+  throw takenUp(of, current.attempt);
+}
+
+/**
+ * Writes for an attempt, or for no run, in one statement. `parts`: further parts of it after the fence, where `a` has the
+ * session's key as `id` unless the attempt is over, and `w` is what was written; values begin with `$4`. Gives the rows of
+ * `w`. Throws what `failFenced` throws, and `not_found` without the session.
+ */
+export async function writeFenced(
+  database: Statements,
+  { of, sessionId }: { of: RunWriter | undefined; sessionId: string },
+  parts: string,
+  values: Values,
+): Promise<unknown[]> {
+  const statement = `WITH ${heldRun}, s AS (SELECT id FROM sessions WHERE session_id = $3),
+    a AS (SELECT id FROM s WHERE ${isHeld}), ${parts}
+    SELECT EXISTS (SELECT FROM s) AS has_session, ${isHeld} AS is_held,
+      coalesce((SELECT json_agg(w) FROM w), '[]') AS written`;
+  const [row] = await database.rows(statement, [...writerValues(of), sessionId, ...values]);
+  const { has_session, is_held, written } = parseRow(Written, "runs", row);
+  if (!has_session) throw new AppError("not_found", `Session "${sessionId}" not found.`);
+  if (!is_held && of !== undefined) return await failFenced(database, of);
+  return written;
+}

@@ -1,0 +1,58 @@
+import { AppError } from "../../../errors/errors.ts";
+import type { Ledger, RunWriter } from "../../attempt-store.ts";
+import { answerRecorded, notStarted } from "../../memory.ts";
+import type { ToolCallRecord } from "../../records.ts";
+import { readRow, readRows, ToolCallRow } from "../../rows.ts";
+import { later, type PostgresDatabase } from "../database/database.ts";
+import { writeFenced } from "./fence.ts";
+
+const select = `SELECT session_id, tool_call_id, run_id, tool, effect, state, result, started_at, finished_at
+  FROM tool_calls JOIN sessions ON sessions.id = tool_calls.session WHERE session_id = $1`;
+/** Losing what is known of a pure call repeats it, which harms nothing. */
+const unlessPure = `CASE WHEN effect = 'pure' THEN ${later} END`;
+const insert = `w AS (
+  INSERT INTO tool_calls (session, attempt, tool_call_id, run_id, tool, effect, state, result, started_at)
+  SELECT id, $2, $4, $5, $6, $7, 'started', 'null', $8 FROM a ON CONFLICT DO NOTHING RETURNING ${unlessPure})`;
+const update = `w AS (
+  UPDATE tool_calls SET state = 'finished', result = $5, finished_at = $6
+  WHERE session = (SELECT id FROM a) AND tool_call_id = $4 RETURNING ${unlessPure})`;
+
+/**
+ * The ledger in PostgreSQL (law 3): a start and a result are one statement each, with their fence in it, and on disk when
+ * they resolve unless the call is `pure`. `of`: the attempt that writes; absent for calls that belong to no run.
+ */
+export function createLedger(database: PostgresDatabase, of?: RunWriter): Ledger {
+  const find = async (sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined> => {
+    const [row] = await database.rows(`${select} AND tool_call_id = $2`, [sessionId, toolCallId]);
+    return readRow(ToolCallRow, "tool_calls", row);
+  };
+
+  return {
+    start: ({ session_id: sessionId, tool_call_id, run_id, tool, effect }) => {
+      const started_at = new Date().toISOString();
+      return database.once(async (again) => {
+        const values = [tool_call_id, run_id, tool, effect, started_at];
+        const written = await writeFenced(database, { of, sessionId }, insert, values);
+        if (written.length > 0) return { kind: "start" };
+        const recorded = await find(sessionId, tool_call_id);
+        // Its session was removed in between.
+        if (recorded === undefined) throw new AppError("not_found", `Session "${sessionId}" not found.`);
+        const isOwn = again && recorded.started_at === started_at && recorded.run_id === run_id;
+        return isOwn && recorded.state === "started" ? { kind: "start" } : answerRecorded(recorded);
+      });
+    },
+
+    finish: (sessionId, toolCallId, result) => {
+      const values = [toolCallId, JSON.stringify(result ?? null), new Date().toISOString()];
+      return database.once(async () => {
+        const written = await writeFenced(database, { of, sessionId }, update, values);
+        if (written.length === 0) throw notStarted(sessionId, toolCallId);
+      });
+    },
+
+    get: find,
+
+    list: async (sessionId) =>
+      readRows(ToolCallRow, "tool_calls", await database.rows(`${select} ORDER BY tool_calls.id`, [sessionId])),
+  };
+}

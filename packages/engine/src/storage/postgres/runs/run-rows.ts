@@ -1,0 +1,25 @@
+import { z } from "zod";
+import type { Run } from "../../records.ts";
+import { json, readRow, readRows, RunRow } from "../../rows.ts";
+import type { Statements, Values } from "../database/database.ts";
+
+/** The columns of a `Run`, of a row called `runs`. */
+export const runColumns = `runs.run_id, runs.assistant_id, runs.graph_id, runs.status, runs.kwargs, runs.metadata,
+  runs.multitask_strategy, runs.attempt, runs.crashes, runs.event_mark, runs.expired_events, runs.stop_requested,
+  runs.cancel_reason, runs.error, runs.created_at, runs.updated_at, runs.started_at,
+  (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
+
+/** A row of `runs` with its session's id. A reason is a JSON text: people write it, and PostgreSQL takes no NUL. */
+export const StoredRun = RunRow.extend({
+  cancel_reason: z.union([json(z.string()), z.null()]).transform((reason) => reason ?? undefined),
+});
+
+/** The only run of a statement that selects `runColumns`. */
+export async function findRun(statements: Statements, sql: string, values: Values): Promise<Run | undefined> {
+  return readRow(StoredRun, "runs", (await statements.rows(sql, values))[0]);
+}
+
+/** The runs of such a statement. */
+export async function findRuns(statements: Statements, sql: string, values: Values = []): Promise<Run[]> {
+  return readRows(StoredRun, "runs", await statements.rows(sql, values));
+}

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { changeOfRun, changeOfStatus } from "../../changes.ts";
+import type { Run } from "../../records.ts";
+import { readRow, readRows } from "../../rows.ts";
+import type { RunStore } from "../../storage.ts";
+import { later, type PostgresDatabase, type Statements } from "../database/database.ts";
+import { admitRun } from "./admit.ts";
+import { findRun, findRuns, runColumns } from "./run-rows.ts";
+
+const isUnfinished = "runs.status IN ('pending', 'running')";
+const byId = `SELECT ${runColumns} FROM runs WHERE run_id = $1`;
+const SessionIdRow = z.object({ session_id: z.string() });
+const ChangeRow = z.object({ updated_at: z.string() });
+
+const unfinished = `SELECT ${runColumns} FROM runs WHERE ${isUnfinished} ORDER BY runs.created_at, runs.id`;
+const leftRollbacks = `SELECT ${runColumns} FROM runs WHERE stop_requested = 'rollback' AND NOT ${isUnfinished}
+  ORDER BY runs.id`;
+
+/** The next attempt of a run; of a run that another one takes up at that moment, the one after it. */
+const reclaim = `WITH held AS (SELECT id FROM runs WHERE run_id = $1 AND status = 'running' FOR UPDATE)
+  UPDATE runs SET attempt = attempt + 1, writes = 0, crashes = crashes + CASE WHEN parked THEN 0 ELSE 1 END,
+    parked = false, updated_at = $2
+  WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
+
+/** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */
+const markStop = `UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE $2 END,
+    cancel_reason = coalesce(cancel_reason, $3)
+  WHERE run_id = $1 AND ${isUnfinished}`;
+
+/** Removes a run, and its events with it; a session that was busy with it is free again. */
+async function remove(statements: Statements, runId: string): Promise<boolean> {
+  const lock = `SELECT sessions.id FROM sessions JOIN runs ON runs.session = sessions.id WHERE run_id = $1
+    FOR NO KEY UPDATE OF sessions`;
+  await statements.rows(lock, [runId]);
+  const run = await findRun(statements, `DELETE FROM runs WHERE run_id = $1 RETURNING ${runColumns}`, [runId]);
+  if (run === undefined) return false;
+  statements.note(changeOfRun("deleted", run));
+  const updated_at = new Date().toISOString();
+  const free = `UPDATE sessions SET status = 'idle', updated_at = $2 WHERE session_id = $1 AND status = 'busy'
+    AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id AND ${isUnfinished})`;
+  const isFree = (await statements.change(free, [run.session_id, updated_at])) > 0;
+  if (isFree) statements.note(changeOfStatus(run.session_id, { status: "idle", updated_at }));
+  return true;
+}
+
+/** The runs in PostgreSQL. What one session's runs are asked at once is done in its order. */
+export function createRunStore(database: PostgresDatabase): RunStore {
+  const told = (run: Run | undefined): Run | undefined => {
+    if (run !== undefined) database.note(changeOfRun("changed", run));
+    return run;
+  };
+  return {
+    admit: (run, admission = {}) =>
+      database.inOrder(`session ${run.session_id}`, () => admitRun(database, run, admission)),
+
+    get: (runId) => findRun(database, byId, [runId]),
+
+    list: (sessionId, { limit, offset, status }) =>
+      findRuns(
+        database,
+        `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
+           AND ($2::text IS NULL OR runs.status = $2)
+         ORDER BY runs.created_at DESC, runs.id DESC LIMIT $3 OFFSET $4`,
+        [sessionId, status ?? null, limit, offset],
+      ),
+
+    claim(sessionId) {
+      const sql = `SELECT ${runColumns} FROM millrace_claim_v1($1, $2, $3) AS runs`;
+      return database.inOrder(`session ${sessionId}`, () => {
+        const now = new Date().toISOString();
+        return database.once(async (again) => told(await findRun(database, sql, [sessionId, now, again])));
+      });
+    },
+
+    reclaim(runId) {
+      const now = new Date().toISOString();
+      return database.once(async (again) => {
+        const sql = `${byId} AND status = 'running' AND updated_at = $2`;
+        const done = again ? await findRun(database, sql, [runId, now]) : undefined;
+        return told(done ?? (await findRun(database, reclaim, [runId, now])));
+      });
+    },
+
+    requestStop: (runId, action, reason) =>
+      database.once(async () => {
+        await database.change(markStop, [runId, action, reason === undefined ? null : JSON.stringify(reason)]);
+      }),
+
+    delete: (runId) => database.transaction((statements) => remove(statements, runId), false),
+
+    async deleteOfAssistant(assistantId) {
+      const sql = `DELETE FROM runs WHERE assistant_id = $1 AND NOT ${isUnfinished} RETURNING ${runColumns}, ${later}`;
+      const gone = await findRuns(database, sql, [assistantId]);
+      database.note(...gone.map((run) => changeOfRun("deleted", run)));
+    },
+
+    unfinished: () => findRuns(database, unfinished),
+
+    async leftTemporary(keyedBefore) {
+      const sql = `SELECT DISTINCT session_id FROM runs JOIN sessions ON sessions.id = runs.session
+        WHERE is_temporary AND (idempotency_key IS NULL OR runs.updated_at < $1) AND NOT EXISTS (
+          SELECT FROM runs AS other WHERE other.session = sessions.id AND other.status IN ('pending', 'running'))`;
+      const rows = readRows(SessionIdRow, "runs", await database.rows(sql, [keyedBefore]));
+      return rows.map(({ session_id }) => session_id);
+    },
+
+    leftRollbacks: () => findRuns(database, leftRollbacks),
+
+    async lastChange() {
+      const [row] = await database.rows("SELECT updated_at FROM runs WHERE log_kept ORDER BY updated_at DESC LIMIT 1");
+      return readRow(ChangeRow, "runs", row)?.updated_at;
+    },
+  };
+}
