@@ -67,10 +67,11 @@ export function eachStored(
   ranges: Ranges,
   visit: (sequence: number, data: string | Buffer) => void,
 ): void {
+  rows.expectItems?.(thread, ranges);
   for (let index = 0; index < ranges.length; index += 2) {
     const start = ranges[index] ?? 0;
     const end = start + (ranges[index + 1] ?? 0) - 1;
-    for (const row of rows.listItems(thread.key, start, end)) {
+    for (const row of rows.listItems(thread, start, end)) {
       if (row.first + row.count <= start) continue;
       verify(row.data, row.crc, thread.threadId, "messages");
       const texts = rowTexts(row);
@@ -92,7 +93,7 @@ export function nameItems(rows: CheckpointRows, thread: ThreadItems, named: Read
   let current: { row: ItemRow; texts: Data[] } | undefined;
   for (const [sequence, text] of named) {
     if (current === undefined || sequence < current.row.first || sequence >= current.row.first + current.row.count) {
-      const row = rows.listItems(thread.key, sequence, sequence).at(-1);
+      const row = rows.listItems(thread, sequence, sequence).at(-1);
       if (row === undefined) throw corruptThread(thread.threadId, `item ${sequence} is missing`);
       current = changed.get(row.first) ?? { row, texts: rowTexts(row) };
       changed.set(row.first, current);
@@ -101,7 +102,7 @@ export function nameItems(rows: CheckpointRows, thread: ThreadItems, named: Read
   }
   for (const { row, texts } of changed.values()) {
     const data = texts.join("\n");
-    rows.updateItems(thread.key, { ...row, data, crc: crc32(data) });
+    rows.updateItems(thread, { ...row, data, crc: crc32(data) });
   }
 }
 

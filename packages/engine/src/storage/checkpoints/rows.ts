@@ -111,8 +111,10 @@ export interface CheckpointRows {
 
   /** The sequence of the thread's next item, from 1. */
   nextItem(thread: KnownThread): number;
+  /** Says which items are read next: a database that has to be waited for fetches them at once. */
+  expectItems?(thread: KnownThread, ranges: readonly number[]): void;
   /** The rows that hold the items from `first` to `last`, and maybe some before them, in order. */
-  listItems(thread: number, first: number, last: number): ItemRow[];
+  listItems(thread: KnownThread, first: number, last: number): ItemRow[];
   insertItems(thread: KnownThread, row: ItemRow): void;
-  updateItems(thread: number, row: ItemRow): void;
+  updateItems(thread: KnownThread, row: ItemRow): void;
 }

@@ -237,13 +237,13 @@ export class SqliteCheckpointRows implements CheckpointRows {
     return this.#key(sql, key) ?? 1;
   }
 
-  listItems(thread: number, first: number, last: number): ItemRow[] {
+  listItems({ key }: KnownThread, first: number, last: number): ItemRow[] {
     return this.#database
       .prepare<ItemRow>(
         `SELECT first, count, data, crc FROM checkpoint_items
          WHERE thread = ? AND first BETWEEN ? AND ? ORDER BY first`,
       )
-      .all(thread, first - rowItems + 1, last);
+      .all(key, first - rowItems + 1, last);
   }
 
   insertItems({ key }: KnownThread, { first, count, data, crc }: ItemRow): void {
@@ -252,10 +252,10 @@ export class SqliteCheckpointRows implements CheckpointRows {
       .run(key, first, count, data, crc);
   }
 
-  updateItems(thread: number, { first, data, crc }: ItemRow): void {
+  updateItems({ key }: KnownThread, { first, data, crc }: ItemRow): void {
     this.#database
       .prepare("UPDATE checkpoint_items SET data = ?, crc = ? WHERE thread = ? AND first = ?")
-      .run(data, crc, thread, first);
+      .run(data, crc, key, first);
   }
 
   #key(sql: string, ...values: unknown[]): number | undefined {
