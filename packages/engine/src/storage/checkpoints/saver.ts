@@ -67,7 +67,7 @@ export async function readerOf(store: CheckpointStore, threadId: string): Promis
 
 /** Work that writes a checkpoint in the transaction of its caller, and where the checkpoint then is. */
 export interface Put {
-  threadId: string;
+  place: ReturnType<typeof placeOf> & { threadId: string };
   work: () => void;
   config: RunnableConfig;
 }
@@ -81,7 +81,7 @@ export function toPut(
   const { threadId, name, id: parent, run } = placeOf(config);
   if (threadId === undefined) throw missing("thread_id");
   return {
-    threadId,
+    place: { threadId, name, id: parent, run },
     work: () => {
       const state = store.openThread(threadId);
       const place = { id: checkpoint.id, parent, run };
@@ -102,7 +102,7 @@ export function toPutWrites(
   if (threadId === undefined) throw missing("thread_id");
   if (id === undefined) throw missing("checkpoint_id");
   return {
-    threadId,
+    place: { threadId, name, id, run },
     work: () => {
       const state = store.openThread(threadId);
       const namespace = store.openNamespace(state, name);

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+import type { RunEvent } from "../../../run-events.ts";
+import type { RunWriter } from "../../attempt-store.ts";
+import { packEvents } from "../../event-batch.ts";
+import { readRow } from "../../rows.ts";
+import type { UsageEntry } from "../../usage.ts";
+import type { PostgresDatabase } from "../database/database.ts";
+import type { Batch } from "./batch.ts";
+import type { Threads } from "./checkpointer.ts";
+import type { Place } from "./rows.ts";
+
+/** Milliseconds between two looks at a database that is away: the first, and the longest. */
+const [firstPause, longestPause] = [50, 1_000];
+/** Milliseconds after which a write gives up on a database that is away. */
+const patience = 60_000;
+
+const Written = z.object({ writes: z.number().nullable() });
+const Standing = z.object({ attempt: z.number(), writes: z.number(), last_id: z.number(), has_session: z.boolean() });
+type Standing = z.infer<typeof Standing>;
+
+/** What a write of an attempt takes along. */
+export interface Told {
+  events: RunEvent[];
+  usage: readonly UsageEntry[];
+}
+
+/**
+ * What one attempt writes in order: its events and checkpoints. Each write counts in the run's row, and looks there whether
+ * the run is still its attempt's and stands where the last write has left it. Where a connection broke, the count says
+ * whether the write has happened.
+ */
+export class AttemptStream {
+  readonly #database: PostgresDatabase;
+  readonly #threads: Threads;
+  readonly #of: RunWriter;
+  /** How many writes of the attempt there were; a claim begins at 0. */
+  #writes = 0;
+
+  constructor(database: PostgresDatabase, threads: Threads, of: RunWriter) {
+    this.#database = database;
+    this.#threads = threads;
+    this.#of = of;
+  }
+
+  /** Writes what was told and, with it, what `more` writes. */
+  async write({ events, usage }: Told, more?: { place: Place; work: () => void }): Promise<void> {
+    const { session_id, run_id } = this.#of;
+    const place = more?.place ?? { threadId: session_id, name: "", run: run_id };
+    const work = (): void => {
+      const { batch } = this.#threads.rows;
+      const first = events[0];
+      if (first !== undefined) {
+        const data = this.#threads.codec.encode(session_id, packEvents(events));
+        batch.events = { first: first.id, last: events.at(-1)?.id ?? first.id, data };
+      }
+      batch.usage = usage;
+      more?.work();
+    };
+    checkOrder(run_id, events);
+    await this.#threads.write(place, work, (batch) => this.#send(batch));
+  }
+
+  async #send(batch: Batch): Promise<void> {
+    const until = performance.now() + patience;
+    for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+      try {
+        if (await this.#sendOnce(batch)) return;
+        pause = firstPause;
+      } catch (error) {
+        const isAway = error instanceof AppError && error.code === "storage_unavailable";
+        if (!isAway || performance.now() > until) throw error;
+        await sleep(pause, undefined, { ref: false });
+        if (await this.#hasHappened(batch, until)) return;
+      }
+    }
+  }
+
+  /** Sends the write; false where it has to be sent again. Throws what refuses it. */
+  async #sendOnce(batch: Batch): Promise<boolean> {
+    const { run_id, session_id, attempt } = this.#of;
+    const writes = attempt === undefined ? undefined : this.#writes;
+    const { sql, values } = batch.toStatement({ run_id, session_id, attempt, writes });
+    const [row] = await this.#database.rows(sql, values);
+    const written = Written.parse(row).writes;
+    if (written !== null) {
+      this.#writes = written;
+      return true;
+    }
+    const standing = await this.#standing();
+    // Another store of the same attempt has written: this one goes on from there.
+    const goesOn = standing.writes > this.#writes;
+    if (goesOn) this.#writes = standing.writes;
+    if (goesOn && attempt !== undefined) return false;
+    if (standing.writes < this.#writes) throw lostCommits(run_id);
+    const id = batch.events?.first ?? 0;
+    throw new AppError(
+      "invalid_state",
+      `Expected an event id above ${standing.last_id} in run "${run_id}", got ${id}.`,
+    );
+  }
+
+  /** Whether a write whose connection broke is there. Waits for the database. */
+  async #hasHappened(batch: Batch, until: number): Promise<boolean> {
+    const { writes, last_id } = await this.#standingSoon(until);
+    if (this.#of.attempt === undefined) return batch.events !== undefined && last_id >= batch.events.last;
+    if (writes < this.#writes) throw lostCommits(this.#of.run_id);
+    const hasHappened = writes > this.#writes;
+    this.#writes = writes;
+    return hasHappened;
+  }
+
+  async #standingSoon(until: number): Promise<Standing> {
+    for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+      try {
+        return await this.#standing();
+      } catch (error) {
+        const isAway = error instanceof AppError && error.code === "storage_unavailable";
+        if (!isAway || performance.now() > until) throw error;
+        await sleep(pause, undefined, { ref: false });
+      }
+    }
+  }
+
+  /** Where the run stands. Throws `conflict` where another attempt has it, `not_found` where it is gone. */
+  async #standing(): Promise<Standing> {
+    const { session_id, run_id, attempt } = this.#of;
+    const sql = `SELECT attempt, writes, session_id = $2 AS has_session,
+        greatest(expired_events, coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1)) AS last_id
+      FROM runs JOIN sessions ON sessions.id = runs.session WHERE run_id = $1`;
+    const [row] = await this.#database.rows(sql, [run_id, session_id]);
+    const standing = readRow(Standing, "runs", row);
+    if (standing?.has_session !== true) {
+      throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
+    }
+    if (attempt !== undefined && standing.attempt !== attempt) {
+      throw new AppError(
+        "conflict",
+        `Attempt ${attempt} of run "${run_id}" is over: attempt ${standing.attempt} has taken it up.`,
+      );
+    }
+    return standing;
+  }
+}
+
+/** The database came back without the newest commits: the attempt cannot go on from what it remembers. */
+function lostCommits(runId: string): AppError {
+  return new AppError("storage_unavailable", `PostgreSQL has lost what it had confirmed of run "${runId}".`, {
+    suggestion: "The run goes on from its last stored checkpoint when it is taken up again.",
+    recoverable: true,
+  });
+}
+
+function checkOrder(runId: string, events: readonly RunEvent[]): void {
+  for (const [at, { id }] of events.entries()) {
+    const previous = events[at - 1]?.id ?? -1;
+    if (id <= previous) {
+      throw new AppError("invalid_state", `Expected an event id above ${previous} in run "${runId}", got ${id}.`);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
+import type { RunEvent } from "../../../run-events.ts";
+import type { Codec } from "../../checkpoints/codec.ts";
+import { DecodedGroups, unpackEvents } from "../../event-batch.ts";
+import { parseRow, readRows } from "../../rows.ts";
+import type { EventStore } from "../../storage.ts";
+import { dataOf } from "../checkpoints/batch.ts";
+import { later, type PostgresDatabase } from "../database/database.ts";
+
+/** How many groups one look at the log takes at most: a group is about 50 ms of events. */
+const rowsAtOnce = 16;
+/** How many rows one call of `expire` removes. */
+const rowsExpiredAtOnce = 100;
+
+const LastRow = z.object({ last_id: z.number() });
+const ExpiredRow = z.object({ runs: z.number() });
+const GroupRow = z.object({
+  session_id: z.string(),
+  first_id: z.number(),
+  last_id: z.number(),
+  text: z.string().nullable(),
+  bytes: z.instanceof(Uint8Array).nullable(),
+});
+
+const selectGroups = `SELECT session_id, first_id, last_id, text, bytes
+  FROM runs JOIN sessions ON sessions.id = runs.session JOIN run_events ON run = runs.id
+  WHERE run_id = $1 AND last_id > $2 ORDER BY last_id LIMIT $3`;
+/** Removes the oldest rows of the oldest log that is due; see `EventStore.expire`. */
+const expirePart = `WITH log AS (
+    SELECT id FROM runs WHERE log_kept AND updated_at < $1 AND status NOT IN ('pending', 'running')
+    ORDER BY updated_at LIMIT 1 FOR UPDATE SKIP LOCKED
+  ), part AS (
+    SELECT last_id FROM run_events WHERE run = (SELECT id FROM log) ORDER BY last_id LIMIT ${rowsExpiredAtOnce}
+  ), gone AS (
+    DELETE FROM run_events WHERE run = (SELECT id FROM log) AND last_id IN (SELECT last_id FROM part)
+  ), noted AS (
+    UPDATE runs SET expired_events = coalesce((SELECT max(last_id) FROM part), expired_events),
+      log_kept = (SELECT count(*) FROM part) = ${rowsExpiredAtOnce}
+    WHERE id = (SELECT id FROM log) RETURNING id, ${later}
+  )
+  SELECT count(*) AS runs FROM noted`;
+
+/** The logs of the runs in PostgreSQL: one row per group that was told together. */
+export function createEventStore(database: PostgresDatabase, codec: Codec): EventStore {
+  const groups = new DecodedGroups();
+  return {
+    async last(runId) {
+      const sql = `SELECT coalesce(max(last_id), -1) AS last_id FROM run_events
+        WHERE run = (SELECT id FROM runs WHERE run_id = $1)`;
+      return parseRow(LastRow, "run_events", (await database.rows(sql, [runId]))[0]).last_id;
+    },
+
+    async expire(before) {
+      return parseRow(ExpiredRow, "runs", (await database.rows(expirePart, [before]))[0]).runs > 0;
+    },
+
+    async read(runId, after, limit) {
+      const found: RunEvent[] = [];
+      let cursor = after;
+      while (found.length < limit) {
+        const wanted = Math.min(rowsAtOnce, limit - found.length);
+        const rows = readRows(GroupRow, "run_events", await database.rows(selectGroups, [runId, cursor, wanted]));
+        for (const { session_id, first_id, last_id, ...data } of rows) {
+          const decode = async () => unpackEvents(await codec.decode(session_id, dataOf(data)), first_id);
+          const events = await groups.get(`${runId} ${last_id}`, decode);
+          found.push(...events.filter((event) => event.id > cursor));
+          cursor = last_id;
+          // A group may hold the state of a long session: other requests go on between two of them.
+          await nextTurn();
+          if (found.length >= limit) break;
+        }
+        if (rows.length < wanted) break;
+      }
+      return found.slice(0, limit);
+    },
+  };
+}

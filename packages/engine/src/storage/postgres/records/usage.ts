@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { CountRow, parseRow, readRows } from "../../rows.ts";
+import { Usage, type UsageStore } from "../../usage.ts";
+import type { Statements } from "../database/database.ts";
+
+const DayRow = Usage.extend({ day: z.string() });
+const OwnerRow = Usage.extend({ owner: z.string() });
+
+const ofDays = `SELECT day, requests, input_tokens, output_tokens, cached_tokens, cost FROM owner_usage
+  WHERE owner = $1 AND day BETWEEN $2 AND $3 ORDER BY day`;
+const ofOwners = `SELECT owner, sum(requests)::bigint AS requests, sum(input_tokens) AS input_tokens,
+    sum(output_tokens) AS output_tokens, sum(cached_tokens) AS cached_tokens, sum(cost) AS cost
+  FROM owner_usage WHERE day BETWEEN $1 AND $2
+  GROUP BY owner ORDER BY sum(input_tokens + output_tokens) DESC, owner LIMIT $3 OFFSET $4`;
+const countOwners = "SELECT count(DISTINCT owner) AS count FROM owner_usage WHERE day BETWEEN $1 AND $2";
+
+/** The sums of owners in PostgreSQL: one row for each owner and day. */
+export function createUsageStore(database: Statements): UsageStore {
+  return {
+    days: async (owner, { from, to }) =>
+      readRows(DayRow, "owner_usage", await database.rows(ofDays, [owner, from, to])),
+    owners: async ({ from, to }, { limit, offset }) => ({
+      owners: readRows(OwnerRow, "owner_usage", await database.rows(ofOwners, [from, to, limit, offset])),
+      total: parseRow(CountRow, "owner_usage", (await database.rows(countOwners, [from, to]))[0]).count,
+    }),
+  };
+}
