@@ -88,7 +88,20 @@ async function serveBy(defaults?: Record<string, string>): Promise<void> {
   await serve(defaults);
 }
 
-const commands = ["start", "dev", "new", "run", "chat", "doctor", "backup", "restore", "prune", "verify", "help"];
+const commands = [
+  "start",
+  "dev",
+  "new",
+  "run",
+  "chat",
+  "doctor",
+  "backup",
+  "restore",
+  "prune",
+  "verify",
+  "move",
+  "help",
+];
 
 function versionText(): string {
   const { version } = z

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { currentConfig } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
+import { addMove } from "./move.ts";
 
 /** The maintenance of the database, by command. */
 
@@ -33,7 +34,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Adds `backup`, `restore`, `prune` and `verify`. `defaults` are the variables of the served folder, read when a command runs. */
+/** Adds `backup`, `restore`, `prune`, `verify` and `move`. `defaults` are the variables of the served folder, read when a command runs. */
 export function addMaintenance(millrace: Command, defaults: (config?: string) => Record<string, string>): void {
   const database = (config?: string): string => {
     const { dataDir, conversations } = currentConfig(defaults(config));
@@ -69,6 +70,7 @@ export function addMaintenance(millrace: Command, defaults: (config?: string) =>
       const { pruned, bytesBefore, bytesAfter } = await pruneDatabase(database(options.config), { before, strategy });
       say(`Pruned ${pruned} session(s): ${megabytes(bytesBefore)} before, ${megabytes(bytesAfter)} now.`);
     });
+  addMove(millrace, database);
   command("verify", "looks through the whole database").action(async ({ config }: { config?: string }) => {
     const { checkWhole } = await maintenance();
     const path = database(config);

@@ -39,3 +39,8 @@ export class MissingAssistants {
     this.#ids.clear();
   }
 }
+
+/** A name as PostgreSQL looks for it in any case; it has no NUL and no half of a surrogate pair. */
+export function searchable(name: string): string {
+  return name.toLowerCase().toWellFormed().replaceAll("\0", "\ufffd");
+}

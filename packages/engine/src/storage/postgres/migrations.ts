@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
-import { readRow } from "../rows.ts";
-import type { PostgresDatabase } from "./database/database.ts";
+import { parseRow, readRow } from "../rows.ts";
+import type { PostgresDatabase, Statements } from "./database/database.ts";
 
 /** One change of the schema. `id` counts from 1 without gaps; a published one is never edited. */
 export interface Migration {
@@ -13,13 +13,22 @@ export interface Migration {
 /** Any number that no other program takes for its lock in the same database: `millrace` as ASCII, cut to 52 bits. */
 const lock = 0x6_d69_6c6c;
 
+/** The table that is there while a move fills the database. */
+export const unfinishedMove = "unfinished_move";
+
+const MoveRow = z.object({ is_unfinished: z.boolean() });
 const Version = z.object({ current: z.int(), min_compatible: z.int() });
 
 /**
  * Brings the schema up to the last of `migrations`; servers that start at once go one after the other. Throws
- * `storage_newer`, with nothing changed, where a later version of the program has made a schema that this one cannot use.
+ * `storage_newer`, with nothing changed, where a later version of the program has made a schema that this one cannot use,
+ * and `conflict` for a database that a move has not filled to the end; `isMove`: that is what is about to be done.
  */
-export async function migrate(database: PostgresDatabase, migrations: readonly Migration[]): Promise<void> {
+export async function migrate(
+  database: PostgresDatabase,
+  migrations: readonly Migration[],
+  isMove = false,
+): Promise<void> {
   const known = migrations.at(-1)?.id ?? 0;
   await database.transaction(async (statements) => {
     await statements.rows("SELECT set_config('lock_timeout', '10s', true), pg_advisory_xact_lock($1)", [lock]);
@@ -35,9 +44,18 @@ export async function migrate(database: PostgresDatabase, migrations: readonly M
         { suggestion: "Start the newer version of Millrace that wrote it, or choose another MILLRACE_DATABASE." },
       );
     }
+    if (!isMove) await requireMoved(statements, database.place);
     for (const { id, sql } of migrations) if (id > found.current) await statements.change(sql);
     if (known <= found.current) return;
     await statements.change("DELETE FROM schema_version");
     await statements.change("INSERT INTO schema_version (current, min_compatible) VALUES ($1, $1)", [known]);
+  });
+}
+
+async function requireMoved(statements: Statements, place: string): Promise<void> {
+  const [row] = await statements.rows("SELECT to_regclass($1) IS NOT NULL AS is_unfinished", [unfinishedMove]);
+  if (!parseRow(MoveRow, "pg_class", row).is_unfinished) return;
+  throw new AppError("conflict", `A move into the database ${place} was not finished.`, {
+    suggestion: "Run millrace move again: it goes on where it ended.",
   });
 }

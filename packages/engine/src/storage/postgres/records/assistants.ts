@@ -1,5 +1,5 @@
 import { AppError } from "../../../errors/errors.ts";
-import { MissingAssistants, nextVersion } from "../../assistants.ts";
+import { MissingAssistants, nextVersion, searchable } from "../../assistants.ts";
 import type { AssistantQuery, AssistantStore } from "../../record-stores.ts";
 import { Assistant } from "../../records.ts";
 import { AssistantRow, AssistantVersionRow, CountRow, json, parseRow, readRow, readRows } from "../../rows.ts";
@@ -40,11 +40,6 @@ const orders = {
   updated_at: `updated_at COLLATE "C"`,
   name: nameOrder,
 } as const;
-
-/** A text in which PostgreSQL can look for parts in any case. */
-function searchable(text: string): string {
-  return text.toLowerCase().toWellFormed().replaceAll("\0", "\ufffd");
-}
 
 /** The columns of a version: graph_id, name, found_by, description, config, context, metadata, version. */
 function versionOf({ graph_id, name, description, config, context, metadata, version }: Assistant) {

@@ -9,22 +9,9 @@ import type {
   NewCheckpoint,
   WriteRow,
 } from "../../checkpoints/rows.ts";
+import { packId, unpackId } from "../../checkpoints/ids.ts";
 import { rowItems } from "../../checkpoints/items.ts";
 import type { Database } from "../database/database.ts";
-
-const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** An id as it is stored: a UUID as its 16 bytes (which sort like its text), anything else as text. */
-function packId(id: string): string | Buffer {
-  return canonicalUuid.test(id) ? Buffer.from(id.replaceAll("-", ""), "hex") : id;
-}
-
-/** The id that `packId` has packed. */
-function unpackId(id: string | Buffer): string {
-  if (typeof id === "string") return id;
-  const hex = id.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
-}
 
 interface Key {
   key: number;

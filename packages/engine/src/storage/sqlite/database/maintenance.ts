@@ -39,7 +39,7 @@ function damagedRows(database: Database, table: (typeof checksummed)[number]): s
 }
 
 /** A connection that changes nothing: a backup stays the file it is, and a server that has the database open is not met. */
-function openToRead(path: string): Database {
+export function openToRead(path: string): Database {
   try {
     return new Database(path, new BetterSqlite3(path, { readonly: true, fileMustExist: true }));
   } catch (error) {
@@ -160,7 +160,8 @@ function makeFolderOf(path: string): void {
   }
 }
 
-function removeFiles(path: string): void {
+/** Removes a database with its logs. */
+export function removeFiles(path: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true });
 }
 

@@ -1,0 +1,95 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { MoveProgress, MoveSource, MoveTarget } from "@millrace/engine/storage/move/move";
+import type { PostgresColumn } from "@millrace/engine/storage/move/tables";
+
+/** An address of PostgreSQL; what else is wrong with it is told when it is used. */
+function address(text: string): string {
+  if (/^postgres(?:ql)?:\/\//u.test(text)) return text;
+  throw new InvalidArgumentError("Expected the address of a database: postgres://user:password@host:5432/name.");
+}
+
+/** Where a move goes from and to: to PostgreSQL, or back from it. */
+interface Way {
+  path: string;
+  to?: string;
+  from?: string;
+}
+
+/** Tells how far a move is: on a terminal in one line, else a line for each table that is done. */
+class ProgressLine {
+  readonly #isTerminal = process.stderr.isTTY;
+  #told = 0;
+
+  readonly tell = ({ step, table, rows, of }: MoveProgress): void => {
+    const isDone = rows >= of;
+    if (!isDone && (!this.#isTerminal || performance.now() - this.#told < 100)) return;
+    this.#told = performance.now();
+    const share = of === 0 ? "" : ` (${Math.floor((Math.min(rows, of) / of) * 100)} %)`;
+    this.#write(`${step} ${table}: ${rows} of ${of} rows${share}`, isDone);
+  };
+
+  readonly onAnew = (): void => {
+    this.#write("What a former move has left is not what there is now: it begins anew.", true);
+  };
+
+  #write(line: string, isDone: boolean): void {
+    process.stderr.write(this.#isTerminal ? `\r\u001b[K${line}${isDone ? "\n" : ""}` : `${line}\n`);
+  }
+}
+
+/** Moves a database; gives the number of its rows. */
+async function move({ path, to, from }: Way): Promise<number> {
+  const [{ moveRows }, { layoutsOf }, sqlite, postgres] = await Promise.all([
+    import("@millrace/engine/storage/move/move"),
+    import("@millrace/engine/storage/move/tables"),
+    import("@millrace/engine/storage/sqlite/database/move-database"),
+    import("@millrace/engine/storage/postgres/database/move-database"),
+  ]);
+  const progress = new ProgressLine();
+  const options = { tell: progress.tell, onAnew: progress.onAnew, signal: new AbortController().signal };
+  const between = (
+    tables: {
+      sqlite: ReadonlyMap<string, readonly string[]>;
+      postgres: ReadonlyMap<string, readonly PostgresColumn[]>;
+    },
+    source: MoveSource,
+    target: MoveTarget,
+  ): Promise<number> => moveRows(source, target, layoutsOf(tables.sqlite, tables.postgres), options);
+  if (to !== undefined) {
+    return await sqlite.moveFromSqlite(path, (source) =>
+      postgres.moveToPostgres(to, (target) =>
+        between({ sqlite: source.tables, postgres: target.tables }, source.side, target.side),
+      ),
+    );
+  }
+  return await postgres.moveFromPostgres(from ?? "", (source) =>
+    sqlite.moveToSqlite(path, (target) =>
+      between({ sqlite: target.tables, postgres: source.tables }, source.side, target.side),
+    ),
+  );
+}
+
+/** Adds `move` to the commands. `database` is the path of the SQLite database of the served folder. */
+export function addMove(millrace: Command, database: (config?: string) => string): void {
+  millrace
+    .command("move")
+    .description("moves the database to PostgreSQL or back, with everything in it; both servers have to be stopped")
+    .option("-c, --config <file>", "which langgraph.json, or the folder it is in (default: the working folder's)")
+    .option("--to <address>", "the PostgreSQL database it goes to, which has to be empty", address)
+    .option("--from <address>", "the PostgreSQL database it comes back from", address)
+    .action(async ({ config, to, from }: { config?: string; to?: string; from?: string }) => {
+      if ((to === undefined) === (from === undefined)) {
+        throw new AppError("invalid_parameter", "A move goes to PostgreSQL or comes from it.", {
+          suggestion: "Give one of --to and --from: millrace move --to postgres://user:password@host:5432/name.",
+        });
+      }
+      const path = database(config);
+      const rows = await move({ path, ...(to !== undefined && { to }), ...(from !== undefined && { from }) });
+      const next =
+        to === undefined
+          ? `Unset MILLRACE_DATABASE to use ${path}.`
+          : `Set MILLRACE_DATABASE to that address to use it. ${path} stays as it is.`;
+      process.stdout.write(`Moved ${rows} rows, each compared with what there was. ${next}\n`);
+    });
+}
