@@ -14,6 +14,7 @@ import { describeLedger } from "./runs/ledger.ts";
 import { describeModelRequests } from "./runs/model-requests.ts";
 import { describeNamespaces } from "./namespaces.ts";
 import { describeOperations } from "./runs/operations.ts";
+import { describeOverview } from "./overview.ts";
 import { sessionRecord, type StorageFixture } from "./records.ts";
 import { describeRestart } from "./runs/restart.ts";
 import { describeRunSafety } from "./runs/run-safety.ts";
@@ -74,6 +75,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeCrons(fixture);
     describeSessionTtls(fixture);
     describeAssistants(fixture);
+    describeOverview(fixture);
     describeWebhooks(fixture);
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {

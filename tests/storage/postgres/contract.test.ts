@@ -2,8 +2,12 @@ import { afterAll, afterEach, beforeEach, describe } from "vitest";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { describeApprovals } from "../../contract/approvals.ts";
+import { describeAssistants } from "../../contract/assistants.ts";
 import { describeCrons } from "../../contract/crons.ts";
+import { describeItems } from "../../contract/items.ts";
+import { describeItemVectors } from "../../contract/item-vectors.ts";
 import { describeNamespaces } from "../../contract/namespaces.ts";
+import { describeOverview } from "../../contract/overview.ts";
 import { sessionRecord, type StorageFixture } from "../../contract/records.ts";
 import { describeLedger } from "../../contract/runs/ledger.ts";
 import { describeOperations } from "../../contract/runs/operations.ts";
@@ -11,6 +15,7 @@ import { describeRunStops } from "../../contract/runs/run-stops.ts";
 import { describeWebhooks } from "../../contract/runs/webhooks.ts";
 import { describeSessionTtls } from "../../contract/session-ttls.ts";
 import { describeTasks } from "../../contract/tasks.ts";
+import { describeTextIndex } from "../../contract/text-index.ts";
 import { startPostgres } from "./server.ts";
 
 const server = await startPostgres();
@@ -47,6 +52,11 @@ describe.skipIf(server === undefined)("the PostgreSQL storage", () => {
   describeCrons(fixture);
   describeSessionTtls(fixture);
   describeWebhooks(fixture);
+  describeAssistants(fixture);
+  describeItems(fixture);
+  describeItemVectors(fixture);
+  describeTextIndex(fixture);
+  describeOverview(fixture);
   describeOperations("operations", async (sessionIds) => {
     for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
     return current.byHand.operations;

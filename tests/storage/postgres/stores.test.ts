@@ -1,53 +1,16 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createItemStore } from "@millrace/engine/storage/items/item-store";
-import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
-import { migrate } from "@millrace/engine/storage/postgres/migrations";
-import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
-import { createAssistantStore } from "@millrace/engine/storage/postgres/records/assistants";
-import { createItemRows } from "@millrace/engine/storage/postgres/store/item-rows";
-import { createTextIndex } from "@millrace/engine/storage/postgres/store/text-index";
-import type { Storage } from "@millrace/engine/storage/storage";
-import { describeAssistants } from "../../contract/assistants.ts";
-import { describeItems } from "../../contract/items.ts";
-import { describeItemVectors } from "../../contract/item-vectors.ts";
-import { describeTextIndex } from "../../contract/text-index.ts";
+import { createPostgresStorage, type PostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { startPostgres } from "./server.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
 describe.skipIf(server === undefined)("PostgreSQL", () => {
-  let database: PostgresDatabase;
-  let storage: Storage;
-  const open = async (url: string): Promise<void> => {
-    database = new PostgresDatabase(url);
-    await migrate(database, migrations);
-    const stores = {
-      items: createItemStore(createItemRows(database)),
-      textIndex: createTextIndex(database),
-      assistants: createAssistantStore(database),
-    };
-    // These suites use no other store.
-    storage = stores as unknown as Storage;
-  };
-  let url: string;
-  beforeEach(async () => open((url = (await server?.create()) ?? "")));
-  afterEach(() => database.close());
-  const fixture = {
-    get storage() {
-      return storage;
-    },
-    async reopen() {
-      await database.close();
-      await open(url);
-      return storage;
-    },
-  };
-
-  describeItems(fixture);
-  describeItemVectors(fixture);
-  describeTextIndex(fixture);
-  describeAssistants(fixture);
+  let storage: PostgresStorage;
+  beforeEach(async () => {
+    storage = await createPostgresStorage((await server?.create()) ?? "");
+  });
+  afterEach(() => storage.close());
 
   it("writes items of one key in the order they come, in one step", async () => {
     const change = (key: string, value: { n: number } | null) => ({ namespace: ["n"], key, value });

@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { AppError } from "../errors/errors.ts";
 import type { Approval, JsonObject, Run, RunStatus } from "./records.ts";
 
 /** Which sessions are looked at: those of an owner, with `orphans` also those without one; those whose metadata contain this. */
@@ -54,4 +56,27 @@ export interface OverviewStore {
   runs(query: RunQuery): Promise<PageOf<Run>>;
   /** Counts in spans of so many seconds, oldest first; spans without runs are left out. */
   histogram(query: Omit<RunQuery, "limit" | "cursor"> & { seconds: number }): Promise<RunCount[]>;
+}
+
+const Cursor = z.tuple([z.string(), z.number().int()]);
+const WithKey = z.object({ key: z.number() });
+
+/** Where a page begins: the date and the key of the last row of the page before. */
+export function readCursor(cursor: string): [at: string, key: number] {
+  const space = cursor.lastIndexOf(" ");
+  const parsed = Cursor.safeParse([cursor.slice(0, space), Number(cursor.slice(space + 1))]);
+  if (space < 1 || !parsed.success) {
+    throw new AppError("invalid_parameter", "The cursor is none that a page has given.", {
+      suggestion: "Take the X-Pagination-Next of the page before, or leave it out.",
+    });
+  }
+  return parsed.data;
+}
+
+/** The page of what was read: one row more than it holds says that it is not the last. Each of `found` has a `key`. */
+export function pageOf<Row>(found: unknown[], rows: Row[], limit: number, dateOf: (row: Row) => string): PageOf<Row> {
+  const last = rows[limit - 1];
+  if (rows.length <= limit || last === undefined) return { rows, next: null };
+  const { key } = WithKey.parse(found[limit - 1]);
+  return { rows: rows.slice(0, limit), next: `${dateOf(last)} ${key}` };
 }

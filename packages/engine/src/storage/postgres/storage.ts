@@ -1,11 +1,14 @@
 import type { AttemptStore, RunWriter } from "../attempt-store.ts";
+import { createItemStore } from "../items/item-store.ts";
 import type { Storage } from "../storage.ts";
 import { PostgresDatabase } from "./database/database.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
 import { createApprovalStore } from "./records/approvals.ts";
+import { createAssistantStore } from "./records/assistants.ts";
 import { createCronStore } from "./records/crons.ts";
 import { createNamespaceStore } from "./records/namespaces.ts";
+import { createOverviewStore } from "./records/overview.ts";
 import { createSessionTtlStore } from "./records/session-ttls.ts";
 import { createSessionStore } from "./records/sessions.ts";
 import { createTaskStore } from "./records/tasks.ts";
@@ -14,6 +17,8 @@ import { createAttemptRecords } from "./runs/attempt.ts";
 import { createLedger } from "./runs/ledger.ts";
 import { createOperationStore } from "./runs/operations.ts";
 import { createRunStore } from "./runs/runs.ts";
+import { createItemRows } from "./store/item-rows.ts";
+import { createTextIndex } from "./store/text-index.ts";
 
 /** What of a `Storage` is in PostgreSQL. */
 export type PostgresStorage = Pick<
@@ -29,6 +34,10 @@ export type PostgresStorage = Pick<
   | "crons"
   | "ttls"
   | "webhooks"
+  | "assistants"
+  | "items"
+  | "textIndex"
+  | "overview"
   | "watch"
   | "close"
 > & { attempt(of: RunWriter): Pick<AttemptStore, "reserve" | "finish" | "release" | "ledger" | "operations"> };
@@ -60,6 +69,10 @@ export async function createPostgresStorage(url: string): Promise<PostgresStorag
     webhooks: createWebhookStore(database),
     crons: createCronStore(database),
     ttls: createSessionTtlStore(database),
+    assistants: createAssistantStore(database),
+    items: createItemStore(createItemRows(database)),
+    textIndex: createTextIndex(database),
+    overview: createOverviewStore(database),
     watch: (listener) => database.watch(listener),
     close: () => database.close(),
   };

@@ -1,7 +1,14 @@
 import { z } from "zod";
-import { AppError } from "../../../errors/errors.ts";
 import { RunStatus } from "../../records.ts";
-import type { ApprovalQuery, OverviewStore, PageOf, RunQuery, SessionFilter } from "../../overview.ts";
+import {
+  type ApprovalQuery,
+  type OverviewStore,
+  type PageOf,
+  pageOf,
+  readCursor,
+  type RunQuery,
+  type SessionFilter,
+} from "../../overview.ts";
 import type { Database } from "../database/database.ts";
 import { ApprovalRow, CountRow, parseRow, readRows, RunRow } from "../../rows.ts";
 import { approvalColumns } from "./approvals.ts";
@@ -16,29 +23,6 @@ function ofSessions(table: "runs" | "approvals", filter: SessionFilter): { claus
   if (where === "") return { clauses: [], parameters };
   const session = `SELECT 1 FROM sessions ${where} AND sessions.id = ${table}.session`;
   return { clauses: [`EXISTS (${session})`], parameters };
-}
-
-const Cursor = z.tuple([z.string(), z.number().int()]);
-const WithKey = z.object({ key: z.number() });
-
-/** Where a page begins: the date and the key of the last row of the page before. */
-function readCursor(cursor: string): { cursor_at: string; cursor_key: number } {
-  const space = cursor.lastIndexOf(" ");
-  const parsed = Cursor.safeParse([cursor.slice(0, space), Number(cursor.slice(space + 1))]);
-  if (space < 1 || !parsed.success) {
-    throw new AppError("invalid_parameter", "The cursor is none that a page has given.", {
-      suggestion: "Take the X-Pagination-Next of the page before, or leave it out.",
-    });
-  }
-  return { cursor_at: parsed.data[0], cursor_key: parsed.data[1] };
-}
-
-/** The page of what was read: one row more than it holds says that it is not the last. */
-function pageOf<Row>(found: unknown[], rows: Row[], limit: number, dateOf: (row: Row) => string): PageOf<Row> {
-  const last = rows[limit - 1];
-  if (rows.length <= limit || last === undefined) return { rows, next: null };
-  const { key } = WithKey.parse(found[limit - 1]);
-  return { rows: rows.slice(0, limit), next: `${dateOf(last)} ${key}` };
 }
 
 function findApprovals(database: Database, query: ApprovalQuery): PageOf<z.infer<typeof ApprovalRow>> {
@@ -56,7 +40,7 @@ function findApprovals(database: Database, query: ApprovalQuery): PageOf<z.infer
   }
   if (query.cursor !== undefined) {
     clauses.push(`(asked_at, approvals.id) ${isOldestFirst ? ">" : "<"} (@cursor_at, @cursor_key)`);
-    Object.assign(parameters, readCursor(query.cursor));
+    [parameters["cursor_at"], parameters["cursor_key"]] = readCursor(query.cursor);
   }
   const order = isOldestFirst ? "asked_at, approvals.id" : "asked_at DESC, approvals.id DESC";
   const sql = `SELECT ${approvalColumns}, approvals.id AS key FROM approvals WHERE ${clauses.join(" AND ")}
@@ -87,7 +71,7 @@ function runCondition(query: Omit<RunQuery, "limit">): { where: string; paramete
   }
   if (query.cursor !== undefined) {
     clauses.push("(runs.created_at, runs.id) < (@cursor_at, @cursor_key)");
-    Object.assign(parameters, readCursor(query.cursor));
+    [parameters["cursor_at"], parameters["cursor_key"]] = readCursor(query.cursor);
   }
   return { where: clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`, parameters };
 }
