@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { currentConfig } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
-import { addMove } from "./move.ts";
+import { addMove, address } from "./move.ts";
 
 /** The maintenance of the database, by command. */
 
@@ -71,15 +71,26 @@ export function addMaintenance(millrace: Command, defaults: (config?: string) =>
       say(`Pruned ${pruned} session(s): ${megabytes(bytesBefore)} before, ${megabytes(bytesAfter)} now.`);
     });
   addMove(millrace, database);
-  command("verify", "looks through the whole database").action(async ({ config }: { config?: string }) => {
+  command("verify", "looks through the whole database")
+    .option("--database <address>", "of PostgreSQL, in place of the folder's database", address)
+    .action(async ({ config, database: url }: { config?: string; database?: string }) => {
+      const { place, ...report } = await check(url, () => database(config));
+      if (report.problems.length > 0) {
+        throw new AppError("storage_corrupt", `${place} is damaged:\n${report.problems.join("\n")}`, {
+          suggestion:
+            url === undefined ? "Restore it from a backup: millrace restore <file>." : "Restore it from a backup.",
+        });
+      }
+      say(`${place} is sound: ${summary(report)}.`);
+    });
+}
+
+/** Looks through the database of an address, or the one in SQLite. */
+async function check(url: string | undefined, path: () => string) {
+  if (url === undefined) {
     const { checkWhole } = await maintenance();
-    const path = database(config);
-    const report = checkWhole(path);
-    if (report.problems.length > 0) {
-      throw new AppError("storage_corrupt", `${path} is damaged:\n${report.problems.join("\n")}`, {
-        suggestion: "Restore it from a backup: millrace restore <file>.",
-      });
-    }
-    say(`${path} is sound: ${summary(report)}.`);
-  });
+    return { place: path(), ...checkWhole(path()) };
+  }
+  const { checkPostgres } = await import("@millrace/engine/storage/postgres/database/check-database");
+  return await checkPostgres(url);
 }

@@ -4,7 +4,7 @@ import type { MoveProgress, MoveSource, MoveTarget } from "@millrace/engine/stor
 import type { PostgresColumn } from "@millrace/engine/storage/move/tables";
 
 /** An address of PostgreSQL; what else is wrong with it is told when it is used. */
-function address(text: string): string {
+export function address(text: string): string {
   if (/^postgres(?:ql)?:\/\//u.test(text)) return text;
   throw new InvalidArgumentError("Expected the address of a database: postgres://user:password@host:5432/name.");
 }

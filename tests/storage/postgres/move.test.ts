@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type MoveProgress, moveRows } from "@millrace/engine/storage/move/move";
 import { layoutsOf, movedTables } from "@millrace/engine/storage/move/tables";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
+import { checkPostgres } from "@millrace/engine/storage/postgres/database/check-database";
 import { moveFromPostgres, moveToPostgres } from "@millrace/engine/storage/postgres/database/move-database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
@@ -357,18 +358,34 @@ describe.skipIf(server === undefined)("a move", () => {
     });
   });
 
+  function command(...parameters: string[]) {
+    const env = { ...programEnvironment, MILLRACE_DATA_DIR: folder };
+    const program = join(projectFolder, "bin/millrace.cjs");
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...parameters], {
+      cwd: folder,
+      encoding: "utf8",
+      env,
+    });
+    return { status, stdout, stderr };
+  }
+
+  it("leaves a database that is looked through, row by row", async () => {
+    await expect(checkPostgres(url)).rejects.toMatchObject({ code: "not_found" });
+    await moveTo();
+    expect(await checkPostgres(url)).toMatchObject({ sessions: 2, runs: 6, problems: [] });
+    await withClient(url, async (client) => {
+      await client.query("UPDATE checkpoint_items SET text = '[]', bytes = NULL WHERE first = 1");
+      expect((await checkPostgres(url)).problems).toEqual(["2 row(s) of checkpoint_items are not what was written"]);
+      const verified = command("verify", "--database", url);
+      expect(verified).toMatchObject({ status: 1, stderr: expect.stringContaining("2 row(s) of checkpoint_items") });
+      await client.query("CREATE TABLE unfinished_move ()");
+    });
+    await expect(checkPostgres(url)).rejects.toMatchObject({ code: "conflict" });
+  });
+
   it("is a command, which tells how far it is", () => {
     const content = contentOf();
-    const run = (...parameters: string[]) => {
-      const env = { ...programEnvironment, MILLRACE_DATA_DIR: folder };
-      const command = join(projectFolder, "bin/millrace.cjs");
-      const { status, stdout, stderr } = spawnSync(process.execPath, [command, "move", ...parameters], {
-        cwd: folder,
-        encoding: "utf8",
-        env,
-      });
-      return { status, stdout, stderr };
-    };
+    const run = (...parameters: string[]) => command("move", ...parameters);
     expect(run()).toMatchObject({ status: 1, stderr: expect.stringContaining("--to") });
     expect(run("--to", "mysql://x")).toMatchObject({ status: 64, stderr: expect.stringContaining("postgres://") });
     const moved = run("--to", url);

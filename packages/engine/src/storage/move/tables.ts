@@ -127,6 +127,15 @@ function layoutOf(table: MovedTable, here: readonly string[], there: readonly Po
   return { table, name, key, columns, sqlite: rowid === undefined ? own : ["rowid", ...own] };
 }
 
+/** All of each table of PostgreSQL, to be read. */
+export function wholeLayouts(postgres: ReadonlyMap<string, readonly PostgresColumn[]>): Layout[] {
+  return movedTables.map((table) => {
+    const columns = postgres.get(table.name);
+    if (columns === undefined) throw wrongSchema(`PostgreSQL has no table ${table.name}`);
+    return { table, name: table.name, key: table.key, columns, sqlite: [] };
+  });
+}
+
 const uuidParts = [8, 4, 4, 4, 12];
 
 /** A column of SQLite in SQL, by the name of its value. */

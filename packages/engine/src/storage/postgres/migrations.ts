@@ -16,7 +16,7 @@ const lock = 0x6_d69_6c6c;
 /** The table that is there while a move fills the database. */
 export const unfinishedMove = "unfinished_move";
 
-const MoveRow = z.object({ is_unfinished: z.boolean() });
+const TableRow = z.object({ is_there: z.boolean() });
 const Version = z.object({ current: z.int(), min_compatible: z.int() });
 
 /**
@@ -38,11 +38,7 @@ export async function migrate(
     const [row] = await statements.rows("SELECT current, min_compatible FROM schema_version");
     const found = readRow(Version, "schema_version", row) ?? { current: 0, min_compatible: 0 };
     if (found.min_compatible > known) {
-      throw new AppError(
-        "storage_newer",
-        `The database ${database.place} has schema ${found.current}; this program knows schemas up to ${known}.`,
-        { suggestion: "Start the newer version of Millrace that wrote it, or choose another MILLRACE_DATABASE." },
-      );
+      throw newerSchema(database.place, found.current, known);
     }
     if (!isMove) await requireMoved(statements, database.place);
     for (const { id, sql } of migrations) if (id > found.current) await statements.change(sql);
@@ -52,9 +48,36 @@ export async function migrate(
   });
 }
 
+/**
+ * Looks whether a database has the schema of this version, and changes nothing. Throws `not_found` for one without tables
+ * of ours or with those of an older version, `storage_newer` for one of a later version, and `conflict` as `migrate`.
+ */
+export async function requireSchema(statements: PostgresDatabase, migrations: readonly Migration[]): Promise<void> {
+  const known = migrations.at(-1)?.id ?? 0;
+  const [table] = await statements.rows("SELECT to_regclass('schema_version') IS NOT NULL AS is_there");
+  const { is_there } = parseRow(TableRow, "pg_class", table);
+  const [row] = is_there ? await statements.rows("SELECT current, min_compatible FROM schema_version") : [];
+  const found = readRow(Version, "schema_version", row) ?? { current: 0, min_compatible: 0 };
+  if (found.min_compatible > known) throw newerSchema(statements.place, found.current, known);
+  if (found.current < known) {
+    throw new AppError("not_found", `The database ${statements.place} has not the schema of this version.`, {
+      suggestion: "Start the server with it once, or correct the address.",
+    });
+  }
+  await requireMoved(statements, statements.place);
+}
+
+function newerSchema(place: string, found: number, known: number): AppError {
+  return new AppError(
+    "storage_newer",
+    `The database ${place} has schema ${found}; this program knows schemas up to ${known}.`,
+    { suggestion: "Start the newer version of Millrace that wrote it, or choose another MILLRACE_DATABASE." },
+  );
+}
+
 async function requireMoved(statements: Statements, place: string): Promise<void> {
-  const [row] = await statements.rows("SELECT to_regclass($1) IS NOT NULL AS is_unfinished", [unfinishedMove]);
-  if (!parseRow(MoveRow, "pg_class", row).is_unfinished) return;
+  const [row] = await statements.rows("SELECT to_regclass($1) IS NOT NULL AS is_there", [unfinishedMove]);
+  if (!parseRow(TableRow, "pg_class", row).is_there) return;
   throw new AppError("conflict", `A move into the database ${place} was not finished.`, {
     suggestion: "Run millrace move again: it goes on where it ended.",
   });

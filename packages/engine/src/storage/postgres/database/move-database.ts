@@ -163,7 +163,7 @@ async function locked<Result>(
 }
 
 /** Opens a database under a name by which servers are told from moves, and closes it. */
-async function withDatabase<Result>(
+export async function withDatabase<Result>(
   url: string,
   work: (database: PostgresDatabase) => Promise<Result>,
 ): Promise<Result> {

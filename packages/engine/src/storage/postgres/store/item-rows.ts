@@ -139,7 +139,7 @@ export function createItemRows(database: PostgresDatabase): ItemRows {
       if (others.length === 0) return await writePart(database, owner, first);
       await database.transaction(async (statements) => {
         for (const part of [first, ...others]) await writePart(statements, owner, part);
-      });
+      }, false);
     },
     async at(owner, namespace, key) {
       const sql = `SELECT ${itemColumns} FROM store_items WHERE ${isThere} AND namespace = $3 AND key = $4`;
@@ -178,7 +178,7 @@ export function createItemRows(database: PostgresDatabase): ItemRows {
     clear: async (owner) =>
       void (await database.rows(`DELETE FROM store_items WHERE owner = $1 RETURNING ${later}`, [owner])),
     pending: (owner, wanted, madeBy) => pendingItems(database, owner, wanted, madeBy),
-    keepVectors: (made, madeBy) => database.transaction((statements) => keep(statements, made, madeBy)),
+    keepVectors: (made, madeBy) => database.transaction((statements) => keep(statements, made, madeBy), false),
     vectors: async (ids, madeBy) =>
       readRows(
         VectorRow,

@@ -90,7 +90,7 @@ export function createTextIndex(database: PostgresDatabase): TextIndexStore {
           await statements.rows(removeSql, [index, [file.path]]);
           await insert(statements, index, file);
         }
-      }),
+      }, false),
     async stamp(index, stamps) {
       await database.rows(
         `UPDATE indexed_files SET stamp = given.stamp FROM unnest($2::text[], $3::text[]) AS given (path, stamp)
