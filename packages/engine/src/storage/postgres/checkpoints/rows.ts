@@ -237,7 +237,9 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   listCheckpoints(thread: number, newest: CheckpointQuery["newest"]): ListedCheckpoint[] {
-    const { loader, batch } = this.#current;
+    const { loader, batch, fresh } = this.#current;
+    // What is made here is not carried on from anywhere.
+    if (fresh.has(thread)) return [];
     const removed = new Set(batch.removedCheckpoints);
     return loader.checkpoints(thread, newest).filter(({ key }) => !removed.has(key));
   }
@@ -261,7 +263,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   listBlobs(thread: number): number[] {
-    return this.#current.loader.blobs(thread);
+    return this.#current.fresh.has(thread) ? [] : this.#current.loader.blobs(thread);
   }
 
   deleteBlob(key: number): void {
