@@ -24,8 +24,8 @@ import { WebhookSender } from "./runs/webhook-sender.ts";
 import { ServerFeed } from "./sessions/overview/server-feed.ts";
 import { withDefaultTimes } from "./storage/default-times.ts";
 import { passStoreQueues } from "./storage/items/store-items.ts";
-import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
-import type { Storage } from "./storage/storage.ts";
+import { createSqliteStorage } from "./storage/sqlite/storage.ts";
+import type { OpenedStorage, Storage } from "./storage/storage.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import { createTracing, skipIdleTracing } from "./tracing.ts";
 
@@ -62,7 +62,7 @@ export interface ServerParts {
 export interface ServerExtension {
   graphs: GraphExtension;
   /** Puts stores of its own in the place of the server's. */
-  stores(config: Config, storage: SqliteStorage): SqliteStorage;
+  stores(config: Config, storage: OpenedStorage): OpenedStorage;
   open(parts: ServerParts): OpenedExtension;
 }
 
@@ -113,7 +113,7 @@ async function startAt(
   { config, workspace, logger }: Pick<ServerParts, "config" | "workspace" | "logger">,
   extension: ServerExtension | undefined,
 ): Promise<RunningServer> {
-  const opened = openStorage(config, workspace, extension);
+  const opened = await openStorage(config, workspace, extension);
   try {
     const { custom, storage, graphs } = await openUserParts(config, { opened, logger, extension: extension?.graphs });
     const agent = extension?.open({ config, workspace, logger, storage, items: opened.items, graphs, custom });
@@ -167,7 +167,7 @@ async function startAt(
 
 /** What operators look at; all of it is open while the server is. */
 interface Observed {
-  opened: SqliteStorage;
+  opened: OpenedStorage;
   graphs: Graphs;
   runs: Runs;
   feed: ServerFeed;
@@ -237,13 +237,24 @@ function databaseFile({ dataDir, conversations }: Config): string {
   return join(conversations.folder ?? dataDir, "millrace.db");
 }
 
-/** Everything that outlives the process is in one file, in the data folder or where conversations were said to be. */
-function openStorage(config: Config, workspace: string, extension: ServerExtension | undefined): SqliteStorage {
-  const { dataDir, conversations } = config;
+/**
+ * Everything that outlives the process is in a database of PostgreSQL where one is named, else in one file, in the data
+ * folder or where conversations were said to be.
+ */
+async function openStorage(
+  config: Config,
+  workspace: string,
+  extension: ServerExtension | undefined,
+): Promise<OpenedStorage> {
+  const { dataDir, conversations, database } = config;
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   passStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
-  const storage = createSqliteStorage(databaseFile(config), undefined, limits);
+  // What talks to PostgreSQL is loaded where it is used.
+  const storage =
+    database === undefined
+      ? createSqliteStorage(databaseFile(config), undefined, limits)
+      : await (await import("./storage/postgres/storage.ts")).createPostgresStorage(database, limits);
   return extension?.stores(config, storage) ?? storage;
 }

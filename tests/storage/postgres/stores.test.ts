@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createPostgresStorage, type PostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startPostgres } from "./server.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
 describe.skipIf(server === undefined)("PostgreSQL", () => {
-  let storage: PostgresStorage;
+  let storage: OpenedStorage;
   beforeEach(async () => {
     storage = await createPostgresStorage((await server?.create()) ?? "");
   });

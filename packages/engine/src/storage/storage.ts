@@ -10,6 +10,7 @@ import type {
   StopAction,
 } from "./records.ts";
 import type { AttemptStore, ByHand, LedgerReader, OperationReader, RunWriter } from "./attempt-store.ts";
+import type { Durations } from "../metrics/families.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../run-events.ts";
 import type {
@@ -198,4 +199,12 @@ export interface Storage {
   /** Tells the listener of every change of sessions, runs, approvals and operations from now on. There is one listener. */
   watch(listener: ChangeListener): void;
   close(): Promise<void>;
+}
+
+/** A storage as a server opens it, with what its health and its metrics ask. */
+export interface OpenedStorage extends Storage {
+  /** Resolves when the database has taken a write, and throws what it refuses it with. */
+  probe(): Promise<void>;
+  /** How long the commits took that waited for the disk. */
+  commitTimes: Durations;
 }

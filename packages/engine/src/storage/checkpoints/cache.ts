@@ -89,6 +89,12 @@ export class ThreadCache {
     this.#weight -= state.weight;
   }
 
+  /** Forgets everything. */
+  clear(): void {
+    this.#threads.clear();
+    this.#weight = 0;
+  }
+
   /** Lets the threads go that were used longest ago; the one in use stays, and goes last. */
   #shrink(inUse: ThreadState): void {
     const { threads, seconds } = this.#limits;

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Durations } from "../../metrics/families.ts";
 import type { Ledger, OperationStore } from "../attempt-store.ts";
-import type { Storage } from "../storage.ts";
+import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
 import { endRun, hasUnfinished, parkRun, requireAttempt, setSessionStatus } from "./records/run-statements.ts";
@@ -28,13 +27,9 @@ import { createTextIndex } from "./store/text-index.ts";
 import { createTaskStore } from "./records/tasks.ts";
 import { createUsageStore } from "./records/usage.ts";
 
-/** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
-export interface SqliteStorage extends Storage {
+/** A storage whose checkpointer is ours, with what a recovery asks it. */
+export interface SqliteStorage extends OpenedStorage {
   checkpointer: MillraceSaver;
-  /** Resolves when the database has taken a write, and throws what it refuses it with. */
-  probe(): Promise<void>;
-  /** How long the commits took that waited for the disk. */
-  commitTimes: Durations;
 }
 
 /**

@@ -206,19 +206,16 @@ class Statement {
 
   addUsage(usage: readonly UsageEntry[]): void {
     const sums = ["requests", "input_tokens", "output_tokens", "cached_tokens", "cost"] as const;
-    const columns = [
-      "owner text",
-      "day text",
-      "requests bigint",
-      ...sums.slice(1).map((name) => `${name} double precision`),
-    ];
+    const columns = ["owner text", "day text", ...sums.map((name) => `${name} double precision`)];
     const rows = usage.map((entry) => [entry.owner, entry.day, ...sums.map((name) => entry[name])]);
     const added = sums.map((name) => `${name} = owner_usage.${name} + excluded.${name}`).join(", ");
+    const summed = sums.map((name) => `sum(v.${name})`).join(", ");
     this.#add(
       columns,
       rows,
-      (v) => `INSERT INTO owner_usage (owner, day, ${sums.join(", ")}) SELECT v.* FROM f, ${v}
-      ON CONFLICT (owner, day) DO UPDATE SET ${added}`,
+      (v) => `INSERT INTO owner_usage (owner, day, ${sums.join(", ")})
+        SELECT v.owner, v.day, ${summed} FROM f, ${v} GROUP BY v.owner, v.day
+        ON CONFLICT (owner, day) DO UPDATE SET ${added}`,
     );
   }
 

@@ -54,6 +54,22 @@ export class Threads {
     });
   }
 
+  /** Forgets a thread when its rows are gone, or may be. */
+  async forgetAfter<Result>(threadId: string, removing: Promise<Result>): Promise<Result> {
+    try {
+      return await removing;
+    } finally {
+      this.store.cache.delete(threadId);
+    }
+  }
+
+  /** Forgets all threads when rows of some are gone. */
+  async forgetAllAfter<Result>(removing: Promise<Result>): Promise<Result> {
+    const result = await removing;
+    this.store.cache.clear();
+    return result;
+  }
+
   /** `Codec.encode` of a value whose new messages are written where they stand, and go with its row. */
   async encodeWhole(threadId: string, value: unknown): Promise<Data> {
     let data: Data = "";

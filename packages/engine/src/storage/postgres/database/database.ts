@@ -3,6 +3,7 @@ import pg from "pg";
 import { z } from "zod";
 import { withTimeout } from "../../../concurrency/abort.ts";
 import { AppError } from "../../../errors/errors.ts";
+import { countDuration, type Durations, noDurations } from "../../../metrics/families.ts";
 import type { Change, ChangeListener } from "../../changes.ts";
 import { isCollision, toStorageError } from "./errors.ts";
 
@@ -60,6 +61,8 @@ export function placeOf(url: string): string {
 export class PostgresDatabase implements Statements {
   /** `host:port/name`, for messages. */
   readonly place: string;
+  /** How long the statements took. */
+  readonly times: Durations = noDurations([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2]);
   readonly #pool: pg.Pool;
   readonly #patience: number;
   /** Work that is not over. */
@@ -218,6 +221,11 @@ export class PostgresDatabase implements Statements {
         recoverable: true,
       });
     };
-    return await withTimeout(client.query(sql, [...values]), this.#patience, late);
+    const begun = performance.now();
+    try {
+      return await withTimeout(client.query(sql, [...values]), this.#patience, late);
+    } finally {
+      countDuration(this.times, (performance.now() - begun) / 1_000);
+    }
   }
 }
