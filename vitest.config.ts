@@ -22,8 +22,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A busy machine is slow; a test says what comes, not when.
     expect: { poll: { timeout: 20_000 } },
-    // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing.
-    maxWorkers: availableParallelism(),
+    // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing. One more than there
+    // are cores, since tests wait for a fifth of their time: for programs, browsers and timers.
+    maxWorkers: availableParallelism() + 1,
     // Tests that only wait, wait side by side.
     maxConcurrency: 50,
     globalSetup: ["tests/support/setup/temporary-files.ts"],
