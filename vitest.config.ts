@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { failuresReports } from "./tests/support/setup/failures-report.ts";
+import { LongFilesFirst } from "./tests/support/setup/long-files-first.ts";
 
 /** Tests that start servers as processes, break them, or measure a process: each file needs a process of its own. */
 const system = [
@@ -15,8 +16,12 @@ const system = [
   "tests/sessions/approval-sweep.test.ts",
 ];
 
+/** Vitest would take an order of ours before the one that `--sequence.shuffle` asks for. */
+const isShuffled = process.argv.some((word) => word.startsWith("--sequence.shuffle"));
+
 export default defineConfig({
   test: {
+    sequence: isShuffled ? {} : { sequencer: LongFilesFirst },
     reporters: ["default", ...failuresReports()],
     testTimeout: 60_000,
     hookTimeout: 60_000,
