@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { failuresReports } from "./tests/support/setup/failures-report.ts";
+import { LongFilesFirst } from "./tests/support/setup/long-files-first.ts";
 
 /** Tests that start servers as processes, break them, or measure a process: each file needs a process of its own. */
 const system = [
@@ -15,15 +16,20 @@ const system = [
   "tests/sessions/approval-sweep.test.ts",
 ];
 
+/** Vitest would take an order of ours before the one that `--sequence.shuffle` asks for. */
+const isShuffled = process.argv.some((word) => word.startsWith("--sequence.shuffle"));
+
 export default defineConfig({
   test: {
+    sequence: isShuffled ? {} : { sequencer: LongFilesFirst },
     reporters: ["default", ...failuresReports()],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A busy machine is slow; a test says what comes, not when.
     expect: { poll: { timeout: 20_000 } },
-    // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing.
-    maxWorkers: availableParallelism(),
+    // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing. One more than there
+    // are cores, since tests wait for a fifth of their time: for programs, browsers and timers.
+    maxWorkers: availableParallelism() + 1,
     // Tests that only wait, wait side by side.
     maxConcurrency: 50,
     globalSetup: ["tests/support/setup/temporary-files.ts"],

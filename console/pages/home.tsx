@@ -3,11 +3,11 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
+import { sendMessage } from "../app/outbox.ts";
 import { keepDraft, readDraft } from "../app/drafts.ts";
 import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
-import { startRun } from "../api/runs/runs.ts";
 import { createThread, useModels, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
 import { notifyError } from "../parts/toast.tsx";
@@ -78,7 +78,9 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
     setSending(true);
     try {
       const id = await createThread();
-      await startRun(id, choices.assistant, { id: crypto.randomUUID(), text: words, attachments: [] }, choices.context);
+      const said = { id: crypto.randomUUID(), text: words, attachments: [], at: new Date().toISOString() };
+      // Without an answer the page of the chat sends it again.
+      await sendMessage(id, { said, assistant: choices.assistant, context: choices.context });
       change("");
       navigate(threadAddress(id));
     } catch (error) {

@@ -148,7 +148,7 @@ export const en = {
     older: "Load earlier messages",
     loadingOlder: "Loading earlier messages…",
     sending: "Sending…",
-    notSent: "Not sent",
+    notSent: "Not sent yet. It is sent again when the server answers.",
     queued: "Queued",
     queuedTitle_one: "{{count}} message waits for this run",
     queuedTitle_other: "{{count}} messages wait for this run",

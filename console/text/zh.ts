@@ -150,7 +150,7 @@ export const zh: Catalogue = {
     older: "加载更早的消息",
     loadingOlder: "正在加载更早的消息…",
     sending: "发送中…",
-    notSent: "未发送",
+    notSent: "尚未送达，服务器恢复后会自动重发。",
     queued: "排队中",
     queuedTitle_one: "{{count}} 条消息等待本次运行结束",
     queuedTitle_other: "{{count}} 条消息等待本次运行结束",

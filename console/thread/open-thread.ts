@@ -137,6 +137,8 @@ export class OpenThread {
         error: undefined,
         isStopping: activity.is_stop_loading,
       });
+      // What was sent without an answer has arrived where it waits for a run.
+      for (const { id } of queue) if (this.#snapshot.thread.items.has(id)) this.forget(id);
       this.#holds = false;
       this.#schedule();
     } catch (error) {

@@ -19,6 +19,7 @@ import type {
 } from "@millrace/engine/runs/companion";
 import type { EventBody } from "@millrace/engine/runs/events/log";
 import type { Ending } from "@millrace/engine/runs/status";
+import { modelPrice } from "@millrace/models/registry/model-limits";
 import type { ConversationState } from "../state.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
@@ -123,6 +124,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
       ledger,
       operations,
       requests,
+      account: this.#active.account,
       toolkitServices: services.toolkitServices.forSession({ sessionId: run.session_id, owner: run.kwargs.owner }),
       allowedTools: this.#allowedTools,
       ...(this.#addedTools && { addedTools: this.#addedTools }),
@@ -264,6 +266,7 @@ export function agentRuns(parts: AgentParts): RunExtension {
   return {
     // LangGraph's default of 25 ends a turn too early.
     recursionLimit: 500,
+    priceOf: (vendor, name) => modelPrice(`${vendor}:${name}`, parts.services.models?.profile),
     accompany: (active, runs) => new AgentRun(active, parts, runs),
     keepFormer: async (turn) => {
       await keepTurn({ ...turn, services: parts.services });

@@ -4,7 +4,9 @@ import { afterTools, hasFailed } from "./after-reply.ts";
 import { reachedBudget, reachedLimit, workedMs } from "./limits/limits.ts";
 import { planView } from "./view/plan-view.ts";
 import { move } from "./limits/move.ts";
-import { emit, loopCall } from "./request.ts";
+import { describeSpent } from "@millrace/engine/usage/owner-usage";
+import { emit, loopCall, userLanguage } from "./request.ts";
+import { servicesOf } from "./services.ts";
 import { findingsOf, emitFindings } from "./limits/review.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 
@@ -18,6 +20,11 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   begin(iteration, state, config);
   const shown = afterTools(state.messages);
   if (shown !== null) return endTurn(shown.reason, state, config);
+
+  const spent = await servicesOf(config).account?.spent();
+  if (spent !== undefined) {
+    return { ...endTurn("owner_limit", state, config), last_error: describeSpent(spent)[userLanguage(call)] };
+  }
 
   const now = Date.now();
   const start_time = state.start_time === 0 ? now : state.start_time;

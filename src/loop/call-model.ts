@@ -9,6 +9,7 @@ import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";
+import { countUsage } from "./model-call/fill-usage.ts";
 import { afterReply, type Decision } from "./after-reply.ts";
 import { documentationSince, recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow, uncalledTool } from "./model-call/callable-tools.ts";
@@ -65,7 +66,8 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const messages = messagesOf(message, decision, call, config);
   note(config, messages);
   progress?.answered(taskPathOf(config));
-  emitUsage(message, { state, call, round, price }, config);
+  await countUsage(message, { model: modelOf(state, call), price }, config);
+  emitUsage(message, { state, call, round }, config);
   return {
     ...(messages.length === 0 ? {} : { messages }),
     worked_ms: workedMs(call.clock, before, Date.now()),
@@ -165,7 +167,7 @@ function spent({ usage_metadata: usage }: AIMessage, state: LoopState, price: Mo
 
 function emitUsage(
   message: AIMessage,
-  { state, call, round, price }: { state: LoopState; call: LoopCall; round: number; price: ModelPrice | undefined },
+  { state, call, round }: { state: LoopState; call: LoopCall; round: number },
   config: LangGraphRunnableConfig,
 ): void {
   const { usage_metadata: usage } = message;
@@ -173,8 +175,6 @@ function emitUsage(
     const { input_tokens, output_tokens, total_tokens } = usage;
     const cached_tokens = usage.input_token_details?.cache_read ?? 0;
     emit(config, { type: "token_usage", input_tokens, output_tokens, total_tokens, cached_tokens });
-    const cost = price === undefined ? 0 : costOf({ input: input_tokens, output: output_tokens }, price);
-    servicesOf(config).onUsage?.({ model: modelOf(state, call), input_tokens, output_tokens, cost });
     if (cached_tokens > 0) {
       const about = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
       const hit_ratio = cached_tokens / Math.max(1, input_tokens);

@@ -23,6 +23,7 @@ import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";
 import type { Rate } from "@millrace/engine/concurrency/limits";
+import type { OwnerAccount } from "@millrace/engine/usage/owner-account";
 import type { BackgroundService } from "./sub-agents/background-service.ts";
 import type { Progress } from "./progress.ts";
 
@@ -40,6 +41,8 @@ export interface RunServices extends LentServices {
   ledger: Ledger;
   /** Stores workspace changes for undo; absent: no undo. */
   operations?: OperationStore;
+  /** Counts what the run's model calls use, and knows whether its owner may use more; absent: no limits. */
+  account?: Pick<OwnerAccount, "count" | "spent"> | undefined;
   /** Records model requests for inspection. */
   requests?: Pick<ModelRequestStore, "note">;
 }

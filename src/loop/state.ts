@@ -45,6 +45,7 @@ export const EndReason = z.enum([
   "timeout",
   "token_limit",
   "cost_limit",
+  "owner_limit",
   "guardrail",
   "cancelled",
   "error",

@@ -13,8 +13,8 @@ const FeedEvent = z.object({
 /** A change of something in any thread; `state` and `resync` stand for all of them. */
 export type FeedEvent = z.infer<typeof FeedEvent>;
 
-/** Milliseconds between two readings of the same list, however often it changes. */
-const quiet = 400;
+/** Milliseconds between two readings of the same list, however often it changes; tabs differ for no longer. */
+const quiet = 150;
 
 let connection: ConnectionState = "connecting";
 const stateListeners = new Set<() => void>();
@@ -40,7 +40,7 @@ export function onChange(listener: (event: FeedEvent) => void): () => void {
 
 /** What is read anew after a change of this type: the first part of the keys of its queries. */
 const readAfter: Record<string, readonly string[]> = {
-  thread: ["threads", "thread"],
+  thread: ["threads"],
   agent: ["threads"],
   run: ["usage", "branches"],
   approval: ["approvals", "threads"],
@@ -63,7 +63,11 @@ export function startFeed(): () => void {
       if (event === undefined) return;
       // After its first beginning the reader has missed nothing unless it is told so.
       if (event.type === "resync") void queryClient.invalidateQueries();
-      else invalidate(readAfter[event.type] ?? []);
+      else {
+        // Of one thread there are few changes, and they are seen in its head.
+        if (event.type === "thread") void queryClient.invalidateQueries({ queryKey: ["thread", event.id] });
+        invalidate(readAfter[event.type] ?? []);
+      }
       newest = event.seq;
       for (const listener of listeners) listener(event);
     },

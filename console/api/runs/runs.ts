@@ -7,6 +7,8 @@ export interface Said {
   id: string;
   text: string;
   attachments: readonly string[];
+  /** ISO date. */
+  at: string;
 }
 
 /** Starts a run with a message; while another works it waits for its end. */
@@ -21,7 +23,7 @@ export async function startRun(
     type: "human",
     id: said.id,
     content: said.text,
-    additional_kwargs: { timestamp: new Date().toISOString(), ...(attachments.length > 0 && { attachments }) },
+    additional_kwargs: { timestamp: said.at, ...(attachments.length > 0 && { attachments }) },
   };
   const params = {
     assistant_id: assistantId,

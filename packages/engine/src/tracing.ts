@@ -1,3 +1,4 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
@@ -120,6 +121,36 @@ function hasHandler(callbacks: NonNullable<RunnableConfig["callbacks"]>, names: 
 const childConfigKey = Symbol.for("lc:child_config");
 const contextVariablesKey = Symbol.for("lc:context_variables");
 
+/** The key of `configurable` under which a run lends its steps a handler; its two underscores keep it from clients and spans. */
+const stepHandlerKey = "__millrace_step_handler";
+
+/** A step's configuration, with the handler that its run has lent it: only what the step itself calls pays for it. */
+function withStepHandler(config: RunnableConfig | undefined): RunnableConfig | undefined {
+  // Only `placeHandlers` sets this key.
+  const handler = config?.configurable?.[stepHandlerKey] as BaseCallbackHandler | undefined;
+  return handler === undefined || config?.callbacks !== undefined ? config : { ...config, callbacks: [handler] };
+}
+
+/** Whether steps are given the handler that their run lends them. */
+let lendsHandlers = false;
+
+/**
+ * Where the handlers of a run stand. A handler of the run costs each superstep something, so what only counts model calls
+ * is lent to the steps, unless the run has handlers anyway, or nothing may be missed: a model that is a node by itself is
+ * in no step.
+ */
+export function placeHandlers(
+  tracers: readonly BaseCallbackHandler[],
+  usage: (BaseCallbackHandler & { readonly hasLimits: boolean }) | undefined,
+  hasOthers: boolean,
+): { callbacks: BaseCallbackHandler[]; configurable: Record<string, BaseCallbackHandler> } {
+  if (usage === undefined) return { callbacks: [...tracers], configurable: {} };
+  const isOfRun = tracers.length > 0 || hasOthers || usage.hasLimits || !lendsHandlers;
+  return isOfRun
+    ? { callbacks: [...tracers, usage], configurable: {} }
+    : { callbacks: [], configurable: { [stepHandlerKey]: usage } };
+}
+
 /** What LangChain keeps per step in its async storage; the property bag of a span that is never sent. */
 type StepStore = { tracingEnabled: false; extra: { [childConfigKey]: unknown }; [contextVariablesKey]?: unknown };
 
@@ -140,8 +171,13 @@ export function skipIdleTracing(): boolean {
       typeof previous === "object" && previous !== null && contextVariablesKey in previous
         ? { [contextVariablesKey]: previous[contextVariablesKey] }
         : undefined;
-    const store: StepStore = { tracingEnabled: false, extra: { [childConfigKey]: config }, ...variables };
+    const store: StepStore = {
+      tracingEnabled: false,
+      extra: { [childConfigKey]: withStepHandler(config) },
+      ...variables,
+    };
     return storage.run(noRoot === true ? variables : store, callback);
   };
+  lendsHandlers = true;
   return true;
 }

@@ -1,7 +1,12 @@
-import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { modelPrice } from "@millrace/models/registry/model-limits";
+import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { countMessages, weighParts } from "../../context/tokens/tokens.ts";
 import { callsOf } from "../reply/reply-calls.ts";
 import { usageOf } from "../reply/reply-message.ts";
+import { costOf } from "../limits/limits.ts";
+import { profilesOf, servicesOf } from "../services.ts";
 
 /**
  * Fills in missing usage with an estimate of prompt and answer, without tools, marked as `usage_estimated`, so that
@@ -17,4 +22,21 @@ export function withUsage(answer: AIMessageChunk, prompt: readonly BaseMessage[]
   return Object.assign(answer, {
     usage_metadata: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
   });
+}
+
+/** Counts it for the server and for the owner, whose limits go by the price that the server knows. */
+export async function countUsage(
+  { usage_metadata: usage }: AIMessage,
+  { model, price }: { model: string; price: ModelPrice | undefined },
+  config: LangGraphRunnableConfig,
+): Promise<void> {
+  if (usage === undefined) return;
+  const { input_tokens, output_tokens } = usage;
+  const { onUsage, account } = servicesOf(config);
+  const costBy = (one: ModelPrice | undefined): number =>
+    one === undefined ? 0 : costOf({ input: input_tokens, output: output_tokens }, one);
+  onUsage?.({ model, input_tokens, output_tokens, cost: costBy(price) });
+  const cached_tokens = usage.input_token_details?.cache_read ?? 0;
+  const cost = costBy(modelPrice(model, profilesOf(config)));
+  await account?.count({ input_tokens, output_tokens, cached_tokens, cost });
 }

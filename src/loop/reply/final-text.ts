@@ -24,6 +24,10 @@ const openings: Record<EndReason, Record<Language, string>> = {
     en: "I stopped here because the cost budget for one turn is used up.",
     zh: "我在此停止：单次对话的费用预算已用完。",
   },
+  owner_limit: {
+    en: "I stopped here because no more models may be asked for you at the moment.",
+    zh: "我在此停止：目前不能再为您调用模型。",
+  },
   guardrail: {
     en: "I stopped here because I was going round in circles and got no further.",
     zh: "我在此停止：我在原地打转，没有进展。",

@@ -6,6 +6,7 @@ const reasons = {
   timeout: "the time for this turn is used up",
   token_limit: "the token budget for this turn is used up",
   cost_limit: "the cost budget for this turn is used up",
+  owner_limit: "the budget of the user is used up",
   guardrail: "the work goes round in circles and gets no further",
   error: "the turn cannot go on",
   cancelled: "the turn was stopped",

@@ -205,7 +205,7 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await sees(tab, "You said: good day");
   });
 
-  it("keeps a draft over a reload, and what could not be sent goes back into the field", async () => {
+  it("keeps a draft over a reload, and what is refused goes back into the field", async () => {
     tab = await stage.open();
     const thread = await begin(tab, "hello");
     await rests(tab);
@@ -216,9 +216,10 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await field.fill("half a thought");
     await tab.page.reload();
     await expect.poll(() => field.inputValue()).toBe("half a thought");
-    await tab.page.route("**/commands", (route) => route.abort());
+    const refusal = { status: 429, json: { message: "Too many at once." } };
+    await tab.page.route("**/commands", (route) => route.fulfill(refusal));
     await field.press("Enter");
-    const problem = tab.page.locator(".toast-error").getByText("The server cannot be reached.");
+    const problem = tab.page.locator(".toast-error").getByText("Too many at once.");
     await problem.waitFor();
     await tab.page.locator(".toast-error").getByRole("button", { name: "Close" }).click();
     await problem.waitFor({ state: "detached" });
@@ -228,6 +229,32 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await sees(tab, "You said: half a thought");
     await rests(tab);
     expect(await storedTexts(stage, thread)).toEqual(await shownTexts(tab));
+  });
+
+  it("sends what got no answer again, also after a reload, and what had arrived is there once", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "hello");
+    await rests(tab);
+    await tab.page.route("**/commands", (route) => route.abort());
+    await say(tab, "lost on the way");
+    const state = tab.page.locator(".message-bad").getByText("Not sent yet");
+    await state.waitFor();
+    await tab.page.reload();
+    await state.waitFor();
+    await tab.page.unroute("**/commands");
+    await sees(tab, "You said: lost on the way");
+    await rests(tab);
+    await tab.page.route("**/commands", async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await say(tab, "its answer was lost");
+    await sees(tab, "You said: its answer was lost");
+    await tab.page.unroute("**/commands");
+    await expect.poll(() => tab.page.evaluate("localStorage.length")).toBe(0);
+    await rests(tab);
+    expect(await storedTexts(stage, thread)).toEqual(await shownTexts(tab));
+    expect((await shownTexts(tab)).filter((text) => text.includes("lost"))).toHaveLength(4);
   });
 
   it("shows the same in two tabs, and in the list of chats", async () => {

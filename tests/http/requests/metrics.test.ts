@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { get } from "node:http";
 import { join } from "node:path";
 import parse from "parse-prometheus-text-format";
 import { afterEach, expect, it } from "vitest";
@@ -212,11 +214,35 @@ it("keeps the number of names of a label bounded", () => {
   expect(values.at(-1)).toEqual({ labels: { tool: "other", outcome: "success" }, value: 9_800 });
 });
 
+/** The status of `/metrics` for a request with this `Host`, which fetch would not send. */
+async function statusAs({ url }: TestServer, host: string): Promise<number | undefined> {
+  const request = get(`${url}/metrics`, { headers: { host } });
+  const [response] = await once(request, "response");
+  response.resume();
+  return response.statusCode;
+}
+
 it("answers this machine alone where it has no key, and else who has that key", async () => {
   server = await startTestServer({ apiKeys: [{ owner: "ada", key: "a-long-secret" }] });
   await scrape(server);
-  const passedOn = await server.send("GET", "/metrics", undefined, { "x-forwarded-for": "203.0.113.7" });
-  expect([passedOn.status, await passedOn.text()]).toEqual([403, expect.stringContaining("MILLRACE_METRICS_KEY")]);
+  const ofProxies: Record<string, string>[] = [
+    { "x-forwarded-for": "203.0.113.7" },
+    { "X-Forwarded-Host": "millrace.example" },
+    { forwarded: "for=203.0.113.7" },
+    { via: "1.1 proxy" },
+    { "x-real-ip": "203.0.113.7" },
+    { "cf-connecting-ip": "203.0.113.7" },
+    { "true-client-ip": "203.0.113.7" },
+  ];
+  for (const headers of ofProxies) {
+    const passedOn = await server.send("GET", "/metrics", undefined, headers);
+    expect([passedOn.status, await passedOn.text()]).toEqual([403, expect.stringContaining("MILLRACE_METRICS_KEY")]);
+  }
+  await server.close();
+  // Of a proxy that says nothing, but keeps the name that was asked for.
+  server = await server.restart({ allowedHosts: ["millrace.example"] });
+  expect(await statusAs(server, "millrace.example")).toBe(403);
+  expect(await statusAs(server, new URL(server.url).host)).toBe(200);
   await server.close();
   server = await server.restart({ metricsKey: "for-prometheus" });
   await scrape(server, { authorization: "Bearer for-prometheus", "x-forwarded-for": "203.0.113.7" });

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "@langchain/langgraph-sdk";
@@ -82,11 +82,7 @@ export class ServerProcess {
     for (let attempt = 0; attempt < 3600; attempt += 1) {
       const end = child.exitCode ?? child.signalCode;
       if (end !== null) throw new Error(`The server ended with ${end}.`);
-      const answers = await fetch(`${this.url}/ok`).then(
-        (response) => response.ok,
-        () => false,
-      );
-      if (answers) return;
+      if ((await isListening(this.#port)) && (await isServing(this.url))) return;
       // To ask more often takes from the start what it would need itself.
       await delay(25);
     }
@@ -113,6 +109,26 @@ export class ServerProcess {
     await ended;
     return { code: child.exitCode, signal: child.signalCode };
   }
+}
+
+/** Whether a program listens on a port of this machine. To be refused so costs a third of a refused request. */
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function isServing(url: string): Promise<boolean> {
+  return fetch(`${url}/ok`).then(
+    (response) => response.ok,
+    () => false,
+  );
 }
 
 /**

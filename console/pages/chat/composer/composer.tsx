@@ -6,12 +6,13 @@ import { useTranslation } from "react-i18next";
 import { keepDraft, readDraft } from "../../../app/drafts.ts";
 import { isComposing } from "../../../app/keys.ts";
 import { preferences } from "../../../app/preferences.ts";
-import { ApiError } from "../../../api/client.ts";
-import { startRun, stopThread, type Said } from "../../../api/runs/runs.ts";
+import { stopThread } from "../../../api/runs/runs.ts";
 import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
+import type { Unsent } from "../../../app/outbox.ts";
 import { AttachedPaths, AttachForm } from "./attachments.tsx";
 import { Choices, useChoices } from "./choices.tsx";
+import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
@@ -26,35 +27,22 @@ export function Composer({ threadId }: { threadId: string }) {
   const isAsked = useSnapshot((snapshot) => snapshot.approvals.length > 0);
   const field = useGrowing(text);
   const choices = useChoices(threadId);
+  const deliver = useDelivery(threadId, ({ said }) => {
+    setText((now) => (now === "" ? said.text : `${said.text}\n${now}`));
+    setPaths(said.attachments);
+  });
   const send = async () => {
     const words = text.trim();
     if (words === "" && paths.length === 0) return;
-    const said: Said = { id: crypto.randomUUID(), text: words, attachments: paths };
+    const said = { id: crypto.randomUUID(), text: words, attachments: [...paths], at: new Date().toISOString() };
+    const unsent: Unsent = { said, assistant: choices.assistant, context: choices.context };
     setText("");
     setPaths([]);
     if (!isBusy) {
-      const attachments = paths.map((name) => ({ name }));
-      thread.show({
-        kind: "user",
-        id: said.id,
-        text: words,
-        attachments,
-        timestamp: new Date().toISOString(),
-        state: "sending",
-      });
+      show(thread, unsent, "sending");
       thread.expectRun();
     }
-    try {
-      await startRun(threadId, choices.assistant, said, choices.context);
-      await thread.sync();
-    } catch (error) {
-      thread.forget(said.id);
-      // What could not be sent goes back to where it was written.
-      setText((now) => (now === "" ? words : `${words}\n${now}`));
-      setPaths(said.attachments);
-      notifyError(error);
-      if (!(error instanceof ApiError) || error.status !== 0) await thread.sync();
-    }
+    await deliver(unsent);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (isComposing(event.nativeEvent)) return;

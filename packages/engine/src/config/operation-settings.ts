@@ -1,5 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
+import { ownerLimits, type OwnerLimits } from "./owner-limits.ts";
 
 /** Text that may be missing; blank text is none. */
 export const optionalText = z
@@ -17,6 +18,7 @@ export const operationVariables = {
   MILLRACE_LOG_FORMAT: z.enum(["auto", "pretty", "json"]).default("auto"),
   MILLRACE_SLOW_REQUEST_SECONDS: z.coerce.number().positive().default(5),
   MILLRACE_METRICS_KEY: optionalText,
+  MILLRACE_OWNER_LIMITS: ownerLimits,
 };
 
 /** Where the server listens, and how it is operated. */
@@ -35,6 +37,8 @@ export interface OperationSettings {
   slowRequestSeconds: number;
   /** The key for `GET /metrics`; `undefined`: only this machine may ask. */
   metricsKey: string | undefined;
+  /** What the model calls of owners may use, over all their sessions. */
+  ownerLimits: OwnerLimits;
 }
 
 /** What the variables say about it. */
@@ -52,6 +56,7 @@ export function operationSettings(
     logFormat: values.MILLRACE_LOG_FORMAT,
     slowRequestSeconds: values.MILLRACE_SLOW_REQUEST_SECONDS,
     metricsKey: values.MILLRACE_METRICS_KEY,
+    ownerLimits: values.MILLRACE_OWNER_LIMITS,
   };
 }
 

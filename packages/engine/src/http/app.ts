@@ -45,13 +45,16 @@ import { traceRoutes } from "./routes/runs/trace.ts";
 import { threadStateRoutes } from "./routes/threads/thread-state.ts";
 import { threadStreamRoutes } from "./routes/threads/thread-stream.ts";
 import { threadRoutes } from "./routes/threads/threads.ts";
+import { usageRoutes } from "./routes/operation/usage.ts";
 import { AppError } from "../errors/errors.ts";
 import { markSent } from "./answers/sse.ts";
+import { usageOfCaller } from "../usage/usage-of-callers.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
 const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   metaRoutes,
   healthRoutes,
+  usageRoutes,
   metricsRoutes,
   assistantRoutes,
   assistantChangeRoutes,
@@ -181,7 +184,8 @@ function createServices(
       guard === undefined ? ownCrons(storage, owner) : guardedCrons(ownCrons(storage, null, owner), storage, guard);
     const mayAdminister = caller.kind !== "user" && administers(owner, apiKeys());
     const scope = scopeFor(scopeParts, owner, guard);
-    return { ...extension?.services(scope, owner), ...shared, ...scope, crons, mayAdminister };
+    const usage = usageOfCaller(storage.usage, scope.owner, mayAdminister);
+    return { ...extension?.services(scope, owner), ...shared, ...scope, crons, usage, mayAdminister };
   };
   // Without keys all callers are one.
   const forAnyone = make({ kind: "anyone" });

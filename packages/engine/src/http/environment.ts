@@ -12,6 +12,7 @@ import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
 import type { AuthContext } from "../manifest/auth.ts";
 import type { OwnerScope } from "../sessions/scope/owner-scope.ts";
+import type { CallerUsage } from "../usage/usage-of-callers.ts";
 import { AppError } from "../errors/errors.ts";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -47,6 +48,8 @@ export interface SharedServices {
 export interface HttpServices extends OwnerScope, SharedServices {
   /** The caller's runs by the clock. */
   crons: OwnCrons;
+  /** What model calls have used, as far as the caller may see it. */
+  usage: CallerUsage;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
   mayAdminister: boolean;
   /** What a call that waits for a yes would do; missing where no agent can say it. */

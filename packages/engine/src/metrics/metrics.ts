@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type * as PromClient from "prom-client";
 import type { Metric, Registry } from "prom-client";
+import { limitNames } from "../config/owner-limits.ts";
 import type { RunNumbers } from "../runs/run-numbers.ts";
 import type { Durations, MetricFamily } from "./families.ts";
 
@@ -114,6 +115,12 @@ function runFamilies(runs: RunNumbers, feedReaders: number): MetricFamily[] {
       help: "From the admission of a run to the first piece of a message",
       type: "histogram",
       durations: runs.firstToken,
+    },
+    {
+      name: "millrace_owner_limit_refusals_total",
+      help: "Model calls that were not made since a limit of their owner was used up",
+      type: "counter",
+      values: limitNames.map((limit) => ({ labels: { limit }, value: runs.refused[limit] ?? 0 })),
     },
     {
       name: "millrace_readers",

@@ -5,6 +5,7 @@ import type { RunCompanion } from "./companion.ts";
 import { RunLog } from "./events/log.ts";
 import { withUserOf } from "./admission/user-of-run.ts";
 import type { RunTrace } from "../telemetry/telemetry.ts";
+import type { OwnerAccount } from "../usage/owner-account.ts";
 import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";
@@ -24,6 +25,8 @@ export class ActiveRun {
   companion: RunCompanion | undefined;
   /** The row it ended with; rejects when the server lets go of a run that is not over. */
   readonly over: Promise<Run>;
+  /** What the current attempt uses of its owner's limits; `undefined` before the first one. */
+  account: OwnerAccount | undefined;
   /** The spans of the current attempt; `undefined` where none are exported. */
   trace: RunTrace | undefined;
   /** Its place among all runs admitted since the start; not yet admitted, it comes after all. */

@@ -1,5 +1,6 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Config } from "../config/config.ts";
+import type { OwnerLimits } from "../config/owner-limits.ts";
 import type { Logger } from "../logger.ts";
 import type { StopReason } from "../run-events.ts";
 import type { Run, RunKwargs, Session, StopAction } from "../storage/records.ts";
@@ -13,6 +14,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { ServedGraph } from "../graphs/served-graph.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { RunRequest } from "./admission/draft.ts";
+import type { PriceOf } from "../usage/usage-handler.ts";
 
 /** How a run ended, for its webhook. Dates are ISO-8601. */
 export interface RunEnd {
@@ -38,6 +40,8 @@ export interface RunnerDeps {
   crashBudget: number;
   /** Milliseconds that an attempt may take; absent: as long as it takes. */
   runTimeout?: number | undefined;
+  /** What the model calls of owners may use. Default as much as they do. */
+  ownerLimits?: OwnerLimits | undefined;
   /** Milliseconds between two tries of what the store refuses. */
   retryDelay: number;
   /** Aborted when the server stops. */
@@ -80,6 +84,8 @@ export interface RunsOptions {
   ownerQueueLimit?: number | undefined;
   /** Milliseconds that an attempt of a run may take at most; see `limitTime`. Default any number. */
   runTimeout?: number | undefined;
+  /** What the model calls of owners may use. Default as much as they do. */
+  ownerLimits?: OwnerLimits;
   /** Milliseconds between two tries of what the store refuses. Default one second. */
   retryDelay?: number;
   /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s. */
@@ -111,22 +117,25 @@ export function runLimits(
   auth: object | undefined,
 ): Pick<
   RunsOptions,
-  "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
+  "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "ownerLimits" | "crashBudget" | "runTimeout" | "turnPatience"
 > {
-  const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
+  const { maxConcurrentRuns, queueLimit, ownerLimits, crashBudget, runSeconds, conversations } = config;
   // One key or user must not keep the others out: half of the queue is for them. A file may get more of them at any time.
   const isFile = config.secretFiles.value("MILLRACE_API_KEYS") !== undefined;
   const isShared = auth !== undefined || isFile || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
   const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
   const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
   const turnPatience = conversations.lockSeconds * 1000;
-  return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
+  const room = { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit };
+  return { ...room, ownerLimits, crashBudget, runTimeout, turnPatience };
 }
 
 /** What an agent adds to the runs of a server; a server that only serves other people's graphs has none. */
 export interface RunExtension {
   /** Supersteps of a graph with an agent loop, where neither the run nor the graph says how many. */
   recursionLimit: number;
+  /** What a model costs that a graph asks by itself; by default nothing is known. */
+  priceOf?: PriceOf;
   /** What goes with a run for as long as this process has it in hand. */
   accompany(active: ActiveRun, runs: RunStarter): RunCompanion;
   /** Keeps a turn that left a question open (`abandoned`) or broke off, before the next one drops it. Throws what the store throws. */

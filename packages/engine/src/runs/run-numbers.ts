@@ -1,4 +1,5 @@
 import { countDuration, type Durations, noDurations } from "../metrics/families.ts";
+import type { LimitName } from "../config/owner-limits.ts";
 import type { Run, RunStatus } from "../storage/records.ts";
 import type { ActiveRun } from "./active-run.ts";
 
@@ -7,6 +8,8 @@ export interface RunCounts {
   readonly ended: Record<Exclude<RunStatus, "pending" | "running">, number>;
   /** From the admission to the first piece of a message, in seconds. */
   readonly firstToken: Durations;
+  /** Model calls that a limit of their owner has kept from being made. */
+  readonly refused: Partial<Record<LimitName, number>>;
 }
 
 /** How it stands with the runs. */
@@ -21,7 +24,7 @@ export interface RunNumbers extends RunCounts {
 /** Counts at zero. */
 export function noRuns(): RunCounts {
   const bounds = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
-  return { ended: { success: 0, error: 0, timeout: 0, interrupted: 0 }, firstToken: noDurations(bounds) };
+  return { ended: { success: 0, error: 0, timeout: 0, interrupted: 0 }, firstToken: noDurations(bounds), refused: {} };
 }
 
 /** A run has told the first piece of a message; only its first attempt counts, others have told some before. */

@@ -17,6 +17,7 @@ import {
 } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
 import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
+import { withBoundAnswer } from "./admission/bound-answer.ts";
 import { requireNextNodes } from "./admission/next-nodes.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
 import type { RunCompanion } from "./companion.ts";
@@ -91,9 +92,9 @@ export class Runs {
   async #start(session: Session, request: RunRequest): Promise<Run> {
     const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
     if (assistant === undefined) throw noAssistant(request.assistant);
-    const whole = await completed(session, request, this.#storage.runs);
-    const draft = draftRun(session, whole, assistant, this.#graphs);
-    const origin = await requireOrigin(draft, this.#storage.checkpointer);
+    const unbound = draftRun(session, await completed(session, request, this.#storage.runs), assistant, this.#graphs);
+    const origin = await requireOrigin(unbound, this.#storage.checkpointer);
+    const draft = await withBoundAnswer(unbound, session, origin, this.#storage.checkpointer);
     if ((draft.kwargs.input ?? null) === null)
       await requireNextNodes(draft, this.#graphs.fixed(draft.graph_id), origin, this.#storage.checkpointer);
     const { active, run } = await this.#bySession.run(session.session_id, () => this.#admit(draft, request));

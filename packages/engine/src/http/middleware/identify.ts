@@ -31,7 +31,7 @@ const operationPaths = /^\/(metrics|health\/(live|ready))$/u;
 const consolePaths = /^\/console(\/.*)?$/u;
 
 /** Headers by which a proxy says that it has passed a request on. */
-const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
+const forwarding = /^(forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip|x-client-ip|x-forwarded-.+)$/u;
 
 /**
  * Sets who sends a request: by its key, then by the rules of `auth.path`. Refuses with 401, or as those rules do, on all

@@ -17,7 +17,7 @@ import {
   type Session,
 } from "../../storage/records.ts";
 import type { ApprovalAnswer, RunStore } from "../../storage/storage.ts";
-import { addressed, isOver } from "../status.ts";
+import { isOver } from "../status.ts";
 import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand, RunConfig } from "../attempt/execute.ts";
 import { checkFormerCommand } from "../attempt/former-graphs.ts";
@@ -144,9 +144,7 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
       // Without a checkpoint after each step a restart begins again and repeats effects; any graph may have tools.
       durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
       ...(input === undefined ? {} : { input: fixed === undefined ? input : giveMessageIds(input, fixed) }),
-      ...(command === undefined
-        ? {}
-        : { command: addressed(fixed === undefined ? command : withUpdateIds(command, fixed), session) }),
+      ...(command === undefined ? {} : { command: fixed === undefined ? command : withUpdateIds(command, fixed) }),
       config: lastingConfig(withConfigOf(assistant, kwargs.config)),
       context: { ...assistant.context, ...kwargs.context },
       graph_version: graphs.versions.get(assistant.graph_id),

@@ -7,6 +7,8 @@ import { streamModes, type StreamMode } from "../../run-events.ts";
 import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
+import { placeHandlers } from "../../tracing.ts";
+import type { UsageHandler } from "../../usage/usage-handler.ts";
 import { answersLeft, type Ending, readPause, toRunError } from "../status.ts";
 import type { ActiveRun } from "../active-run.ts";
 import type { StreamCompanion } from "../companion.ts";
@@ -64,6 +66,8 @@ export interface GraphStream {
   store: BaseStore;
   /** Receive the run's spans, where the server is traced. */
   tracers: readonly BaseCallbackHandler[];
+  /** Counts the model calls of a graph that asks models by itself. */
+  usage: UsageHandler | undefined;
   /** What former attempts have streamed of messages; absent in a first attempt. */
   toldMessages: ToldMessages | undefined;
   /** Tells the run's readers. */
@@ -124,8 +128,10 @@ function configurableOf(
 }
 
 function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
-  const { active, run, graph, tracers } = walk;
+  const { active, run, graph } = walk;
   const { kwargs } = run;
+  const hasOthers = plan.modes.includes("messages") || kwargs.stream_mode.includes("events");
+  const { callbacks, configurable } = placeHandlers(walk.tracers, walk.usage, hasOthers);
   const config = RunConfig.parse(kwargs.config);
   const ownLimit = walk.hasLoop ? walk.recursionLimit : undefined;
   // Where nothing is said, the graph's own LangGraph knows its limit.
@@ -140,12 +146,12 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
     control: active.stop.control,
     store: walk.store,
     runId: run.run_id,
-    configurable: configurableOf(walk, config.configurable ?? {}, lent),
+    configurable: configurableOf(walk, config.configurable ?? {}, { ...lent, ...configurable }),
     context: kwargs.context,
     metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
     ...(recursionLimit === undefined ? {} : { recursionLimit }),
     durability: kwargs.durability,
-    ...(tracers.length === 0 ? {} : { callbacks: [...tracers] }),
+    ...(callbacks.length === 0 ? {} : { callbacks }),
     ...(config.tags === undefined ? {} : { tags: config.tags }),
     ...(config.max_concurrency === undefined ? {} : { maxConcurrency: config.max_concurrency }),
     ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),

@@ -9,6 +9,8 @@ import { GraphStore } from "../../storage/items/store-items.ts";
 import type { RunOutcome } from "../../storage/attempt-store.ts";
 import type { Run, RunStatus } from "../../storage/records.ts";
 import { readTraceparent } from "../../telemetry/traceparent.ts";
+import { OwnerAccount } from "../../usage/owner-account.ts";
+import { UsageHandler } from "../../usage/usage-handler.ts";
 import type { ActiveRun } from "../active-run.ts";
 import {
   crashLoop,
@@ -28,6 +30,8 @@ import { endsInTime, keepFormer, keepStopped, stopPatience, webhookOf, writeEnd 
 import type { RunnerDeps } from "../options.ts";
 import { countFirstToken } from "../run-numbers.ts";
 import { rollBack } from "../remove-run.ts";
+import type { StreamCompanion } from "../companion.ts";
+import type { EventBody } from "../events/log.ts";
 import { readToldMessages } from "../events/to-events.ts";
 
 const stopped: StreamResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
@@ -204,6 +208,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
   const saver = active.store.checkpointer(log);
   active.saver = saver;
+  active.account = accountOf(active, deps);
   const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
   companion?.begins(resumes);
   try {
@@ -228,18 +233,10 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       resume,
       toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
       saver,
-      // The owner is looked up when the graph uses it.
-      store: new GraphStore(storage.items, async () => {
-        return ownerOfItems((await storage.sessions.get(run.session_id))?.owner ?? null);
-      }),
+      store: storeOf(run, deps),
       tracers: [tracerOf(run, deps), active.trace?.handler].filter((tracer) => tracer !== undefined),
-      tell: (event) => {
-        if (!active.hasSpoken && event.event === "messages") {
-          active.hasSpoken = true;
-          countFirstToken(run, deps.counts);
-        }
-        if (!active.ended) log.emit(added?.asTold(event) ?? event);
-      },
+      usage: usageHandlerOf(active, hasLoop, deps),
+      tell: (event) => tell(event, active, added, deps),
       project: deps.project,
       active,
     });
@@ -249,6 +246,31 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   } catch (error) {
     return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
   }
+}
+
+/** Puts an event of the graph into the log of its run. */
+function tell(event: EventBody, active: ActiveRun, added: StreamCompanion | undefined, { counts }: RunnerDeps): void {
+  if (!active.hasSpoken && event.event === "messages") {
+    active.hasSpoken = true;
+    countFirstToken(active.run, counts);
+  }
+  if (!active.ended) active.log.emit(added?.asTold(event) ?? event);
+}
+
+/** The store that the graph finds; its owner is looked up when the graph uses it. */
+function storeOf({ session_id }: Run, { storage }: RunnerDeps): GraphStore {
+  return new GraphStore(storage.items, async () => {
+    return ownerOfItems((await storage.sessions.get(session_id))?.owner ?? null);
+  });
+}
+
+function accountOf({ run, log }: ActiveRun, { storage, ownerLimits, counts }: RunnerDeps): OwnerAccount {
+  return new OwnerAccount(run, log, { storage, limits: ownerLimits ?? {}, refused: counts.refused });
+}
+
+/** Counts the model calls of graphs that ask models by themselves; the agent's loop counts its own. */
+function usageHandlerOf({ account }: ActiveRun, hasLoop: boolean, deps: RunnerDeps): UsageHandler | undefined {
+  return hasLoop || account === undefined ? undefined : new UsageHandler(account, deps.extension?.priceOf);
 }
 
 function tracerOf({ kwargs }: Run, { tracer, tracerFor }: RunnerDeps): RunnerDeps["tracer"] {

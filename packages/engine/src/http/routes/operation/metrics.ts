@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { describe } from "../../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, SharedServices } from "../../environment.ts";
+import { isLoopbackHost } from "../../middleware/gate.ts";
 import { wasForwarded } from "../../middleware/identify.ts";
 
 /** `/metrics`: the server's numbers for Prometheus, for this machine or for who has the key of its own. */
@@ -43,10 +44,13 @@ function requireKey({ req }: HttpContext, digest: Buffer): void {
   });
 }
 
-/** To the server all that a proxy passes on comes from its own machine. */
+/**
+ * To the server all that a proxy passes on comes from its own machine. Most proxies say so, and others keep the name of the
+ * host that was asked for.
+ */
 function requireLoopback({ env, req }: HttpContext): void {
   const address = env.incoming.socket.remoteAddress ?? "";
-  const isLoopback = /^(::ffff:)?127\.|^::1$/u.test(address);
+  const isLoopback = /^(::ffff:)?127\.|^::1$/u.test(address) && isLoopbackHost(req.header("host") ?? "");
   if (isLoopback && !wasForwarded(req.raw.headers)) return;
   throw new HTTPException(403, {
     message: "Only this machine may ask for the metrics. Set MILLRACE_METRICS_KEY for others.",

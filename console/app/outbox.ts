@@ -1,0 +1,62 @@
+import * as z from "zod/mini";
+import { ApiError } from "../api/client.ts";
+import { startRun } from "../api/runs/runs.ts";
+
+const Said = z.object({ id: z.string(), text: z.string(), attachments: z.array(z.string()), at: z.string() });
+const Unsent = z.object({ said: Said, assistant: z.string(), context: z.record(z.string(), z.unknown()) });
+/** A message that the server is not known to have, and how it is to be answered. */
+export type Unsent = z.infer<typeof Unsent>;
+
+const prefix = "millrace.unsent.";
+/** Without an answer, or with one of a proxy that got none, nobody knows whether the server has it. */
+const unknown = new Set([0, 502, 504]);
+const underWay = new Set<string>();
+
+/** The messages of a thread that were sent without an answer, oldest first. They survive a reload. */
+export function unsentOf(threadId: string): readonly Unsent[] {
+  try {
+    return z.parse(z.array(Unsent), JSON.parse(localStorage.getItem(prefix + threadId) ?? "[]"));
+  } catch {
+    return [];
+  }
+}
+
+/** Forgets a message that the server has. */
+export function forgetUnsent(threadId: string, id: string): void {
+  keep(
+    threadId,
+    unsentOf(threadId).filter(({ said }) => said.id !== id),
+  );
+}
+
+/**
+ * Sends a message; it is kept until there is an answer. Without one it may be sent again: under the same id it is the same
+ * message. Throws what the server refused it with.
+ */
+export async function sendMessage(threadId: string, unsent: Unsent): Promise<"sent" | "unanswered" | "under way"> {
+  const { said, assistant, context } = unsent;
+  if (underWay.has(said.id)) return "under way";
+  underWay.add(said.id);
+  const others = unsentOf(threadId);
+  if (!others.some((other) => other.said.id === said.id)) keep(threadId, [...others, unsent]);
+  try {
+    await startRun(threadId, assistant, said, context);
+  } catch (error) {
+    if (error instanceof ApiError && unknown.has(error.status)) return "unanswered";
+    forgetUnsent(threadId, said.id);
+    throw error;
+  } finally {
+    underWay.delete(said.id);
+  }
+  forgetUnsent(threadId, said.id);
+  return "sent";
+}
+
+function keep(threadId: string, unsent: readonly Unsent[]): void {
+  try {
+    if (unsent.length === 0) localStorage.removeItem(prefix + threadId);
+    else localStorage.setItem(prefix + threadId, JSON.stringify(unsent));
+  } catch {
+    // Without storage it lives as long as the page.
+  }
+}

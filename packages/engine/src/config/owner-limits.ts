@@ -1,0 +1,49 @@
+import { commaList, nameOfOwner } from "./api-keys.ts";
+
+/** How much the model calls of an owner may use in a calendar day or month (UTC), over all sessions. */
+export const limitNames = ["tokens_per_day", "tokens_per_month", "cost_per_day", "cost_per_month"] as const;
+/** The name of a limit. */
+export type LimitName = (typeof limitNames)[number];
+
+/** The limits of one owner; what is not named is not limited. */
+export type UsageLimits = Readonly<Partial<Record<LimitName, number>>>;
+
+/** The limits by the owner's name; `*` are those of owners without an entry. */
+export type OwnerLimits = Readonly<Record<string, UsageLimits>>;
+
+const everyone = "*";
+/** What a user is called is up to the rules of `auth.path`: the last colon is the one that counts. */
+const entryForm = /^(?<owner>\*|[A-Za-z0-9][^\s,]{0,199})\s*:(?<limits>[^:]*)$/u;
+const limitForm = /^(?<name>[a-z_]+)=(?<most>\d+(?:\.\d+)?)$/u;
+const expected = `expected owner:limit=number, such as guest:tokens_per_day=100000 or *:cost_per_month=5, with the limits ${limitNames.join(", ")}`;
+
+/** A list of `owner:limit=number limit=number` in the environment; an error names the position of the entry. */
+export const ownerLimits = commaList.transform((entries, context): OwnerLimits => {
+  const known = new Map<string, UsageLimits>();
+  for (const [index, entry] of entries.entries()) {
+    const { owner = "", limits = "" } = entryForm.exec(entry)?.groups ?? {};
+    const own = owner === "" ? undefined : readLimits(limits);
+    const problem = own === undefined ? expected : known.has(owner) ? `${owner} has an entry already` : undefined;
+    if (problem !== undefined) context.addIssue({ code: "custom", message: `entry ${index + 1}: ${problem}` });
+    else known.set(owner, own ?? {});
+  }
+  return Object.fromEntries(known);
+});
+
+/** `undefined` for what is no limit, or twice the same. */
+function readLimits(text: string): UsageLimits | undefined {
+  const limits = new Map<LimitName, number>();
+  for (const part of text.split(/\s+/u).filter(Boolean)) {
+    const { name: given, most } = limitForm.exec(part)?.groups ?? {};
+    const name = limitNames.find((one) => one === given);
+    if (name === undefined || limits.has(name)) return undefined;
+    limits.set(name, Number(most));
+  }
+  return limits.size === 0 ? undefined : Object.fromEntries(limits);
+}
+
+/** The limits of an owner; nobody is an empty one. */
+export function limitsOf(limits: OwnerLimits, owner: string): UsageLimits {
+  const name = nameOfOwner(owner);
+  return (Object.hasOwn(limits, name) && name !== "" ? limits[name] : limits[everyone]) ?? {};
+}

@@ -1,0 +1,100 @@
+import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { Serialized } from "@langchain/core/load/serializable";
+import type { LLMResult } from "@langchain/core/outputs";
+import { z } from "zod";
+import type { OwnerAccount } from "./owner-account.ts";
+import { limitError } from "./owner-usage.ts";
+
+/** Money per million tokens. */
+interface Price {
+  input: number;
+  output: number;
+}
+
+/** The price of a model by the names that LangChain has for its vendor and for itself, where it is known. */
+export type PriceOf = (vendor: string, name: string) => Price | undefined;
+
+type Account = Pick<OwnerAccount, "count" | "spent" | "hasLimits">;
+
+/** What LangChain tells of the model behind a call. */
+const Origin = z.object({
+  ls_provider: z.string().default("").catch(""),
+  ls_model_name: z.string().default("").catch(""),
+});
+
+/** What is counted of an answer. */
+const Answer = z.object({
+  usage_metadata: z.object({
+    input_tokens: z.number().nonnegative(),
+    output_tokens: z.number().nonnegative(),
+    input_token_details: z.object({ cache_read: z.number().nonnegative().optional() }).optional().catch(undefined),
+  }),
+});
+
+/**
+ * Counts the model calls of a graph that asks models by itself, as far as the answers say what they took, and refuses
+ * them when a limit of the owner is used up. The agent's loop does both for its own.
+ */
+export class UsageHandler extends BaseCallbackHandler {
+  readonly name = "usage";
+  override readonly ignoreChain = true;
+  override readonly ignoreAgent = true;
+  override readonly ignoreRetriever = true;
+  override readonly ignoreCustomEvent = true;
+  readonly #account: Account;
+  readonly #priceOf: PriceOf;
+  /** The price of each call under way. */
+  readonly #prices = new Map<string, Price | undefined>();
+
+  constructor(account: Account, priceOf: PriceOf = () => undefined) {
+    super();
+    this.#account = account;
+    this.#priceOf = priceOf;
+    // What it throws is to keep the model from being asked, and what it counts is to be in the checkpoint that follows.
+    this.raiseError = true;
+    this.awaitHandlers = true;
+  }
+
+  /** Whether it may have to refuse a call. */
+  get hasLimits(): boolean {
+    return this.#account.hasLimits;
+  }
+
+  override async handleChatModelStart(...told: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>) {
+    const [, , runId, , , , metadata] = told;
+    await this.#begin(runId, metadata);
+  }
+
+  override async handleLLMStart(
+    _model: Serialized,
+    _prompts: string[],
+    ...told: [string, string?, Record<string, unknown>?, string[]?, Record<string, unknown>?]
+  ) {
+    const [runId, , , , metadata] = told;
+    await this.#begin(runId, metadata);
+  }
+
+  async #begin(runId: string, metadata: Record<string, unknown> = {}): Promise<void> {
+    const spent = await this.#account.spent();
+    if (spent !== undefined) throw limitError(spent);
+    const { ls_provider, ls_model_name } = Origin.parse(metadata);
+    this.#prices.set(runId, this.#priceOf(ls_provider, ls_model_name));
+  }
+
+  override async handleLLMEnd(output: LLMResult, runId: string): Promise<void> {
+    const price = this.#prices.get(runId);
+    this.#prices.delete(runId);
+    for (const generation of output.generations.flat()) {
+      const told = Answer.safeParse("message" in generation ? generation.message : undefined);
+      if (!told.success) continue;
+      const { input_tokens, output_tokens, input_token_details } = told.data.usage_metadata;
+      const cost = price === undefined ? 0 : (input_tokens * price.input + output_tokens * price.output) / 1_000_000;
+      const cached_tokens = input_token_details?.cache_read ?? 0;
+      await this.#account.count({ input_tokens, output_tokens, cached_tokens, cost });
+    }
+  }
+
+  override handleLLMError(_error: unknown, runId: string): void {
+    this.#prices.delete(runId);
+  }
+}
