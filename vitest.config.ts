@@ -42,7 +42,11 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...system],
           // Files share what is imported, which takes longer than most tests.
           isolate: false,
-          globalSetup: ["tests/support/setup/temporary-files.ts", "tests/support/setup/own-packages.ts"],
+          globalSetup: [
+            "tests/support/setup/temporary-files.ts",
+            "tests/support/setup/own-packages.ts",
+            "tests/support/setup/postgres.ts",
+          ],
           setupFiles: ["tests/support/setup/restore-environment.ts", "tests/support/setup/seed.ts"],
         },
       },

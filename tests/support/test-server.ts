@@ -6,7 +6,11 @@ import { Client } from "@langchain/langgraph-sdk";
 import { Client as SecondClient } from "langgraph-sdk-2";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
 import type { Logger } from "@millrace/engine/logger";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
+import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startServer } from "../../src/server.ts";
+import { createDatabase } from "../storage/postgres/server.ts";
 import { inject } from "vitest";
 
 /** A server on a free port with the graphs of `test-graphs.ts`, and the official client for it. */
@@ -41,6 +45,19 @@ function fileOfGraphs(packages: (typeof packagesOfGraphs)[number]): string {
     : join(inject("ownPackages"), name);
 }
 
+/** A database in PostgreSQL where tests are to use that; see `setup/postgres.ts`. */
+async function newDatabase(): Promise<string | undefined> {
+  const url = inject("postgres");
+  return url === undefined ? undefined : await createDatabase(url);
+}
+
+/** What a server that was stopped has stored. */
+export async function openStorageOf({ dataDir, database }: Config): Promise<OpenedStorage> {
+  return database === undefined
+    ? createSqliteStorage(join(dataDir, "millrace.db"))
+    : await createPostgresStorage(database);
+}
+
 /** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */
 export async function startTestServer(
   changes: Partial<Config> = {},
@@ -56,6 +73,7 @@ export async function startTestServer(
     ...loadConfig({ MILLRACE_MODEL: "offline" }),
     port: 0,
     dataDir: join(folder, "data"),
+    database: await newDatabase(),
     workspace: join(folder, "workspace"),
     workspaceIsDefault: false,
     graphs: join(folder, "langgraph.json"),

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { Cron } from "@millrace/engine/storage/record-stores";
-import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronsOf } from "../../support/requests/crons-client.ts";
-import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { openStorageOf, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -172,7 +171,7 @@ describe("a cron that is due", () => {
   /** Stops the server, changes a cron in its database, and starts it again. */
   async function whileDown(cronId: string, change: Partial<Cron>): Promise<void> {
     await server.close();
-    const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
+    const storage = await openStorageOf(server.config);
     await storage.crons.update(cronId, change);
     await storage.close();
     server = await server.restart();
@@ -216,7 +215,7 @@ describe("a cron that is due", () => {
     });
     await cronsOf(server).create("keeper", { schedule: hourly, input: { note: gone } });
     await server.close();
-    const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
+    const storage = await openStorageOf(server.config);
     const { crons } = await storage.crons.search({ limit: 10, offset: 0 });
     for (const { cron_id } of crons) await storage.crons.update(cron_id, { next_run_date: hoursAgo(1) });
     await storage.close();
@@ -245,7 +244,7 @@ describe("a cron that is due", () => {
     const off = await crons.createForThread(thread_id, "counter", { schedule: hourly });
     const on = await crons.createForThread(thread_id, "counter", { schedule: hourly, input: { value: 1 } });
     await server.close();
-    const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
+    const storage = await openStorageOf(server.config);
     await storage.crons.update(off.cron_id, { enabled: false, next_run_date: hoursAgo(2) });
     await storage.crons.update(on.cron_id, { next_run_date: hoursAgo(1) });
     await storage.close();
@@ -282,7 +281,7 @@ describe("with keys", () => {
     const path = `/threads/${JSON.parse(thread).thread_id}/runs/crons`;
     expect((await asOwner("bob", "POST", path, { assistant_id: "counter", schedule: yearly }))[0]).toBe(404);
     await keyed.close();
-    const storage = createSqliteStorage(join(keyed.config.dataDir, "millrace.db"));
+    const storage = await openStorageOf(keyed.config);
     await storage.crons.update(cron_id, { next_run_date: new Date(Date.now() - 3_600_000).toISOString() });
     await storage.close();
     const again = await keyed.restart();

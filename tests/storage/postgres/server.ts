@@ -134,7 +134,8 @@ async function isReady(url: string, server: Started): Promise<void> {
 let created = 0;
 
 /** A new database beside the one of the address. */
-async function createDatabase(url: string): Promise<string> {
+/** A new, empty database beside the one of an address. */
+export async function createDatabase(url: string): Promise<string> {
   const name = `millrace_${process.pid}_${++created}`;
   await withClient(url, async (client) => {
     await client.query(`CREATE DATABASE ${name}`);

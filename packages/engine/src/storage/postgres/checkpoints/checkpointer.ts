@@ -183,6 +183,11 @@ export class PostgresSaver extends BaseCheckpointSaver {
     });
   }
 
+  /** PostgreSQL gives back by itself what deleted and pruned threads have left free. */
+  async vacuum(): Promise<void> {
+    await Promise.resolve();
+  }
+
   async #change(threadId: string, work: () => void): Promise<void> {
     await this.#threads.write({ threadId, name: "", run: undefined }, work);
   }

@@ -1,0 +1,18 @@
+import type { TestProject } from "vitest/node";
+import { startPostgres } from "../../storage/postgres/server.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** The address of a PostgreSQL in which each server of a test gets a database; absent where they have files. */
+    postgres?: string;
+  }
+}
+
+/** With `MILLRACE_TEST_STORAGE=postgres` the servers of tests keep everything in PostgreSQL, which is started here. */
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (process.env["MILLRACE_TEST_STORAGE"] !== "postgres") return undefined;
+  const server = await startPostgres();
+  if (server === undefined) throw new Error("MILLRACE_TEST_STORAGE=postgres, and there is no PostgreSQL.");
+  project.provide("postgres", await server.create());
+  return () => server.stop();
+}
