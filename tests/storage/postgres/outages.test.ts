@@ -3,7 +3,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
-import { createPostgresStorage, type PostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { operation } from "../../contract/runs/operations.ts";
 import { startPostgres, withClient } from "./server.ts";
@@ -93,7 +94,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
   });
 
   describe("that breaks before the answer", () => {
-    let storage: PostgresStorage;
+    let storage: Storage;
     beforeEach(async () => {
       storage = await createPostgresStorage(proxied);
       await storage.sessions.create(sessionRecord("s1"));
