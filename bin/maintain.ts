@@ -36,9 +36,16 @@ function say(text: string): void {
 
 /** Adds `backup`, `restore`, `prune`, `verify` and `move`. `defaults` are the variables of the served folder, read when a command runs. */
 export function addMaintenance(millrace: Command, defaults: (config?: string) => Record<string, string>): void {
-  const database = (config?: string): string => {
+  const file = (config?: string): string => {
     const { dataDir, conversations } = currentConfig(defaults(config));
     return join(conversations.folder ?? dataDir, "millrace.db");
+  };
+  /** The file of a command that is for SQLite alone. */
+  const database = (config?: string): string => {
+    if (currentConfig(defaults(config)).database === undefined) return file(config);
+    throw new AppError("config", "The database is in PostgreSQL, by MILLRACE_DATABASE; this command is for SQLite.", {
+      suggestion: "Use pg_dump and pg_restore for copies, and POST /threads/prune of the running server.",
+    });
   };
   const command = (name: string, description: string): Command =>
     millrace
@@ -46,15 +53,15 @@ export function addMaintenance(millrace: Command, defaults: (config?: string) =>
       .description(description)
       .option("-c, --config <file>", "which langgraph.json, or the folder it is in (default: the working folder's)");
   command("backup <file>", "copies the database, while the server runs or not").action(
-    async (file: string, { config }: { config?: string }) => {
-      const place = resolve(file);
+    async (target: string, { config }: { config?: string }) => {
+      const place = resolve(target);
       const { backupDatabase } = await maintenance();
       say(`Saved ${summary(await backupDatabase(database(config), place))} to ${place}.`);
     },
   );
   command("restore <file>", "puts a backup in its place; the server has to be stopped").action(
-    async (file: string, { config }: { config?: string }) => {
-      const place = resolve(file);
+    async (target: string, { config }: { config?: string }) => {
+      const place = resolve(target);
       const { restoreDatabase } = await maintenance();
       const { report, kept } = await restoreDatabase(place, database(config));
       say(`Restored ${summary(report)}.${kept === undefined ? "" : ` What was there before is ${kept}.`}`);
@@ -70,11 +77,16 @@ export function addMaintenance(millrace: Command, defaults: (config?: string) =>
       const { pruned, bytesBefore, bytesAfter } = await pruneDatabase(database(options.config), { before, strategy });
       say(`Pruned ${pruned} session(s): ${megabytes(bytesBefore)} before, ${megabytes(bytesAfter)} now.`);
     });
-  addMove(millrace, database);
+  addMove(millrace, file);
   command("verify", "looks through the whole database")
-    .option("--database <address>", "of PostgreSQL, in place of the folder's database", address)
-    .action(async ({ config, database: url }: { config?: string; database?: string }) => {
-      const { place, ...report } = await check(url, () => database(config));
+    .option(
+      "--database <address>",
+      "of PostgreSQL (default: MILLRACE_DATABASE, else the folder's millrace.db)",
+      address,
+    )
+    .action(async ({ config, database: given }: { config?: string; database?: string }) => {
+      const url = given ?? currentConfig(defaults(config)).database;
+      const { place, ...report } = await check(url, () => file(config));
       if (report.problems.length > 0) {
         throw new AppError("storage_corrupt", `${place} is damaged:\n${report.problems.join("\n")}`, {
           suggestion:

@@ -20,14 +20,14 @@ export type LinkFault =
 /** A TCP proxy on loopback in front of a server that breaks connections on request. */
 export class FaultProxy {
   readonly #server: Server;
-  readonly #targetPort: () => number;
+  readonly #target: () => number | string;
   readonly #sockets = new Set<Socket>();
   /** Number of connections broken so far. */
   broken = 0;
 
-  /** `nextFault` is called once per connection. */
-  constructor(targetPort: () => number, nextFault: () => LinkFault) {
-    this.#targetPort = targetPort;
+  /** `target`: a port on loopback, or the path of a socket. `nextFault` is called once per connection. */
+  constructor(target: () => number | string, nextFault: () => LinkFault) {
+    this.#target = target;
     this.#server = createServer((client) => this.#join(client, nextFault()));
   }
 
@@ -59,7 +59,8 @@ export class FaultProxy {
   }
 
   #join(client: Socket, fault: LinkFault): void {
-    const server = connect(this.#targetPort(), "127.0.0.1");
+    const target = this.#target();
+    const server = typeof target === "string" ? connect(target) : connect(target, "127.0.0.1");
     for (const socket of [client, server]) {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));

@@ -13,11 +13,12 @@ import { checkPostgres } from "@millrace/engine/storage/postgres/database/check-
 import { moveFromPostgres, moveToPostgres } from "@millrace/engine/storage/postgres/database/move-database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { moveFromSqlite, moveToSqlite } from "@millrace/engine/storage/sqlite/database/move-database";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { programEnvironment } from "../../support/processes/program.ts";
 import { projectFolder } from "../../support/source-files.ts";
-import { writeHistory } from "../sqlite/checkpoints/history.ts";
+import { contentOf as historyOf, writeHistory } from "../sqlite/checkpoints/history.ts";
 import { startPostgres, withClient } from "./server.ts";
 
 const server = await startPostgres();
@@ -145,7 +146,9 @@ describe.skipIf(server === undefined)("a move", () => {
   let folder: string;
   let path: string;
   let url: string;
+  let variables: Record<string, string>;
   beforeEach(async () => {
+    variables = {};
     folder = mkdtempSync(join(tmpdir(), "millrace-move-"));
     path = join(folder, "millrace.db");
     url = (await server?.create()) ?? "";
@@ -210,10 +213,22 @@ describe.skipIf(server === undefined)("a move", () => {
   it("takes everything there and back, byte by byte", async () => {
     const content = contentOf();
     for (const [table, found] of Object.entries(content)) expect([table, found]).not.toEqual([table, []]);
+    const before = createSqliteStorage(path);
+    const history = await historyOf(before);
+    await before.close();
     const told: MoveProgress[] = [];
     const count = await moveTo({ tell: (progress) => void told.push(progress) });
     expect(count).toBe(Object.values(content).flat().length);
     expect(told.at(-1)).toMatchObject({ step: "compared", rows: told.at(-1)?.of });
+    const moved = await createPostgresStorage(url);
+    try {
+      expect(await historyOf(moved)).toEqual(history);
+      expect((await moved.tasks.find({})).map(({ title }) => title)).toEqual([odd]);
+      expect(await moved.items.get("ada", ["a", "b"], "k", false)).toMatchObject({ value: { odd } });
+      expect((await moved.assistants.search({ limit: 9, offset: 0, name: "äpfel" }, [])).total).toBe(1);
+    } finally {
+      await moved.close();
+    }
     const back = join(folder, "back.db");
     expect(await moveBack(back)).toBe(count);
     expect(contentOf(back)).toEqual(content);
@@ -359,7 +374,7 @@ describe.skipIf(server === undefined)("a move", () => {
   });
 
   function command(...parameters: string[]) {
-    const env = { ...programEnvironment, MILLRACE_DATA_DIR: folder };
+    const env = { ...programEnvironment, ...variables, MILLRACE_DATA_DIR: folder };
     const program = join(projectFolder, "bin/millrace.cjs");
     const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...parameters], {
       cwd: folder,
@@ -378,6 +393,10 @@ describe.skipIf(server === undefined)("a move", () => {
       expect((await checkPostgres(url)).problems).toEqual(["2 row(s) of checkpoint_items are not what was written"]);
       const verified = command("verify", "--database", url);
       expect(verified).toMatchObject({ status: 1, stderr: expect.stringContaining("2 row(s) of checkpoint_items") });
+      expect(command("verify")).toMatchObject({ status: 0, stdout: expect.stringContaining("millrace.db is sound") });
+      variables["MILLRACE_DATABASE"] = url;
+      expect(command("verify")).toMatchObject({ status: 1, stderr: expect.stringContaining("2 row(s)") });
+      expect(command("backup", "b.db")).toMatchObject({ status: 1, stderr: expect.stringContaining("pg_dump") });
       await client.query("CREATE TABLE unfinished_move ()");
     });
     await expect(checkPostgres(url)).rejects.toMatchObject({ code: "conflict" });

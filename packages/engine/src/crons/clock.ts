@@ -27,6 +27,7 @@ const passing: readonly ErrorCode[] = [
   "storage_readonly",
   "storage_io",
   "storage_corrupt",
+  "storage_unavailable",
 ];
 
 /** What starts the runs of crons when they are due. */

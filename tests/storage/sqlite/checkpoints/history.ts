@@ -2,6 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import type { Run } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { sessionRecord, runRecord, finish, append } from "../../../contract/records.ts";
 
@@ -36,7 +37,7 @@ export async function writeHistory(storage: SqliteStorage, turns: number): Promi
 const Messages = z.array(z.looseObject({ id: z.string(), content: z.string() }));
 
 /** What a reader sees of everything `writeHistory` wrote: sessions, runs, events and messages. */
-export async function contentOf(storage: SqliteStorage): Promise<object[]> {
+export async function contentOf(storage: Storage): Promise<object[]> {
   const { sessions: rows } = await storage.sessions.search({ limit: 100, offset: 0, sort_by: "thread_id" });
   return await Promise.all(
     rows.map(async ({ session_id, status, metadata }) => {

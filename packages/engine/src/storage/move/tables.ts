@@ -52,7 +52,7 @@ export const movedTables: readonly MovedTable[] = [
   { name: "model_requests", key: ["id"], split: "data" },
   { name: "owner_usage", key: ["owner", "day"] },
   { name: "crons", key: ["id"] },
-  { name: "webhooks", key: ["webhook_id"] },
+  { name: "webhooks", key: ["webhook_id"], json: ["url"] },
   { name: "tasks", key: ["id"], json: ["title"] },
   { name: "assistants", key: ["id"] },
   {

@@ -17,6 +17,7 @@ const lock = 0x6_d69_6c6c;
 export const unfinishedMove = "unfinished_move";
 
 const TableRow = z.object({ is_there: z.boolean() });
+const Settings = z.object({ encoding: z.string() });
 const Version = z.object({ current: z.int(), min_compatible: z.int() });
 
 /**
@@ -31,7 +32,17 @@ export async function migrate(
 ): Promise<void> {
   const known = migrations.at(-1)?.id ?? 0;
   await database.transaction(async (statements) => {
-    await statements.rows("SELECT set_config('lock_timeout', '10s', true), pg_advisory_xact_lock($1)", [lock]);
+    const [settings] = await statements.rows(
+      `SELECT current_setting('server_encoding') AS encoding, set_config('lock_timeout', '10s', true),
+         pg_advisory_xact_lock($1)`,
+      [lock],
+    );
+    const { encoding } = parseRow(Settings, "pg_settings", settings);
+    if (encoding !== "UTF8") {
+      throw new AppError("config", `The database ${database.place} has the encoding ${encoding}; expected UTF8.`, {
+        suggestion: "Create another one (createdb -E UTF8 -T template0), and name it in MILLRACE_DATABASE.",
+      });
+    }
     await statements.change(
       "CREATE TABLE IF NOT EXISTS schema_version (current int NOT NULL, min_compatible int NOT NULL)",
     );

@@ -126,7 +126,9 @@ export class PostgresDatabase implements Statements {
         this.note(...noted);
         return result;
       } catch (error) {
-        await statements.change("ROLLBACK").catch(() => undefined);
+        // A connection that is lost is closed, which takes the transaction back; it would not answer.
+        const isLost = toStorageError(error, this.place).code === "storage_unavailable";
+        if (!isLost) await statements.change("ROLLBACK").catch(() => undefined);
         throw error;
       }
     });

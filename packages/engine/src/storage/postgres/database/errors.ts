@@ -3,8 +3,13 @@ import { AppError } from "../../../errors/errors.ts";
 
 const Failure = z.object({ code: z.string().optional().catch(undefined), message: z.string().catch("") });
 
-/** Connections that could not be made or were cut, by the system, by the server (08, 57P) or because it has too many. */
-const lost = /^(E[A-Z]+|08...|57P0.|57014|53300|25006)$/u;
+/**
+ * Connections that could not be made or were cut, by the system or the server (08, 57P, 25P), and statements that the
+ * server has ended, has no room for, or does not take while it is a copy of another one.
+ */
+const lost = /^(E[A-Z]+|08...|57P0.|57014|53[0234]00|25006|25P0[34])$/u;
+/** What Node says of a certificate that it does not trust, and of a server without one. */
+const untrusted = /CERT|SSL|TLS|VERIFY_LEAF/u;
 /** What `pg` says of connections without giving a code. */
 const lostSaid = /timeout|terminated|not queryable|closed/iu;
 /** Refusals that somebody else's transaction is the reason for: it is tried again. */
@@ -32,8 +37,10 @@ export function toStorageError(error: unknown, place: string): AppError {
   const said = `PostgreSQL at ${place}: ${message}`;
   const tell = (kind: AppError["code"], suggestion: string, recoverable = false): AppError =>
     new AppError(kind, said, { cause: error, suggestion, recoverable });
-  if (code === "28P01" || code === "28000")
+  if (code === "28P01" || code === "28000" || (code === "" && /password/iu.test(message)))
     return tell("config", "Check the user and the password in MILLRACE_DATABASE.");
+  if (untrusted.test(code) || (code === "" && untrusted.test(message)))
+    return tell("config", "Check sslmode in MILLRACE_DATABASE, and the certificate of PostgreSQL.");
   if (code === "3D000")
     return tell("config", "Create the database (createdb), or correct its name in MILLRACE_DATABASE.");
   if (code === "42501")

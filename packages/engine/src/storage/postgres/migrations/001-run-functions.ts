@@ -80,16 +80,12 @@ export const runFunctions = String.raw`
   END $$;
 
   -- Begins the oldest run of a session that is due and that nobody has stopped, unless another one of it runs.
-  CREATE FUNCTION millrace_claim_v1(p_session_id text, p_now text, p_again boolean)
+  CREATE FUNCTION millrace_claim_v1(p_session_id text, p_now text)
   RETURNS SETOF runs LANGUAGE plpgsql AS $$
   DECLARE
     s bigint;
   BEGIN
     SELECT sessions.id INTO s FROM sessions WHERE session_id = p_session_id FOR NO KEY UPDATE;
-    IF p_again THEN
-      RETURN QUERY SELECT * FROM runs WHERE session = s AND status = 'running' AND updated_at = p_now;
-      IF FOUND THEN RETURN; END IF;
-    END IF;
     IF EXISTS (SELECT FROM runs WHERE session = s AND status = 'running') THEN RETURN; END IF;
     RETURN QUERY UPDATE runs SET status = 'running', attempt = attempt + 1, writes = 0, updated_at = p_now,
       started_at = coalesce(started_at, p_now)

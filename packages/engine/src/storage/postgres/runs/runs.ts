@@ -43,8 +43,33 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   return true;
 }
 
+const claimNext = `SELECT ${runColumns} FROM millrace_claim_v1($1, $2) AS runs`;
+const claimedAt = `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
+  AND status = 'running' AND updated_at = ANY ($2::text[])`;
+
+/**
+ * Claims the next run of a session. A claim whose answer was lost is looked for first, by its date: nobody else works on
+ * what it may have begun.
+ */
+function claimer(database: PostgresDatabase): (sessionId: string) => Promise<Run | undefined> {
+  const lost = new Map<string, string>();
+  return async (sessionId) => {
+    const before = lost.get(sessionId);
+    const now = new Date().toISOString();
+    lost.set(sessionId, now);
+    const run = await database.once(async (again) => {
+      const dates = [...(before === undefined ? [] : [before]), ...(again ? [now] : [])];
+      const begun = dates.length === 0 ? undefined : await findRun(database, claimedAt, [sessionId, dates]);
+      return begun ?? (await findRun(database, claimNext, [sessionId, now]));
+    });
+    lost.delete(sessionId);
+    return run;
+  };
+}
+
 /** The runs in PostgreSQL. What one session's runs are asked at once is done in its order. */
 export function createRunStore(database: PostgresDatabase): RunStore {
+  const claim = claimer(database);
   const told = (run: Run | undefined): Run | undefined => {
     if (run !== undefined) database.note(changeOfRun("changed", run));
     return run;
@@ -64,13 +89,7 @@ export function createRunStore(database: PostgresDatabase): RunStore {
         [sessionId, status ?? null, limit, offset],
       ),
 
-    claim(sessionId) {
-      const sql = `SELECT ${runColumns} FROM millrace_claim_v1($1, $2, $3) AS runs`;
-      return database.inOrder(`session ${sessionId}`, () => {
-        const now = new Date().toISOString();
-        return database.once(async (again) => told(await findRun(database, sql, [sessionId, now, again])));
-      });
-    },
+    claim: (sessionId) => database.inOrder(`session ${sessionId}`, async () => told(await claim(sessionId))),
 
     reclaim(runId) {
       const now = new Date().toISOString();

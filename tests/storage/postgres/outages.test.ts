@@ -1,0 +1,170 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import type { Storage } from "@millrace/engine/storage/storage";
+import { runRecord, sessionRecord } from "../../contract/records.ts";
+import { operation } from "../../contract/runs/operations.ts";
+import { startPostgres, withClient } from "./server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+/** A message of PostgreSQL that refuses a connection. */
+function refusal(code: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0C${code}\0Mrefused\0\0`);
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+describe("a PostgreSQL that refuses", () => {
+  it.each([
+    ["the password", "28P01", "config", "password in MILLRACE_DATABASE"],
+    ["the user", "28000", "config", "user and the password in MILLRACE_DATABASE"],
+    ["a database that is not there", "3D000", "config", "createdb"],
+    ["what the user has no right to", "42501", "storage_readonly", "Grant"],
+    ["one connection more", "53300", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["everybody, since it starts", "57P03", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["everybody, since it stops", "57P01", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["writes, since it is a copy", "25006", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["writes, since its disk is full", "53100", "storage_full", "disk of PostgreSQL"],
+  ])("%s (%s) is told as what it is, with the remedy", async (_name, sqlState, code, remedy) => {
+    const refusing = createServer((socket) => socket.once("data", () => socket.end(refusal(sqlState))));
+    refusing.listen(0, "127.0.0.1");
+    await once(refusing, "listening");
+    const { port } = refusing.address() as AddressInfo; // a server on a port has one
+    const storage = createPostgresStorage(`postgres://ada:secret@127.0.0.1:${port}/name`);
+    await expect(storage).rejects.toMatchObject({ code, suggestion: expect.stringContaining(remedy) });
+    await expect(storage).rejects.toMatchObject({ message: expect.stringContaining(`127.0.0.1:${port}/name`) });
+    await expect(storage).rejects.not.toMatchObject({ message: expect.stringContaining("secret") });
+    refusing.close();
+    await once(refusing, "close");
+  });
+});
+
+describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
+  let url: string;
+  let proxy: FaultProxy;
+  let proxied: string;
+  let faults: LinkFault[];
+
+  beforeEach(async () => {
+    url = (await server?.create()) ?? "";
+    const direct = new URL(url);
+    const folder = direct.searchParams.get("host");
+    const port = Number(direct.port || 5432);
+    faults = [];
+    proxy = new FaultProxy(
+      () => (folder === null ? port : `${folder}/.s.PGSQL.${port}`),
+      () => faults.shift() ?? { kind: "none" },
+    );
+    await proxy.listen();
+    direct.searchParams.delete("host");
+    direct.host = `127.0.0.1:${proxy.port}`;
+    proxied = direct.href;
+  });
+  afterEach(() => proxy.close());
+
+  it("that stays open and says nothing more costs one statement, and the next one has another", async () => {
+    // Enough to connect, and not for an answer.
+    faults.push({ kind: "half-open", after: 700 });
+    const database = new PostgresDatabase(proxied, 300);
+    const long = database.rows("SELECT repeat('x', 5000) AS text");
+    await expect(long).rejects.toMatchObject({ code: "storage_unavailable", recoverable: true });
+    expect(await database.rows("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await database.close();
+  });
+
+  it("that stays open in a transaction takes it back whole", async () => {
+    const database = new PostgresDatabase(proxied, 300);
+    await database.change("CREATE TABLE notes (text text)");
+    proxy.cut();
+    faults.push({ kind: "half-open", after: 700 });
+    const both = database.transaction(async (statements) => {
+      await statements.change("INSERT INTO notes VALUES ('a')");
+      await statements.rows("SELECT repeat('x', 5000)");
+    });
+    await expect(both).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(await database.rows("SELECT text FROM notes")).toEqual([]);
+    await database.close();
+  });
+
+  describe("that breaks before the answer", () => {
+    let storage: Storage;
+    beforeEach(async () => {
+      storage = await createPostgresStorage(proxied);
+      await storage.sessions.create(sessionRecord("s1"));
+    });
+    afterEach(() => storage.close());
+
+    /** Cuts all connections while `work` waits for a lock in PostgreSQL, which then carries it out without a reader. */
+    async function cutDuring<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
+      return await withClient(url, async (client) => {
+        await client.query("BEGIN");
+        await client.query(lock);
+        const result = work();
+        const waiting = `SELECT count(*)::int AS count FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        await expect.poll(async () => (await client.query(waiting)).rows).toEqual([{ count: 1 }]);
+        proxy.cut();
+        await client.query("COMMIT");
+        return await result;
+      });
+    }
+    const session = "SELECT FROM sessions FOR UPDATE";
+    const run = "SELECT FROM runs FOR UPDATE";
+    const of = { session_id: "s1", run_id: "r1", attempt: 1 };
+    const begin = () => storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+
+    it("leaves an admission that is there once, and is the caller's to perform", async () => {
+      const { run: admitted, taken } = await cutDuring(session, begin);
+      expect(admitted).toEqual(runRecord("r1", "s1"));
+      expect(taken).toEqual(await storage.runs.get("r1"));
+      expect(await storage.runs.list("s1", { limit: 10, offset: 0 })).toHaveLength(1);
+    });
+
+    it("leaves a claim that is the caller's, in its first attempt", async () => {
+      await storage.runs.admit(runRecord("r1", "s1"));
+      expect(await cutDuring(session, () => storage.runs.claim("s1"))).toMatchObject({ run_id: "r1", attempt: 1 });
+      expect(await storage.runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 1 });
+    });
+
+    it("leaves a next attempt that is counted once", async () => {
+      await begin();
+      expect(await cutDuring(run, () => storage.runs.reclaim("r1"))).toMatchObject({ attempt: 2, crashes: 1 });
+    });
+
+    it("leaves an end that is told to who has written it, with one webhook", async () => {
+      await begin();
+      const webhook = { url: "/told", host: "", body: "{}" };
+      const outcome = { status: "success", session_status: "idle", interrupts: {}, webhook } as const;
+      const ended = await cutDuring(session, () => storage.attempt(of).finish(outcome));
+      expect(ended).toMatchObject({ status: "success" });
+      expect(await storage.webhooks.due("2999-01-01T00:00:00.000Z", 10)).toHaveLength(1);
+      expect(await storage.attempt(of).finish(outcome)).toBeUndefined();
+    });
+
+    it("leaves a call that may begin, once", async () => {
+      await begin();
+      const { ledger } = storage.attempt(of);
+      const call = { session_id: "s1", run_id: "r1", tool_call_id: "c1", tool: "t", effect: "unsafe" } as const;
+      expect(await cutDuring(run, () => ledger.start(call))).toEqual({ kind: "start" });
+      expect(await ledger.start(call)).toMatchObject({ kind: "unknown" });
+      await cutDuring(run, () => ledger.finish("s1", "c1", "done"));
+      expect(await ledger.start(call)).toEqual({ kind: "finished", result: "done" });
+    });
+
+    it("leaves an operation that is recorded with its bytes", async () => {
+      await begin();
+      const begun = operation("o1", { run_id: "r1" });
+      const { operations } = storage.attempt(of);
+      const contents = new Map([["one", new Uint8Array([0, 255])]]);
+      expect(await cutDuring(run, () => operations.begin(begun, contents))).toEqual(begun);
+      expect([...((await operations.content("o1", "one")) ?? [])]).toEqual([0, 255]);
+    });
+  });
+});
