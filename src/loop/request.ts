@@ -189,10 +189,7 @@ export function note(config: LangGraphRunnableConfig, messages: readonly BaseMes
   if (record !== undefined) addMessages(record, messages);
 }
 
-/**
- * Emits an event on the run's `custom` stream. A sub-agent's events carry its name and id and do not count as the
- * session's own.
- */
+/** Emits an event on the run's `custom` stream; those of a sub-agent carry its name and id and are not the session's. */
 export function emit(config: LangGraphRunnableConfig, event: CustomEvent): void {
   // Only withLoopCall sets this key; nodes outside the loop have none.
   const agent = (config.configurable?.[callKey] as LoopCall | undefined)?.agent;

@@ -36,6 +36,8 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     await tab.page.locator('.run-head .run-state[data-status="interrupted"]').waitFor();
     await tab.page.locator('.graph-node[data-status="stopped"]').waitFor();
     await tab.page.getByRole("tab", { name: "Time" }).click();
+    // The server's own names are in the language of the page.
+    for (const name of [/Queue/u, /Step 1/u]) await tab.page.getByRole("treeitem", { name }).first().waitFor();
     await tab.page.getByRole("treeitem", { name: /wait/u }).first().click();
     await tab.page.locator(".span-details").waitFor();
     const address = new URL(tab.page.url());

@@ -1,5 +1,7 @@
 import { useSyncExternalStore } from "react";
 import * as z from "zod/mini";
+import type { InfiniteData } from "@tanstack/react-query";
+import { ThreadStatus, type ThreadDetails, type ThreadInfo, type ThreadPage } from "../shapes.ts";
 import { followFeed, type ConnectionState } from "./events.ts";
 import { queryClient } from "../threads.ts";
 
@@ -9,9 +11,15 @@ const FeedEvent = z.object({
   id: z.optional(z.string()),
   thread_id: z.nullish(z.string()),
   what: z.optional(z.string()),
+  patch: z.optional(z.unknown()),
 });
 /** A change of something in any thread; `state` and `resync` stand for all of them. */
 export type FeedEvent = z.infer<typeof FeedEvent>;
+
+const ThreadPatch = z.object({
+  status: z.optional(ThreadStatus),
+  metadata: z.optional(z.object({ name: z.optional(z.unknown()), title: z.optional(z.unknown()) })),
+});
 
 /** Milliseconds between two readings of the same list, however often it changes; tabs differ for no longer. */
 const quiet = 150;
@@ -65,7 +73,10 @@ export function startFeed(): () => void {
       if (event.type === "resync") void queryClient.invalidateQueries();
       else {
         // Of one thread there are few changes, and they are seen in its head.
-        if (event.type === "thread") void queryClient.invalidateQueries({ queryKey: ["thread", event.id] });
+        if (event.type === "thread") {
+          showPatch(event);
+          void queryClient.invalidateQueries({ queryKey: ["thread", event.id] });
+        }
         invalidate(readAfter[event.type] ?? []);
       }
       newest = event.seq;
@@ -76,6 +87,22 @@ export function startFeed(): () => void {
     end();
     invalidate.stop();
   };
+}
+
+/** Shows what a change says of a thread at once, so that all tabs show it at the same time; then it is read. */
+function showPatch({ id, patch }: FeedEvent): void {
+  const { status, metadata } = z.safeParse(ThreadPatch, patch).data ?? {};
+  const name = [metadata?.name, metadata?.title]
+    .filter((text) => typeof text === "string")
+    .find((text) => text.trim() !== "");
+  const known = { ...(status !== undefined && { status }), ...(name !== undefined && { name: name.trim() }) };
+  const changed = <Shown extends ThreadInfo>(thread: Shown): Shown =>
+    thread.thread_id === id ? { ...thread, ...known } : thread;
+  queryClient.setQueryData<ThreadDetails>(["thread", id], (thread) => thread && changed(thread));
+  queryClient.setQueriesData<InfiniteData<z.infer<typeof ThreadPage>>>(
+    { queryKey: ["threads"] },
+    (list) => list && { ...list, pages: list.pages.map((page) => ({ ...page, threads: page.threads.map(changed) })) },
+  );
 }
 
 /** Collects names and hands them on: at once after a quiet time, else when the quiet time is over. */

@@ -1,8 +1,8 @@
 import ChevronRight from "lucide-react/icons/chevron-right";
 import { useTranslation } from "react-i18next";
-import { visible } from "../../markdown/links.ts";
 import type { SpanRow, Stretch } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";
+import { useSpanTitle } from "./span-title.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** A part of the run as a row: its name, and a bar where it stands in time. */
@@ -32,6 +32,7 @@ export function Bar({
   const end = span.end ?? now;
   const left = start === null ? 0 : Math.max(-1, at(start));
   const right = start === null ? 0 : Math.min(101, at(end));
+  const title = useSpanTitle(span);
   const took = span.start === null ? "" : preciseDuration(end - span.start);
   const first = span.first_token === null ? undefined : Math.max(left, Math.min(right, at(span.first_token)));
   return (
@@ -66,7 +67,7 @@ export function Bar({
         )}
         <i className="span-mark" data-kind={span.kind} data-status={span.status} />
         <span className="visually-hidden">{t(`run.kind.${span.kind}`)}</span>
-        <span className="span-text">{visible(span.name)}</span>
+        <span className="span-text">{title}</span>
         <small>{took}</small>
       </span>
       <span className="span-track">

@@ -6,6 +6,7 @@ import { Payload } from "../../parts/payload.tsx";
 import type { Span } from "../../run/spans.ts";
 import { count, longTime, preciseDuration } from "../../text/time.ts";
 import { ModelRequests } from "./model-request.tsx";
+import { useSpanTitle } from "./span-title.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** A part of a run: its times, what it used, what went in and what came out. */
@@ -24,12 +25,13 @@ export function SpanDetails({
 }) {
   const { t } = useTranslation(work);
   const { start, end, first_token: first, usage, checkpoint_id: checkpoint } = span;
+  const title = useSpanTitle(span);
   const place = { threadId, runId, spanId: span.id };
   return (
     <aside className="span-details" aria-label={t("run.details")}>
       <header>
         <i className="span-mark" data-kind={span.kind} data-status={span.status} />
-        <h2>{visible(span.name)}</h2>
+        <h2>{title}</h2>
         <IconButton label={t("run.close")} onClick={onClose}>
           <X size={16} />
         </IconButton>
@@ -37,7 +39,7 @@ export function SpanDetails({
       <dl className="run-facts">
         <div>
           <dt>{t(`run.kind.${span.kind}`)}</dt>
-          <dd>{visible(span.model ?? span.node ?? span.name)}</dd>
+          <dd>{visible(span.model ?? span.node ?? title)}</dd>
         </div>
         {start !== null && (
           <div>

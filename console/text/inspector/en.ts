@@ -218,6 +218,7 @@ export const workEn = {
     spanCount_other: "{{count}} parts",
     checkpoints: "Checkpoints",
     step: "Step {{step}}",
+    attempt: "Attempt {{number}}",
     source: { input: "Input", loop: "Step", update: "Edit", fork: "Fork" },
     earlier: "Earlier checkpoint",
     later: "Later checkpoint",

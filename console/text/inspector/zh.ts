@@ -220,6 +220,7 @@ export const workZh: WorkCatalogue = {
     spanCount_other: "{{count}} 个部分",
     checkpoints: "检查点",
     step: "第 {{step}} 步",
+    attempt: "第 {{number}} 次尝试",
     source: { input: "输入", loop: "步骤", update: "修改", fork: "分叉" },
     earlier: "较早的检查点",
     later: "较晚的检查点",

@@ -53,6 +53,8 @@ const Trace = z.object({
       ph: z.string(),
       ts: z.number(),
       dur: z.number().optional(),
+      /** The part of `dur` in which the thread had a processor. */
+      tdur: z.number().optional(),
       pid: z.number(),
       tid: z.number(),
     }),
@@ -62,8 +64,9 @@ const Trace = z.object({
 const taskNames = new Set(["RunTask", "ThreadControllerImpl::RunTask"]);
 
 /**
- * Milliseconds that the main thread of the page worked in each frame of a script, which calls
- * `performance.mark("frame")` at the beginning of each: a drawing without a GPU is no part of them.
+ * Milliseconds of CPU time that the main thread of the page took in each frame of a script, which calls
+ * `performance.mark("frame")` at the beginning of each: a drawing without a GPU is no part of them, nor is waiting for a
+ * processor that the server, the browser and the benchmark share.
  */
 export async function workOfFrames(browser: Browser, page: Page, script: string): Promise<number[]> {
   const categories = ["toplevel", "blink.user_timing", "devtools.timeline", "disabled-by-default-devtools.timeline"];
@@ -76,12 +79,12 @@ export async function workOfFrames(browser: Browser, page: Page, script: string)
   const tasks = traceEvents.filter((event) => event.ph === "X" && taskNames.has(event.name) && isMain(event));
   const work = marks.map(() => 0);
   let end = 0;
-  for (const { ts, dur = 0 } of tasks.toSorted((one, other) => one.ts - other.ts)) {
+  for (const { ts, dur = 0, tdur = dur } of tasks.toSorted((one, other) => one.ts - other.ts)) {
     // A task within a task is a part of it.
     if (ts < end) continue;
     end = ts + dur;
     const frame = marks.findLastIndex((mark) => mark.ts <= ts + dur);
-    if (frame >= 0) work[frame] = (work[frame] ?? 0) + dur / 1_000;
+    if (frame >= 0) work[frame] = (work[frame] ?? 0) + tdur / 1_000;
   }
   return work;
 }
