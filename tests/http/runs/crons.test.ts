@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { Cron } from "@millrace/engine/storage/record-stores";
 import { cronsOf } from "../../support/requests/crons-client.ts";

@@ -9,7 +9,7 @@ declare module "vitest" {
 }
 
 /** With `MILLRACE_TEST_STORAGE=postgres` the servers of tests keep everything in PostgreSQL, which is started here. */
-export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (process.env["MILLRACE_TEST_STORAGE"] !== "postgres") return undefined;
   const server = await startPostgres();
   if (server === undefined) throw new Error("MILLRACE_TEST_STORAGE=postgres, and there is no PostgreSQL.");

@@ -18,8 +18,9 @@ import type { Data } from "../../checkpoints/rows.ts";
 import { readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import type { Batch } from "./batch.ts";
-import { type Place, PostgresCheckpointRows } from "./rows.ts";
+import { PostgresCheckpointRows } from "./rows.ts";
 import type { AttemptStream } from "./stream.ts";
+import type { Place } from "./work.ts";
 
 /** Milliseconds that a write waits for an earlier one of its thread, which may wait for a database that is away. */
 const patience = 120_000;

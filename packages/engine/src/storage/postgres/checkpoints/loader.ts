@@ -1,26 +1,9 @@
 import { z } from "zod";
-import type {
-  CheckpointQuery,
-  CheckpointRow,
-  Data,
-  ItemRow,
-  ListedCheckpoint,
-  WriteRow,
-} from "../../checkpoints/rows.ts";
-import { rowItems } from "../../checkpoints/items.ts";
+import type { CheckpointQuery, CheckpointRow, Data, ListedCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
 import { readRow, readRows } from "../../rows.ts";
 import type { PostgresDatabase, Values } from "../database/database.ts";
 import { dataOf } from "./batch.ts";
-
-/** Stops synchronous work that needs a row which is not loaded. */
-export class NotLoaded extends Error {
-  readonly load: () => Promise<void>;
-
-  constructor(load: () => Promise<void>) {
-    super("A row of a checkpoint is not loaded yet.");
-    this.load = load;
-  }
-}
+import { LoadedItems, NotLoaded } from "./items.ts";
 
 const DataColumns = { text: z.string().nullable(), bytes: z.instanceof(Uint8Array).nullable() };
 const Key = z.object({ key: z.number() });
@@ -42,7 +25,6 @@ const ListedRow = z.object({
 });
 const SearchRow = z.object({ key: z.number(), thread_id: z.string(), ns: z.string() });
 const BlobRow = z.object({ key: z.number(), ...DataColumns, crc: z.number() });
-const StoredItems = z.object({ first: z.number(), count: z.number(), ...DataColumns, crc: z.number() });
 const StoredWrite = z.object({
   task: z.string(),
   part: z.number(),
@@ -91,13 +73,13 @@ export class Loader {
   readonly #database: PostgresDatabase;
   readonly #place: { threadId: string; name: string; run: string | undefined } | undefined;
   readonly #loaded = new Map<string, unknown>();
-  /** Rows of items by thread, and which sequences of them were asked for. */
-  readonly #items = new Map<number, { rows: Map<number, ItemRow>; asked: Set<string> }>();
+  readonly items: LoadedItems;
 
   /** `place`: what the work is about, which is loaded together. */
   constructor(database: PostgresDatabase, place?: { threadId: string; name: string; run: string | undefined }) {
     this.#database = database;
     this.#place = place;
+    this.items = new LoadedItems(database);
   }
 
   thread(threadId: string) {
@@ -237,44 +219,6 @@ export class Loader {
     };
     const rows = this.#get(`writes ${checkpoint}`, load) ?? [];
     return task === undefined ? rows : rows.filter((row) => row.task === task);
-  }
-
-  /** Loads the rows of these items at once, where one of them is not loaded. */
-  expectItems(thread: number, ranges: readonly number[]): void {
-    const { asked } = this.#itemsOf(thread);
-    const missing: [first: number, last: number][] = [];
-    for (let at = 0; at < ranges.length; at += 2) {
-      const first = ranges[at] ?? 0;
-      const last = first + (ranges[at + 1] ?? 0) - 1;
-      if (!asked.has(`${first} ${last}`)) missing.push([first, last]);
-    }
-    if (missing.length > 0) throw new NotLoaded(() => this.#loadItems(thread, missing));
-  }
-
-  items(thread: number, first: number, last: number): ItemRow[] {
-    const { rows, asked } = this.#itemsOf(thread);
-    if (!asked.has(`${first} ${last}`)) throw new NotLoaded(() => this.#loadItems(thread, [[first, last]]));
-    return [...rows.values()].filter((row) => row.first <= last && row.first + row.count > first);
-  }
-
-  async #loadItems(thread: number, wanted: readonly (readonly [first: number, last: number])[]): Promise<void> {
-    const sql = `SELECT DISTINCT first, count, text, bytes, crc
-      FROM unnest($2::int[], $3::int[]) AS wanted (low, high)
-      JOIN checkpoint_items ON thread = $1 AND first BETWEEN low - ${rowItems - 1} AND high AND first + count > low`;
-    const values = [thread, wanted.map(([first]) => first), wanted.map(([, last]) => last)];
-    const { rows, asked } = this.#itemsOf(thread);
-    for (const { first, count, crc, ...data } of await this.#all(StoredItems, sql, values)) {
-      rows.set(first, { first, count, crc, data: dataOf(data) });
-    }
-    for (const [first, last] of wanted) asked.add(`${first} ${last}`);
-  }
-
-  #itemsOf(thread: number): { rows: Map<number, ItemRow>; asked: Set<string> } {
-    const known = this.#items.get(thread);
-    if (known !== undefined) return known;
-    const made = { rows: new Map<number, ItemRow>(), asked: new Set<string>() };
-    this.#items.set(thread, made);
-    return made;
   }
 
   /** What was loaded under this name; `load` puts it there. */

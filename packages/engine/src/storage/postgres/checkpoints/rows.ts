@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type {
   CheckpointQuery,
   CheckpointRow,
@@ -11,112 +10,35 @@ import type {
   WriteRow,
 } from "../../checkpoints/rows.ts";
 import type { PostgresDatabase } from "../database/database.ts";
-import { Batch } from "./batch.ts";
-import { Loader, NotLoaded } from "./loader.ts";
+import type { Batch } from "./batch.ts";
+import { inOrder, RecentItems } from "./items.ts";
+import { type Place, type Work, Works } from "./work.ts";
 
-/** Rows of items of a thread that were written last, which may be written again: an item gets its id a step later. */
-const recentRows = 4;
-
-/** Where a checkpointer is about to read and write: its first look brings all of that along. */
-export interface Place {
-  threadId: string;
-  name: string;
-  run: string | undefined;
-  /** Whether memory knows all of that, so that nothing has to be brought. */
-  isKnown?: boolean;
-}
-
-/** One piece of work: what it has read, what it writes, and how memory forgets it. */
-interface Work {
-  loader: Loader;
-  batch: Batch;
-  /** Threads, namespaces and checkpoints that are made here: nobody has written anything for them. */
-  fresh: Set<number>;
-  /** What was made here, by the names under which it would be looked for. */
-  made: Map<string, unknown>;
-  undo: (() => void)[];
-}
-
-const Block = z.object({ first: z.number() });
-/** How many keys a block has: the sequence's increment. */
-const blockSize = 1000;
-
-/**
- * The rows of the checkpointer in PostgreSQL. Work above is synchronous: it reads what was loaded, and where it lacks a row
- * it is stopped, the row is loaded, and it runs again. What it writes is collected, and is one statement at its end.
- */
+/** The rows of the checkpointer in PostgreSQL, for synchronous work; see `Works`. */
 export class PostgresCheckpointRows implements CheckpointRows {
-  readonly #database: PostgresDatabase;
-  #work: Work | undefined;
-  #keys = { next: 0, end: 0 };
-  /** The next item of threads that this process has written to, and the rows of items it wrote last. */
-  readonly #nextItems = new WeakMap<KnownThread, number>();
-  readonly #recent = new WeakMap<KnownThread, ItemRow[]>();
+  readonly #works: Works;
+  readonly #recent = new RecentItems();
 
   constructor(database: PostgresDatabase) {
-    this.#database = database;
+    this.#works = new Works(database);
   }
 
-  async read<Result>(work: () => Result, place?: Place): Promise<Result> {
-    return await this.#repeat({ work, place, isWrite: false });
+  read<Result>(work: () => Result, place?: Place): Promise<Result> {
+    return this.#works.read(work, place);
   }
 
-  /**
-   * Runs synchronous work that writes, and hands what it writes to `send`. What memory has noted of it is taken back when
-   * either fails.
-   */
-  async write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<void> {
-    const done: { work?: Work } = {};
-    await this.#repeat({ work, place, isWrite: true, done });
-    try {
-      if (done.work !== undefined) await send(done.work.batch);
-    } catch (error) {
-      for (const undo of done.work?.undo.reverse() ?? []) undo();
-      throw error;
-    }
+  /** See `Works.write`. */
+  write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<void> {
+    return this.#works.write(work, place, send);
   }
 
   /** Whether a write to this thread finds its next item without a look at the database. */
   knowsItems(thread: KnownThread): boolean {
-    return this.#nextItems.has(thread);
-  }
-
-  async #repeat<Result>({
-    work,
-    place,
-    isWrite,
-    done,
-  }: {
-    work: () => Result;
-    place: Place | undefined;
-    isWrite: boolean;
-    done?: { work?: Work };
-  }): Promise<Result> {
-    const loader = new Loader(this.#database, place);
-    if (isWrite && place !== undefined && !place.isKnown) await loader.prefetch();
-    for (;;) {
-      const current: Work = { loader, batch: new Batch(), fresh: new Set(), made: new Map(), undo: [] };
-      const before = this.#work;
-      this.#work = current;
-      let missing: NotLoaded;
-      try {
-        const result = work();
-        if (done !== undefined) done.work = current;
-        return result;
-      } catch (error) {
-        if (isWrite) for (const undo of current.undo.toReversed()) undo();
-        if (!(error instanceof NotLoaded)) throw error;
-        missing = error;
-      } finally {
-        this.#work = before;
-      }
-      await missing.load();
-    }
+    return this.#recent.next(thread) !== undefined;
   }
 
   get #current(): Work {
-    if (this.#work === undefined) throw new Error("Checkpoints are read and written by `read` and `write` only.");
-    return this.#work;
+    return this.#works.current;
   }
 
   /** What the work writes, for what goes with it. */
@@ -125,22 +47,12 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   onRollback(undo: () => void): void {
-    this.#work?.undo.push(undo);
+    this.#current.undo.push(undo);
   }
 
-  #nextKey(): number {
-    if (this.#keys.next >= this.#keys.end) {
-      throw new NotLoaded(async () => {
-        const [row] = await this.#database.rows("SELECT nextval('checkpoint_keys') AS first");
-        const { first } = Block.parse(row);
-        this.#keys = { next: first, end: first + blockSize };
-      });
-    }
-    return this.#keys.next++;
-  }
-
+  /** The key of something new, for which nobody else has written anything. */
   #insert(): number {
-    const key = this.#nextKey();
+    const key = this.#works.nextKey();
     this.#current.fresh.add(key);
     return key;
   }
@@ -186,7 +98,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
 
   insertRun(thread: number, runId: string): number | undefined {
     if (this.findRun(thread, runId) !== undefined) return undefined;
-    const key = this.#nextKey();
+    const key = this.#works.nextKey();
     this.batch.runs.push([key, thread, runId]);
     this.#current.made.set(`run ${thread} ${runId}`, key);
     return key;
@@ -253,7 +165,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   insertBlob(thread: number, data: Data, crc: number): number {
-    const key = this.#nextKey();
+    const key = this.#works.nextKey();
     this.batch.blobs.push([key, thread, data, crc]);
     return key;
   }
@@ -295,29 +207,27 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   nextItem(thread: KnownThread): number {
-    const known = this.#nextItems.get(thread);
+    const known = this.#recent.next(thread);
     if (known !== undefined) return known;
     return this.#current.fresh.has(thread.key) ? 1 : this.#current.loader.nextItem(thread.key);
   }
 
   expectItems(thread: KnownThread, ranges: readonly number[]): void {
-    if (!this.#current.fresh.has(thread.key)) this.#current.loader.expectItems(thread.key, ranges);
+    if (!this.#current.fresh.has(thread.key)) this.#current.loader.items.expect(thread.key, ranges);
   }
 
   listItems(thread: KnownThread, first: number, last: number): ItemRow[] {
     const { loader, fresh } = this.#current;
-    const recent = (this.#recent.get(thread) ?? []).filter((row) => covers(row, first, last));
-    const oldest = Math.min(...recent.map((row) => row.first));
+    const recent = this.#recent.list(thread, first, last);
     // Rows that this process has written last are the newest ones: what begins with them is whole.
-    if (fresh.has(thread.key) || oldest <= first) return inOrder(recent);
-    return inOrder([...recent, ...loader.items(thread.key, first, last)]);
+    if (fresh.has(thread.key) || (recent[0] !== undefined && recent[0].first <= first)) return recent;
+    return inOrder([...recent, ...loader.items.list(thread.key, first, last)]);
   }
 
   insertItems(thread: KnownThread, row: ItemRow): void {
     this.batch.items.push({ thread: thread.key, row, isNew: true });
-    this.#nextItems.set(thread, row.first + row.count);
-    this.#recent.set(thread, [row, ...(this.#recent.get(thread) ?? [])].slice(0, recentRows));
-    this.onRollback(() => this.#forgetItems(thread));
+    this.#recent.add(thread, row);
+    this.onRollback(() => this.#recent.forget(thread));
   }
 
   updateItems(thread: KnownThread, row: ItemRow): void {
@@ -325,17 +235,8 @@ export class PostgresCheckpointRows implements CheckpointRows {
     const written = batch.items.find((item) => item.thread === thread.key && item.row.first === row.first);
     if (written === undefined) batch.items.push({ thread: thread.key, row, isNew: false });
     else written.row = row;
-    const recent = this.#recent.get(thread) ?? [];
-    this.#recent.set(
-      thread,
-      recent.map((one) => (one.first === row.first ? row : one)),
-    );
-    this.onRollback(() => this.#forgetItems(thread));
-  }
-
-  #forgetItems(thread: KnownThread): void {
-    this.#nextItems.delete(thread);
-    this.#recent.delete(thread);
+    this.#recent.replace(thread, row);
+    this.onRollback(() => this.#recent.forget(thread));
   }
 
   /** What is known of something that belongs to `owner`; where that is made here, there is nothing else. */
@@ -346,15 +247,4 @@ export class PostgresCheckpointRows implements CheckpointRows {
   #made<Row>(name: string): Row | undefined {
     return this.#current.made.get(name) as Row | undefined; // a name says what kind of row it is of
   }
-}
-
-function covers(row: ItemRow, first: number, last: number): boolean {
-  return row.first <= last && row.first + row.count > first;
-}
-
-/** Each row once, the first of equal ones. */
-function inOrder(rows: readonly ItemRow[]): ItemRow[] {
-  const byFirst = new Map<number, ItemRow>();
-  for (const row of rows) if (!byFirst.has(row.first)) byFirst.set(row.first, row);
-  return [...byFirst.values()].sort((left, right) => left.first - right.first);
 }

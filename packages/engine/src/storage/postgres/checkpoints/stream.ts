@@ -9,7 +9,7 @@ import type { UsageEntry } from "../../usage.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import type { Batch } from "./batch.ts";
 import type { Threads } from "./checkpointer.ts";
-import type { Place } from "./rows.ts";
+import type { Place } from "./work.ts";
 
 /** Milliseconds between two looks at a database that is away: the first, and the longest. */
 const [firstPause, longestPause] = [50, 1_000];

@@ -72,6 +72,21 @@ export interface PostgresRequests extends Omit<ModelRequestStore, "note"> {
   noteOf(of: RunWriter, request: ModelRequest): Promise<void>;
 }
 
+/** Whether the request was stored; not where its texts are missing and `shared` does not have them. */
+async function note(
+  database: PostgresDatabase,
+  { of, request, values, shared }: { of: RunWriter; request: ModelRequest; values: Values; shared: SharedText[] },
+): Promise<boolean> {
+  const pairs = shared.flatMap(({ hash, text }) => [hash, text]);
+  const writer = [request.session_id, of.run_id, of.attempt ?? null];
+  const [row] = await database.rows(noteStatement(shared.length), [...writer, ...values, ...pairs]);
+  const { has_session, is_over, has_run, written } = parseRow(Noted, "model_requests", row);
+  if (!has_session || written > 0) return true;
+  if (!is_over) return false;
+  if (!has_run) throw new AppError("not_found", `Run "${of.run_id}" not found.`);
+  throw new AppError("conflict", `Attempt ${of.attempt} of run "${of.run_id}" is over: another one has taken it up.`);
+}
+
 /**
  * The requests in PostgreSQL. A request's messages are those of the session, which are stored already: its row refers to
  * them, so that it costs the same however long the session is.
@@ -79,18 +94,6 @@ export interface PostgresRequests extends Omit<ModelRequestStore, "note"> {
 export function createModelRequestStore(database: PostgresDatabase, threads: Threads): PostgresRequests {
   const texts = new SharedTexts();
   const stored = new Set<string>();
-
-  /** Whether the request was stored; not where its texts are missing and `shared` does not have them. */
-  const note = async (of: RunWriter, request: ModelRequest, values: Values, shared: SharedText[]): Promise<boolean> => {
-    const pairs = shared.flatMap(({ hash, text }) => [hash, text]);
-    const writer = [request.session_id, of.run_id, of.attempt ?? null];
-    const [row] = await database.rows(noteStatement(shared.length), [...writer, ...values, ...pairs]);
-    const { has_session, is_over, has_run, written } = parseRow(Noted, "model_requests", row);
-    if (!has_session || written > 0) return true;
-    if (!is_over) return false;
-    if (!has_run) throw new AppError("not_found", `Run "${of.run_id}" not found.`);
-    throw new AppError("conflict", `Attempt ${of.attempt} of run "${of.run_id}" is over: another one has taken it up.`);
-  };
 
   const read = async (session_id: string, condition: string, values: Values): Promise<ModelRequest | undefined> => {
     const [found] = await database.rows(`${select} ${condition}`, [session_id, ...values]);
@@ -116,9 +119,11 @@ export function createModelRequestStore(database: PostgresDatabase, threads: Thr
       const data = await threads.encodeWhole(session_id, toStored(request));
       const { head, definitions, tools } = texts.of(request);
       const values = [run_id, model_call_id, node, is_silent ? 1 : 0, asked_at, head.hash, tools.hash];
-      const all = [...values, ...columnsOf(data)];
       const isKnown = stored.has(head.hash) && stored.has(tools.hash);
-      if (!(isKnown && (await note(of, request, all, [])))) await note(of, request, all, [head, ...definitions, tools]);
+      const noted = { of, request, values: [...values, ...columnsOf(data)] };
+      if (!(isKnown && (await note(database, { ...noted, shared: [] })))) {
+        await note(database, { ...noted, shared: [head, ...definitions, tools] });
+      }
       if (stored.size >= textsRemembered) stored.clear();
       stored.add(head.hash).add(tools.hash);
     },

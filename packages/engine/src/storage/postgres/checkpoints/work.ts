@@ -1,0 +1,109 @@
+import { z } from "zod";
+import type { PostgresDatabase } from "../database/database.ts";
+import { Batch } from "./batch.ts";
+import { NotLoaded } from "./items.ts";
+import { Loader } from "./loader.ts";
+
+/** Where a checkpointer is about to read and write: its first look brings all of that along. */
+export interface Place {
+  threadId: string;
+  name: string;
+  run: string | undefined;
+  /** Whether memory knows all of that, so that nothing has to be brought. */
+  isKnown?: boolean;
+}
+
+/** One piece of work: what it has read, what it writes, and how memory forgets it. */
+export interface Work {
+  loader: Loader;
+  batch: Batch;
+  /** Threads, namespaces and checkpoints that are made here: nobody has written anything for them. */
+  fresh: Set<number>;
+  /** What was made here, by the names under which it would be looked for. */
+  made: Map<string, unknown>;
+  undo: (() => void)[];
+}
+
+const Block = z.object({ first: z.number() });
+/** How many keys a block has: the sequence's increment. */
+const blockSize = 1000;
+
+/**
+ * Runs synchronous work over rows that have to be waited for: it reads what was loaded, and where it lacks a row it is
+ * stopped, the row is loaded, and it runs again. What it writes is collected, and is one statement at its end.
+ */
+export class Works {
+  readonly #database: PostgresDatabase;
+  #current: Work | undefined;
+  #keys = { next: 0, end: 0 };
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  /** The work that runs now. */
+  get current(): Work {
+    if (this.#current === undefined) throw new Error("Checkpoints are read and written by `read` and `write` only.");
+    return this.#current;
+  }
+
+  /** A key that no row has. */
+  nextKey(): number {
+    if (this.#keys.next >= this.#keys.end) {
+      throw new NotLoaded(async () => {
+        const [row] = await this.#database.rows("SELECT nextval('checkpoint_keys') AS first");
+        const { first } = Block.parse(row);
+        this.#keys = { next: first, end: first + blockSize };
+      });
+    }
+    return this.#keys.next++;
+  }
+
+  /** The result of work that reads. */
+  async read<Result>(work: () => Result, place?: Place): Promise<Result> {
+    const loader = new Loader(this.#database, place);
+    return (await this.#repeat(work, loader, () => undefined)).result;
+  }
+
+  /**
+   * Runs work that writes, and hands what it writes to `send`. What memory has noted of it is taken back when either
+   * fails, and before it runs again.
+   */
+  async write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<void> {
+    const loader = new Loader(this.#database, place);
+    if (place.isKnown !== true) await loader.prefetch();
+    const takeBack = ({ undo }: Work): void => {
+      for (const step of undo.toReversed()) step();
+    };
+    const { done } = await this.#repeat(work, loader, takeBack);
+    try {
+      await send(done.batch);
+    } catch (error) {
+      takeBack(done);
+      throw error;
+    }
+  }
+
+  async #repeat<Result>(
+    work: () => Result,
+    loader: Loader,
+    takeBack: (work: Work) => void,
+  ): Promise<{ result: Result; done: Work }> {
+    for (;;) {
+      const current: Work = { loader, batch: new Batch(), fresh: new Set(), made: new Map(), undo: [] };
+      const before = this.#current;
+      this.#current = current;
+      let missing: NotLoaded;
+      try {
+        return { result: work(), done: current };
+      } catch (error) {
+        takeBack(current);
+        if (!(error instanceof NotLoaded)) throw error;
+        missing = error;
+      } finally {
+        this.#current = before;
+      }
+      await missing.load();
+    }
+  }
+}
