@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TextPiece } from "@millrace/engine/storage/text-index";
+import type { TextPiece } from "@millrace/engine/storage/items/text-index";
 import type { StorageFixture } from "./records.ts";
 
 const piece = (first_line: number, ...numbers: number[]): TextPiece => ({

@@ -7,6 +7,7 @@ import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage
 import type { Storage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { operation } from "../../contract/runs/operations.ts";
+import { startTestServer } from "../../support/test-server.ts";
 import { startPostgres, withClient } from "./server.ts";
 
 const server = await startPostgres();
@@ -51,6 +52,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
   let proxy: FaultProxy;
   let proxied: string;
   let faults: LinkFault[];
+  let isAway = false;
 
   beforeEach(async () => {
     url = (await server?.create()) ?? "";
@@ -60,7 +62,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     faults = [];
     proxy = new FaultProxy(
       () => (folder === null ? port : `${folder}/.s.PGSQL.${port}`),
-      () => faults.shift() ?? { kind: "none" },
+      () => (isAway ? { kind: "reset", after: 1 } : (faults.shift() ?? { kind: "none" })),
     );
     await proxy.listen();
     direct.searchParams.delete("host");
@@ -91,6 +93,32 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await expect(both).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(await database.rows("SELECT text FROM notes")).toEqual([]);
     await database.close();
+  });
+
+  it("that cannot be made answers 503 with Retry-After while it lasts, and the server goes on afterwards", async () => {
+    const served = await startTestServer({ database: proxied });
+    try {
+      const { thread_id } = await served.client.threads.create();
+      await served.client.runs.wait(thread_id, "counter", { input: { value: 1 } });
+      isAway = true;
+      proxy.cut();
+      const run = { assistant_id: "counter", input: { value: 2 } };
+      for (const [method, path, body] of [
+        ["GET", `/threads/${thread_id}`, undefined],
+        ["POST", "/threads", {}],
+        ["POST", `/threads/${thread_id}/runs`, run],
+      ] as const) {
+        const response = await served.send(method, path, body);
+        expect([path, response.status, response.headers.get("retry-after")]).toEqual([path, 503, "1"]);
+        expect(await response.text()).toContain("MILLRACE_DATABASE");
+      }
+      isAway = false;
+      expect(await served.client.runs.wait(thread_id, "counter", { input: { value: 3 } })).toMatchObject({ value: 4 });
+      expect(await served.client.runs.list(thread_id)).toHaveLength(2);
+    } finally {
+      isAway = false;
+      await served.remove();
+    }
   });
 
   describe("that breaks before the answer", () => {

@@ -1,6 +1,6 @@
 import { isAppError } from "@millrace/engine/errors/errors";
 import { unitVector } from "@millrace/engine/storage/items/item-filter";
-import type { TextPiece } from "@millrace/engine/storage/text-index";
+import type { TextPiece } from "@millrace/engine/storage/items/text-index";
 import type { Embed } from "@millrace/models/embeddings";
 import type { Piece } from "./pieces.ts";
 

@@ -1,6 +1,6 @@
 import type { IndexLimits } from "@millrace/engine/config/tool-settings";
 import { type AppError, isAppError } from "@millrace/engine/errors/errors";
-import type { IndexedFile, TextIndexStore } from "@millrace/engine/storage/text-index";
+import type { IndexedFile, TextIndexStore } from "@millrace/engine/storage/items/text-index";
 import type { Embed } from "@millrace/models/embeddings";
 import type { Place } from "../../../src/tools/workspace/workspace-path.ts";
 import { embedPieces } from "./embed-pieces.ts";

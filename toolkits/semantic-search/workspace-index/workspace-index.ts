@@ -2,7 +2,7 @@ import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
 import type { IndexLimits } from "@millrace/engine/config/tool-settings";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { FoundPiece, TextIndexStore } from "@millrace/engine/storage/text-index";
+import type { FoundPiece, TextIndexStore } from "@millrace/engine/storage/items/text-index";
 import type { EmbeddingRole } from "@millrace/models/embeddings";
 import type { Toolkit, ToolkitServer } from "../../../src/toolkits/toolkit.ts";
 import { ServiceKey } from "../../../src/tools/runtime/toolkit-services.ts";

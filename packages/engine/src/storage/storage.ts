@@ -25,7 +25,7 @@ import type {
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
 import type { ItemStore } from "./items/store-items.ts";
-import type { TextIndexStore } from "./text-index.ts";
+import type { TextIndexStore } from "./items/text-index.ts";
 import type { UsageStore } from "./usage.ts";
 
 /** Which sessions a search wants, and in which order. */

@@ -88,6 +88,8 @@ export class PostgresDatabase implements Statements {
     });
     // An idle connection that breaks is replaced by the next statement.
     this.#pool.on("error", () => undefined);
+    // One that breaks in use fails its statement; without a listener, the one that breaks between two would end the process.
+    this.#pool.on("connect", (client) => void client.on("error", () => undefined));
   }
 
   async rows(sql: string, values: Values = []): Promise<unknown[]> {

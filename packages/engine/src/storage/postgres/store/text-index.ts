@@ -9,7 +9,7 @@ import {
   PieceVectorRow,
   type TextIndexStore,
   type TextPiece,
-} from "../../text-index.ts";
+} from "../../items/text-index.ts";
 import { later, type PostgresDatabase, type Statements } from "../database/database.ts";
 
 const IdRow = z.object({ piece: z.number() });

@@ -9,7 +9,7 @@ import {
   PieceVectorRow,
   type TextIndexStore,
   type TextPiece,
-} from "../../text-index.ts";
+} from "../../items/text-index.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
-import { nearness } from "./items/item-filter.ts";
-import { floatsOf } from "./items/item-rows.ts";
+import { nearness } from "./item-filter.ts";
+import { floatsOf } from "./item-rows.ts";
 
 /** A piece of a file: its lines, counted from 1, and what it means as a vector of the length 1. */
 export interface TextPiece {
