@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { Command, CommanderError, Option } from "commander";
+import { Argument, Command, CommanderError, Option } from "commander";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { environmentVariable, setVariables } from "@millrace/engine/config/config";
@@ -9,6 +9,7 @@ import { applyEnvironment } from "@millrace/engine/manifest/custom-parts";
 import { readManifest } from "@millrace/engine/manifest/manifest";
 import { chat, type ChatOptions, runOnce } from "./chat.ts";
 import { addMaintenance } from "./maintain.ts";
+import { completionScript, type Shell, shells } from "./completion.ts";
 import { createProject } from "./new-project.ts";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 
@@ -88,7 +89,20 @@ async function serveBy(defaults?: Record<string, string>): Promise<void> {
   await serve(defaults);
 }
 
-const commands = ["start", "dev", "new", "run", "chat", "doctor", "backup", "restore", "prune", "verify", "help"];
+const commands = [
+  "start",
+  "dev",
+  "new",
+  "run",
+  "chat",
+  "doctor",
+  "backup",
+  "restore",
+  "prune",
+  "verify",
+  "completion",
+  "help",
+];
 
 function versionText(): string {
   const { version } = z
@@ -184,6 +198,11 @@ function program(): Command {
       if (!(await doctor(file === undefined ? {} : ownParts(dirname(file))))) process.exitCode = 1;
     });
   addMaintenance(millrace, maintainedParts);
+  millrace
+    .command("completion")
+    .addArgument(new Argument("<shell>", "whose completion it is").choices(shells))
+    .description("prints what makes a shell complete commands and options")
+    .action((shell: Shell) => void process.stdout.write(completionScript(shell, millrace)));
   return millrace;
 }
 

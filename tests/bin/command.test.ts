@@ -52,6 +52,44 @@ describe("the command", () => {
   });
 });
 
+describe("millrace completion", () => {
+  /** What bash offers for the last word of a line. */
+  async function offered(...line: string[]): Promise<string[]> {
+    const { out } = await millrace(["completion", "bash"]);
+    const words = ["millrace", ...line].map((word) => `'${word}'`).join(" ");
+    const script = `${out}\nCOMP_WORDS=(${words}); COMP_CWORD=${line.length}; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8" });
+    expect(stderr).toBe("");
+    return stdout.split("\n").filter((word) => word !== "");
+  }
+
+  it("lets bash complete commands, and the options of each", async () => {
+    expect(await offered("d")).toEqual(["dev", "doctor"]);
+    expect(await offered("run", "--j")).toEqual(["--json"]);
+    expect(await offered("start", "--")).toEqual(["--config", "--port", "--host", "--help"]);
+    expect(await offered("completion", "x")).toEqual([]);
+  });
+
+  it("has the same for zsh and fish, and refuses other shells", async () => {
+    const [zsh, fish] = [(await millrace(["completion", "zsh"])).out, (await millrace(["completion", "fish"])).out];
+    const { out } = await millrace(["--help"]);
+    for (const [, name = ""] of out.matchAll(/^ {2}([a-z]+)\b.* {2}/gmu)) {
+      expect(zsh).toContain(`'${name}:`);
+      expect(fish).toContain(`-f -a ${name} -d '`);
+    }
+    expect(zsh).toContain("the working folder'\\''s");
+    expect(fish).toContain("-n '__fish_seen_subcommand_from run' -l json -d ");
+    for (const [shell, script] of [["zsh", zsh] as const, ["fish", fish] as const]) {
+      const { error, stderr } = spawnSync(shell, ["-n"], { input: script, encoding: "utf8" });
+      if (error === undefined) expect(stderr).toBe("");
+    }
+    expect(await millrace(["completion", "tcsh"])).toMatchObject({
+      code: 64,
+      error: expect.stringContaining("bash, zsh, fish"),
+    });
+  });
+});
+
 describe("millrace new", () => {
   it("makes a project whose test is green and whose graph is served, and touches no folder that has something", async () => {
     expect((await millrace(["new", "My Graphs"])).code).toBe(0);
