@@ -10,7 +10,7 @@ import { readManifest } from "@millrace/engine/manifest/manifest";
 import { chat, type ChatOptions, runOnce } from "./chat.ts";
 import { addMaintenance } from "./maintain.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
-import { createProject } from "./new-project.ts";
+import { createProject, specOf } from "./new-project.ts";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 
 /** The program by command. Serving, which is the main job, is what happens without one. */
@@ -19,6 +19,9 @@ import { develop, tellServing, untilTurn } from "./develop.ts";
 const wrongUsage = 64;
 
 const ownFolder = realpathSync(join(import.meta.dirname, ".."));
+
+/** The package that the program is in: of a compiled one its files lie two folders deeper. */
+const packageFolder = ownFolder.endsWith(join("dist", "package")) ? resolve(ownFolder, "..", "..") : ownFolder;
 
 /** The manifest that is meant, absolute. Throws `config` where there is none. */
 function manifestAt(place: string): string {
@@ -176,8 +179,8 @@ function program(): Command {
     });
   millrace
     .command("new <folder>")
-    .description("makes a folder with a graph, a tool and a test")
-    .action((folder: string) => void process.stdout.write(createProject(folder)));
+    .description("makes a folder with graphs, a tool and a test")
+    .action((folder: string) => void process.stdout.write(createProject(folder, specOf(packageFolder, versionText()))));
   asking(millrace.command("run <message>"))
     .description("sends one message and prints the answer")
     .option("--json", "everything that is told, as lines of JSON")
