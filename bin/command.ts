@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { Command, CommanderError, Option } from "commander";
+import { Argument, Command, CommanderError, Option } from "commander";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { environmentVariable, setVariables } from "@millrace/engine/config/config";
@@ -9,7 +9,8 @@ import { applyEnvironment } from "@millrace/engine/manifest/custom-parts";
 import { readManifest } from "@millrace/engine/manifest/manifest";
 import { chat, type ChatOptions, runOnce } from "./chat.ts";
 import { addMaintenance } from "./maintain.ts";
-import { createProject } from "./new-project.ts";
+import { completionScript, type Shell, shells } from "./completion.ts";
+import { createProject, specOf } from "./new-project.ts";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 
 /** The program by command. Serving, which is the main job, is what happens without one. */
@@ -18,6 +19,9 @@ import { develop, tellServing, untilTurn } from "./develop.ts";
 const wrongUsage = 64;
 
 const ownFolder = realpathSync(join(import.meta.dirname, ".."));
+
+/** The package that the program is in: of a compiled one its files lie two folders deeper. */
+const packageFolder = ownFolder.endsWith(join("dist", "package")) ? resolve(ownFolder, "..", "..") : ownFolder;
 
 /** The manifest that is meant, absolute. Throws `config` where there is none. */
 function manifestAt(place: string): string {
@@ -100,6 +104,7 @@ const commands = [
   "prune",
   "verify",
   "move",
+  "completion",
   "help",
 ];
 
@@ -175,8 +180,8 @@ function program(): Command {
     });
   millrace
     .command("new <folder>")
-    .description("makes a folder with a graph, a tool and a test")
-    .action((folder: string) => void process.stdout.write(createProject(folder)));
+    .description("makes a folder with graphs, a tool and a test")
+    .action((folder: string) => void process.stdout.write(createProject(folder, specOf(packageFolder, versionText()))));
   asking(millrace.command("run <message>"))
     .description("sends one message and prints the answer")
     .option("--json", "everything that is told, as lines of JSON")
@@ -197,6 +202,11 @@ function program(): Command {
       if (!(await doctor(file === undefined ? {} : ownParts(dirname(file))))) process.exitCode = 1;
     });
   addMaintenance(millrace, maintainedParts);
+  millrace
+    .command("completion")
+    .addArgument(new Argument("<shell>", "whose completion it is").choices(shells))
+    .description("prints what makes a shell complete commands and options")
+    .action((shell: Shell) => void process.stdout.write(completionScript(shell, millrace)));
   return millrace;
 }
 

@@ -1,31 +1,30 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 
-/** The files of a new project, by their path. */
-function filesOf(name: string): Record<string, string> {
-  return {
-    "langgraph.json": `{
-  "dependencies": ["."],
-  "graphs": { "counter": "./src/graph.ts:graph" },
-  "env": ".env"
+const Installed = z.object({ packages: z.record(z.string(), z.object({ resolved: z.string().optional() })) });
+
+/**
+ * How a project names this program: by its version where it came from a registry, else by the file or the folder it came
+ * from. npm notes where each package of an installation came from.
+ */
+export function specOf(packageFolder: string, version: string): string {
+  const modules = dirname(packageFolder);
+  if (basename(modules) !== "node_modules") return `file:${packageFolder}`;
+  const notes = join(modules, ".package-lock.json");
+  if (!existsSync(notes)) return `^${version}`;
+  const { packages } = Installed.parse(JSON.parse(readFileSync(notes, "utf8")));
+  const { resolved = "" } = packages[`node_modules/${basename(packageFolder)}`] ?? {};
+  return resolved.startsWith("file:") ? `file:${resolve(dirname(modules), resolved.slice(5))}` : `^${version}`;
 }
-`,
-    "package.json": `${JSON.stringify(
-      {
-        name,
-        private: true,
-        type: "module",
-        scripts: { test: "node --test" },
-        dependencies: { "@langchain/core": "^1.4.0", "@langchain/langgraph": "^1.7.3", zod: "^4.6.7" },
-        engines: { node: ">=22.18" },
-      },
-      null,
-      2,
-    )}\n`,
-    ".gitignore": "node_modules/\n.env\n.millrace/\n",
-    ".env": "# Keys of models, and other settings; not committed.\n",
-    "src/count-words.ts": `import { tool } from "@langchain/core/tools";
+
+/** The test kit, as a project imports it. */
+const kit = "millrace/testing";
+
+/** Its code, by the path of each file. */
+const sources: Readonly<Record<string, string>> = {
+  "src/count-words.ts": `import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 
 /** Counts the words of a text. */
@@ -35,13 +34,35 @@ export const countWords = tool(({ text }) => text.split(/\\s+/u).filter((word) =
   schema: z.object({ text: z.string() }),
 });
 `,
-    "src/graph.ts": `import { AIMessage } from "@langchain/core/messages";
+  "src/agent.ts": `import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
+import { ChatOpenAI } from "@langchain/openai";
+import { countWords } from "./count-words.ts";
+
+const State = new StateSchema({ messages: MessagesValue });
+const tools = [countWords];
+
+/** Asks a model that may call the tools; OPENAI_API_KEY stands in .env. */
+async function answer({ messages }: typeof State.State) {
+  const model = new ChatOpenAI({ model: "gpt-4o-mini" }).bindTools(tools);
+  return { messages: [await model.invoke(messages)] };
+}
+
+export const graph = new StateGraph(State)
+  .addNode("answer", answer)
+  .addNode("tools", new ToolNode(tools))
+  .addEdge(START, "answer")
+  .addConditionalEdges("answer", toolsCondition, ["tools", END])
+  .addEdge("tools", "answer")
+  .compile();
+`,
+  "src/counter.ts": `import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { countWords } from "./count-words.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 
-/** Answers with the number of words. A model goes here: \`await model.bindTools([countWords]).invoke(messages)\`. */
+/** Answers with the number of words, without a model. */
 async function answer({ messages }: typeof State.State) {
   const words = await countWords.invoke({ text: messages.at(-1)?.text ?? "" });
   return { messages: [new AIMessage(\`That is \${words} words.\`)] };
@@ -49,29 +70,73 @@ async function answer({ messages }: typeof State.State) {
 
 export const graph = new StateGraph(State).addNode("answer", answer).addEdge(START, "answer").addEdge("answer", END).compile();
 `,
-    "src/graph.test.ts": `import assert from "node:assert/strict";
+  "src/agent.test.ts": `import assert from "node:assert/strict";
 import test from "node:test";
-import { graph } from "./graph.ts";
+import { startModelServer, startTestServer } from "${kit}";
 
-test("the words of a message are counted", async () => {
-  const { messages } = await graph.invoke({ messages: [{ role: "user", content: "three short words" }] });
-  assert.equal(messages.at(-1)?.text, "That is 3 words.");
+test("the agent counts by its tool, and tells what the model makes of it", async () => {
+  const text = "three short words";
+  const model = await startModelServer({
+    script: [{ toolCalls: [{ name: "count_words", arguments: { text } }] }, { text: "It has three words." }],
+  });
+  process.env["OPENAI_API_KEY"] = "test";
+  process.env["OPENAI_BASE_URL"] = model.url;
+  const server = await startTestServer();
+  try {
+    const response = await fetch(\`\${server.url}/runs/wait\`, {
+      method: "POST",
+      body: JSON.stringify({ assistant_id: "agent", input: { messages: [{ role: "user", content: text }] } }),
+    });
+    assert.match(await response.text(), /It has three words\\./u);
+    assert.match(JSON.stringify(model.requests[1]?.messages.at(-1)), /"3"/u);
+    model.assertFinished();
+  } finally {
+    await server.close();
+    await model.close();
+  }
 });
 `,
+};
+
+/** The files of a new project, by their path. */
+function filesOf(name: string, millrace: string): Record<string, string> {
+  const dependencies = {
+    "@langchain/core": "^1.4.0",
+    "@langchain/langgraph": "^1.7.3",
+    "@langchain/openai": "^1.6.0",
+    millrace,
+    zod: "^4.6.7",
+  };
+  const about = { name, private: true, type: "module", scripts: { test: "node --test" }, dependencies };
+  return {
+    "langgraph.json": `{
+  "dependencies": ["."],
+  "graphs": { "agent": "./src/agent.ts:graph", "counter": "./src/counter.ts:graph" },
+  "env": ".env"
+}
+`,
+    "package.json": `${JSON.stringify({ ...about, engines: { node: ">=22.18" } }, null, 2)}\n`,
+    ".gitignore": "node_modules/\n.env\n.millrace/\n",
+    ".env": "# Keys of models, and other settings; not committed.\n# OPENAI_API_KEY=\n",
+    ...sources,
     "README.md": `# ${name}
 
 \`\`\`sh
 npm install
-npm test
-millrace dev                          # serves src/graph.ts, and again after each change
-millrace run --graph counter "three short words"
+npm test                                    # with a scripted model: no key, no network
+npx millrace dev                            # serves src/, and again after each change
+npx millrace run --graph counter "three short words"
+npx millrace run "how many words has: three short words"    # needs OPENAI_API_KEY in .env
 \`\`\`
 `,
   };
 }
 
-/** Writes a new project into a folder that is empty or not there, and says what to do next. Throws `config` for any other. */
-export function createProject(place: string): string {
+/**
+ * Writes a new project into a folder that is empty or not there, and says what to do next; `millrace` is how it names this
+ * program. Throws `config` for any other folder.
+ */
+export function createProject(place: string, millrace: string): string {
   const folder = resolve(place);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new AppError("config", `The folder ${folder} is not empty.`, {
@@ -83,10 +148,10 @@ export function createProject(place: string): string {
       .toLowerCase()
       .replaceAll(/[^a-z0-9._-]+/gu, "-")
       .replace(/^[._-]+/u, "") || "graphs";
-  for (const [path, text] of Object.entries(filesOf(name))) {
+  for (const [path, text] of Object.entries(filesOf(name, millrace))) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
-  return `Made ${folder}. Next:\n\n  cd ${place}\n  npm install && npm test\n  millrace dev\n`;
+  return `Made ${folder}. Next:\n\n  cd ${place}\n  npm install && npm test\n  npx millrace dev\n`;
 }

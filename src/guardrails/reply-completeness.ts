@@ -21,7 +21,7 @@ const longestEnd = 300;
 
 /** Endings of unfinished sentences. */
 const tornEnds =
-  /(?:[,，、:：;；(（[{“「《—–-]|\b(?:and|or|but|the|a|an|to|of|with|because|then|so|that|which|including)|(?:以及|并且|因为|然后|所以|包括))$/iu;
+  /(?:[,，、:：;；(（[{“「《—–-]|\b(?:and|or|but|the|a|an|to|of|with|because|then|so|that|which|including|my|your|our|their|from|into|if|when|while|was|were)|(?:以及|并且|因为|然后|所以|包括))$/iu;
 
 /**
  * Judges the end of a reply: a sentence that stops midway is incomplete at any length; otherwise a final mark, a
@@ -39,6 +39,14 @@ export function completenessOf(reply: string, enough: number = longReply): Compl
   if (completionWords.test(text)) return { complete: true, by: "completion_word" };
   if (text.length >= enough) return { complete: true, by: "length" };
   return { complete: false, why: "short" };
+}
+
+/** Why a final reply looks cut; `undefined` where it does not: a word or a number may be all there is to say. */
+export function looksCut(reply: string): "torn" | "announced" | undefined {
+  const completeness = completenessOf(reply);
+  if (completeness.complete) return undefined;
+  if (completeness.why === "torn") return "torn";
+  return breaksOff(reply) ? "announced" : undefined;
 }
 
 /** A conditional offer is not an announcement. */

@@ -1,6 +1,15 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -52,19 +61,63 @@ describe("the command", () => {
   });
 });
 
+describe("millrace completion", () => {
+  /** What bash offers for the last word of a line. */
+  async function offered(...line: string[]): Promise<string[]> {
+    const { out } = await millrace(["completion", "bash"]);
+    const words = ["millrace", ...line].map((word) => `'${word}'`).join(" ");
+    const script = `${out}\nCOMP_WORDS=(${words}); COMP_CWORD=${line.length}; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8" });
+    expect(stderr).toBe("");
+    return stdout.split("\n").filter((word) => word !== "");
+  }
+
+  it("lets bash complete commands, and the options of each", async () => {
+    expect(await offered("d")).toEqual(["dev", "doctor"]);
+    expect(await offered("run", "--j")).toEqual(["--json"]);
+    expect(await offered("start", "--")).toEqual(["--config", "--port", "--host", "--help"]);
+    expect(await offered("completion", "x")).toEqual([]);
+  });
+
+  it("has the same for zsh and fish, and refuses other shells", async () => {
+    const [zsh, fish] = [(await millrace(["completion", "zsh"])).out, (await millrace(["completion", "fish"])).out];
+    const { out } = await millrace(["--help"]);
+    for (const [, name = ""] of out.matchAll(/^ {2}([a-z]+)\b.* {2}/gmu)) {
+      expect(zsh).toContain(`'${name}:`);
+      expect(fish).toContain(`-f -a ${name} -d '`);
+    }
+    expect(zsh).toContain("the working folder'\\''s");
+    expect(fish).toContain("-n '__fish_seen_subcommand_from run' -l json -d ");
+    for (const [shell, script] of [["zsh", zsh] as const, ["fish", fish] as const]) {
+      const { error, stderr } = spawnSync(shell, ["-n"], { input: script, encoding: "utf8" });
+      if (error === undefined) expect(stderr).toBe("");
+    }
+    expect(await millrace(["completion", "tcsh"])).toMatchObject({
+      code: 64,
+      error: expect.stringContaining("bash, zsh, fish"),
+    });
+  });
+});
+
 describe("millrace new", () => {
   it("makes a project whose test is green and whose graph is served, and touches no folder that has something", async () => {
     expect((await millrace(["new", "My Graphs"])).code).toBe(0);
     const made = join(folder, "My Graphs");
-    expect(JSON.parse(readFileSync(join(made, "package.json"), "utf8"))).toMatchObject({ name: "my-graphs" });
-    symlinkSync(join(projectFolder, "node_modules"), join(made, "node_modules"));
+    expect(JSON.parse(readFileSync(join(made, "package.json"), "utf8"))).toMatchObject({
+      name: "my-graphs",
+      dependencies: { millrace: `file:${projectFolder}` },
+    });
+    mkdirSync(join(made, "node_modules"));
+    const modules = join(projectFolder, "node_modules");
+    for (const name of readdirSync(modules)) symlinkSync(join(modules, name), join(made, "node_modules", name));
+    symlinkSync(projectFolder, join(made, "node_modules", "millrace"));
     const tested = spawnSync(process.execPath, ["--test"], { cwd: made, encoding: "utf8", env: programEnvironment });
     expect([tested.status, tested.stdout]).toEqual([0, expect.stringMatching(/pass 1\b/u)]);
     const again = await millrace(["new", "My Graphs"]);
     expect([again.code, again.error]).toEqual([1, expect.stringContaining("is not empty")]);
 
     const looked = await millrace(["doctor", "--config", "My Graphs"], { PORT: "0", MILRACE_MODEL: "x" });
-    expect(looked.out).toMatch(/^ok {5}graphs +counter$/mu);
+    expect(looked.out).toMatch(/^ok {5}graphs +agent, counter$/mu);
     expect(looked.out).toMatch(/^note {3}configuration +MILRACE_MODEL .*did you mean MILLRACE_MODEL\?$/mu);
     expect(looked.out).toMatch(/^ok {5}model +offline/mu);
     expect(looked.code).toBe(0);

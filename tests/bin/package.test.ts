@@ -144,6 +144,29 @@ describe("the package", () => {
     );
   });
 
+  it(
+    "makes a project whose test is green at once, and which names where the package came from",
+    { timeout: 60_000 },
+    async () => {
+      const specs = async (name: string): Promise<unknown> => {
+        await run(process.execPath, [program, "new", name], app);
+        return JSON.parse(readFileSync(join(app, name, "package.json"), "utf8")).dependencies.millrace;
+      };
+      const { version } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+      const notes = (resolved: string): void =>
+        writeFileSync(
+          join(app, "node_modules", ".package-lock.json"),
+          JSON.stringify({ packages: { "node_modules/millrace": { version, resolved } } }),
+        );
+      expect(await specs("made")).toBe(`^${version}`);
+      expect(await run(process.execPath, ["--test"], join(app, "made"))).toMatch(/pass 1\b/u);
+      notes("https://registry.example/millrace.tgz");
+      expect(await specs("of-registry")).toBe(`^${version}`);
+      notes("file:../millrace.tgz");
+      expect(await specs("of-file")).toBe(`file:${join(folder, "millrace.tgz")}`);
+    },
+  );
+
   it("brings a test kit, with types, that needs no key", { timeout: 60_000 }, async () => {
     const project = join(app, "kit");
     mkdirSync(project);

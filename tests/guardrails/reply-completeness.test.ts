@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { breaksOff, completenessOf } from "../../src/guardrails/reply-completeness.ts";
+import { breaksOff, completenessOf, looksCut } from "../../src/guardrails/reply-completeness.ts";
 
 describe("whether a reply is complete", () => {
   it.each([
@@ -75,5 +75,29 @@ describe("whether a reply breaks off", () => {
     "Let me now check the rest.",
   ])("does not with: %s", (reply) => {
     expect(breaksOff(reply)).toBe(false);
+  });
+});
+
+describe("whether a final reply looks cut", () => {
+  it.each([
+    ["hello", undefined],
+    ["42", undefined],
+    ["Paris", undefined],
+    ["你好", undefined],
+    ["src/index.ts", undefined],
+    ["- a.txt\n- b.txt", undefined],
+    ["```ts\nconst a = 1\n```", undefined],
+    ["", undefined],
+    ["It is so.", undefined],
+    ["Hello my", "torn"],
+    ["It is so because", "torn"],
+    ["The files are:", "torn"],
+    ["原因如下，", "torn"],
+    ["```ts\nconst a", "torn"],
+    [`${"It has been looked at. ".repeat(8)}It is in the`, "torn"],
+    ["Next, I look into b", "announced"],
+    ["我将继续移动剩下的文件", "announced"],
+  ])("%j: %s", (reply, why) => {
+    expect(looksCut(reply)).toBe(why);
   });
 });

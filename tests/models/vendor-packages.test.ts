@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
@@ -53,6 +53,20 @@ async function install(name: string, code: string): Promise<void> {
 }
 
 const tool = { name: "look", description: "Looks", schema: { type: "object", properties: {} } };
+
+it("finds a vendor's key in the file that its variable names", async () => {
+  await install("@langchain/anthropic", fakeAnthropic);
+  const file = join(folder, "key");
+  await writeFile(file, "first\n");
+  const ofFile = { ...loadConfig({ ANTHROPIC_API_KEY_FILE: file }), graphs: config.graphs };
+  const keyOf = async (): Promise<unknown> =>
+    JSON.parse((await createModel("anthropic:claude-9", {}, ofFile).invoke([new HumanMessage("Hello")])).text);
+  expect(await keyOf()).toMatchObject({ fields: { apiKey: "first" } });
+  await writeFile(`${file}.new`, "second\n");
+  await rename(`${file}.new`, file);
+  expect(await keyOf()).toMatchObject({ fields: { apiKey: "second" } });
+  expect(new ModelRegistry(ofFile).keys()).toContain("second");
+});
 
 describe("a vendor whose LangChain package is installed beside the langgraph.json", () => {
   it("is a provider: its model is made with the run's options, and gets tools in its own form", async () => {

@@ -2,7 +2,7 @@ import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
 import { reviewTurn, type Finding } from "../../guardrails/review-turn.ts";
-import { completenessOf } from "../../guardrails/reply-completeness.ts";
+import { looksCut } from "../../guardrails/reply-completeness.ts";
 import { readTurn, type Turn } from "../../guardrails/turn.ts";
 import { emit, loopCall, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
@@ -37,12 +37,12 @@ export function emitFindings(findings: readonly Finding[], config: LangGraphRunn
   }
 }
 
-/** Logs a final reply that looks unfinished; its text stays as it is. */
+/** Logs a final reply that looks cut; its text stays as it is. */
 export function logUnfinished(reply: string, config: LangGraphRunnableConfig): void {
-  const completeness = completenessOf(reply);
-  if (completeness.complete || completeness.why === "empty") return;
+  const why = looksCut(reply);
+  if (why === undefined) return;
   const about = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
-  servicesOf(config).logger?.warn({ ...about, why: completeness.why }, "reply_looks_unfinished");
+  servicesOf(config).logger?.warn({ ...about, why }, "reply_looks_unfinished");
 }
 
 /** Emits the progress of a task of several steps when it changed. */

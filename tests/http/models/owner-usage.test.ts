@@ -197,7 +197,7 @@ describe("a limit of an owner", () => {
 });
 
 it("counts the models that graphs of somebody else ask, however they ask them and are streamed", async () => {
-  const server = await startWith({}, "tests/fixtures/graphs/asking/langgraph.json");
+  const server = await startWith({}, "tests/fixtures/graphs/asking-models.json");
   try {
     const guest = as(server, "guest");
     for (const stream_mode of ["values", "messages-tuple", "events"]) {

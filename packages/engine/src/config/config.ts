@@ -21,7 +21,7 @@ import {
   webhookSettings,
   type WebhookSettings,
 } from "./tool-settings.ts";
-import { fileVariable, SecretFiles } from "./secret-files.ts";
+import { fileVariable, keysInFiles, SecretFiles } from "./secret-files.ts";
 import {
   langsmithSettings,
   type LangsmithSettings,
@@ -199,7 +199,7 @@ function givenOf(env: Record<string, string | undefined>): Record<string, string
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
 export function loadConfig(env: Record<string, string | undefined>): Config {
-  const secretFiles = new SecretFiles(env, variableNames);
+  const secretFiles = new SecretFiles(env, [...new Set([...variableNames, ...keysInFiles(env)])]);
   const given = { ...givenOf(env), ...secretFiles.values() };
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {

@@ -11,6 +11,14 @@ export function fileVariable(name: string): string {
   return `${name}${ending}`;
 }
 
+/** The variables of keys that a file is named for, whoever reads them: vendors have keys that are no settings of this server. */
+export function keysInFiles(env: Readonly<Record<string, string | undefined>>): string[] {
+  const isKeyFile = new RegExp(`^[A-Z0-9_]+_API_KEY${ending}$`, "u");
+  return Object.keys(env)
+    .filter((name) => isKeyFile.test(name))
+    .map((name) => name.slice(0, -ending.length));
+}
+
 /**
  * Secrets in files (`OPENAI_API_KEY_FILE`). A file is looked at whenever its secret is used, so that another one counts
  * from then on; one that is gone, empty or cannot be read leaves the last secret as it is, and is told once.

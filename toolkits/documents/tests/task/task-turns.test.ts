@@ -98,7 +98,8 @@ describe("a task of several steps", () => {
   });
 
   it.each([
-    ["Hello my", [["reply_looks_unfinished", "short"]]],
+    ["Hello my", [["reply_looks_unfinished", "torn"]]],
+    ["hello", []],
     ["It is so because", [["reply_looks_unfinished", "torn"]]],
     ["It is so.", []],
   ])("keeps a reply that looks unfinished, and logs it: %s (TASK-06)", async (text, expected) => {
