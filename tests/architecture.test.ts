@@ -226,7 +226,7 @@ const writers: { what: RegExp; only: RegExp }[] = [
   { what: /\.byHand\b/, only: /^src\/(server|sessions\/manual\/manual-run)\.ts$/ },
   {
     what: /(?<!function )\b(storeTold|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,
-    only: /^packages\/engine\/src\/storage\/sqlite\/(storage|checkpoints\/checkpointer)\.ts$/,
+    only: /^packages\/engine\/src\/storage\/(sqlite\/(storage|checkpoints\/checkpointer)|postgres\/(storage|run-records\/attempt))\.ts$/,
   },
   {
     what: /\b(saver|checkpointer)\.(put|putWrites|deleteThread|deleteRun)\(/i,

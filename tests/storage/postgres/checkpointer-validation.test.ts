@@ -1,5 +1,6 @@
 import * as vitest from "vitest";
-import { PostgresSaver, Threads } from "@millrace/engine/storage/postgres/checkpoints/checkpointer";
+import { PostgresSaver } from "@millrace/engine/storage/postgres/checkpoints/checkpointer";
+import { Threads } from "@millrace/engine/storage/postgres/checkpoints/threads";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";

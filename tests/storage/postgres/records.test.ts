@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
-import { createLedger } from "@millrace/engine/storage/postgres/runs/ledger";
+import { createLedger } from "@millrace/engine/storage/postgres/run-records/ledger";
 import { createNamespaceStore } from "@millrace/engine/storage/postgres/records/namespaces";
 import { createTaskStore } from "@millrace/engine/storage/postgres/records/tasks";
 import { describeLedger } from "../../contract/runs/ledger.ts";

@@ -45,7 +45,6 @@ const count = z.coerce.number().int().positive();
 const Environment = z.object({
   ...operationVariables,
   MILLRACE_DATA_DIR: z.string().min(1).default("data"),
-  MILLRACE_DATABASE: optionalText,
   MILLRACE_WORKSPACE: optionalText,
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
   MILLRACE_MCP: optionalText,
@@ -127,8 +126,6 @@ export interface Config extends ToolSettings, OperationSettings {
   mcpFile: string;
   mcpFileIsDefault: boolean;
   conversations: ConversationSettings;
-  /** The address of a database of PostgreSQL, in place of a file; see `placeOf`. */
-  database: string | undefined;
   model: string;
   /** The model that writes titles; `undefined`: they are made by rule. */
   titleModel: string | undefined;
@@ -214,7 +211,6 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     secretFiles,
     ...operationSettings(values, given["PORT"] !== undefined),
     dataDir: resolve(values.MILLRACE_DATA_DIR),
-    database: values.MILLRACE_DATABASE,
     workspace: resolve(values.MILLRACE_WORKSPACE ?? "workspace"),
     workspaceIsDefault: values.MILLRACE_WORKSPACE === undefined,
     graphs: resolve(values.MILLRACE_GRAPHS),

@@ -18,6 +18,7 @@ export const operationVariables = {
   MILLRACE_LOG_FORMAT: z.enum(["auto", "pretty", "json"]).default("auto"),
   MILLRACE_SLOW_REQUEST_SECONDS: z.coerce.number().positive().default(5),
   MILLRACE_METRICS_KEY: optionalText,
+  MILLRACE_DATABASE: optionalText,
   MILLRACE_OWNER_LIMITS: ownerLimits,
 };
 
@@ -33,6 +34,8 @@ export interface OperationSettings {
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** `auto`: readable in a terminal, else JSON. */
   logFormat: "auto" | "pretty" | "json";
+  /** The address of a database of PostgreSQL, in place of a file. */
+  database: string | undefined;
   /** Plain answers that take longer are logged. */
   slowRequestSeconds: number;
   /** The key for `GET /metrics`; `undefined`: only this machine may ask. */
@@ -57,6 +60,7 @@ export function operationSettings(
     slowRequestSeconds: values.MILLRACE_SLOW_REQUEST_SECONDS,
     metricsKey: values.MILLRACE_METRICS_KEY,
     ownerLimits: values.MILLRACE_OWNER_LIMITS,
+    database: values.MILLRACE_DATABASE,
   };
 }
 

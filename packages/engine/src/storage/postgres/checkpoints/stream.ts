@@ -8,7 +8,7 @@ import { readRow } from "../../rows.ts";
 import type { UsageEntry } from "../../usage.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import type { Batch } from "./batch.ts";
-import type { Threads } from "./checkpointer.ts";
+import type { Threads } from "./threads.ts";
 import type { Place } from "./work.ts";
 
 /** Milliseconds between two looks at a database that is away: the first, and the longest. */

@@ -15,7 +15,7 @@ import {
 import { callsKept, type ModelRequest, type ModelRequestStore } from "../../record-stores.ts";
 import { parseRow, readRow, readRows } from "../../rows.ts";
 import { columnsOf, dataOf } from "../checkpoints/batch.ts";
-import type { Threads } from "../checkpoints/checkpointer.ts";
+import type { Threads } from "../checkpoints/threads.ts";
 import { later, type PostgresDatabase, type Values } from "../database/database.ts";
 
 /** Texts that are known to be stored are remembered; all are forgotten when so many have come. */

@@ -11,7 +11,7 @@ import {
 import { type Approval, type Run, RunStatus } from "../../records.ts";
 import { ApprovalRow, CountRow, parseRow, readRows } from "../../rows.ts";
 import type { Statements } from "../database/database.ts";
-import { runColumns, StoredRun } from "../runs/run-rows.ts";
+import { runColumns, StoredRun } from "../run-records/run-rows.ts";
 import { approvalColumns } from "./approvals.ts";
 import { sessionClauses } from "./sessions.ts";
 

@@ -1,0 +1,77 @@
+import { KeyedMutex } from "../../../concurrency/keyed-mutex.ts";
+import type { CacheLimits } from "../../checkpoints/cache.ts";
+import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
+import { type Codec, createCodec } from "../../checkpoints/codec.ts";
+import type { Data } from "../../checkpoints/rows.ts";
+import type { PostgresDatabase } from "../database/database.ts";
+import type { Batch } from "./batch.ts";
+import { PostgresCheckpointRows } from "./rows.ts";
+import type { Place } from "./work.ts";
+
+/** Milliseconds that a write waits for an earlier one of its thread, which may wait for a database that is away. */
+const patience = 120_000;
+
+/** Threads in PostgreSQL: their rows, what memory knows of them, and the order of the writes to each. */
+export class Threads {
+  readonly rows: PostgresCheckpointRows;
+  readonly store: CheckpointStore;
+  /** Values that refer to the messages of a thread, for other tables. */
+  readonly codec: Codec;
+  readonly #database: PostgresDatabase;
+  readonly #turns = new KeyedMutex(patience);
+
+  constructor(database: PostgresDatabase, limits?: CacheLimits) {
+    this.#database = database;
+    this.rows = new PostgresCheckpointRows(database);
+    this.store = new CheckpointStore(this.rows, limits);
+    this.codec = createCodec(this.store);
+  }
+
+  /** Runs synchronous work that writes to a thread, after all earlier writes to it; `send` sends what it writes. */
+  async write(place: Omit<Place, "isKnown">, work: () => void, send = this.#send): Promise<void> {
+    const { threadId, name, run } = place;
+    await this.#turns.run(threadId, () => {
+      const state = this.store.cache.get(threadId);
+      const isKnown =
+        state !== undefined &&
+        this.rows.knowsItems(state.items) &&
+        state.namespaces.has(name) &&
+        (run === undefined || state.runs.has(run));
+      return this.rows.write(work, { threadId, name, run, isKnown }, send);
+    });
+  }
+
+  /** Forgets a thread when its rows are gone, or may be. */
+  async forgetAfter<Result>(threadId: string, removing: Promise<Result>): Promise<Result> {
+    try {
+      return await removing;
+    } finally {
+      this.store.cache.delete(threadId);
+    }
+  }
+
+  /** Forgets all threads when rows of some are gone. */
+  async forgetAllAfter<Result>(removing: Promise<Result>): Promise<Result> {
+    const result = await removing;
+    this.store.cache.clear();
+    return result;
+  }
+
+  /** `Codec.encode` of a value whose new messages are written where they stand, and go with its row. */
+  async encodeWhole(threadId: string, value: unknown): Promise<Data> {
+    let data: Data = "";
+    const work = (): void => {
+      data = this.codec.encode(threadId, value, "all");
+    };
+    const send = async (batch: Batch): Promise<void> => {
+      if (batch.threads.length > 0) await this.#send(batch);
+    };
+    await this.write({ threadId, name: "", run: undefined }, work, send);
+    return data;
+  }
+
+  readonly #send = async (batch: Batch): Promise<void> => {
+    const { sql, values } = batch.toStatement(undefined);
+    await this.#database.rows(sql, values);
+  };
+}
