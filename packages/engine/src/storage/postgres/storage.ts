@@ -6,6 +6,7 @@ import { PostgresSaver } from "./checkpoints/checkpointer.ts";
 import { Threads } from "./checkpoints/threads.ts";
 import { AttemptStream } from "./checkpoints/stream.ts";
 import { PostgresDatabase } from "./database/database.ts";
+import { ServerLock } from "./database/server-lock.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
 import { createApprovalStore } from "./records/approvals.ts";
@@ -29,13 +30,16 @@ import { createTextIndex } from "./store/text-index.ts";
 
 /**
  * Connects to the database of an address (postgres://…), and brings its schema up to date. Throws `config` for a wrong
- * address, user or password, `storage_newer` for a database of a later version, and the other `storage_*` codes. `limits`:
+ * address, user or password, `storage_newer` for a database of a later version, `conflict` while another server has it
+ * open, and the other `storage_*` codes. `limits`:
  * how much of the sessions memory holds.
  */
 export async function createPostgresStorage(url: string, limits?: CacheLimits): Promise<OpenedStorage> {
   const database = new PostgresDatabase(url);
+  let lock: ServerLock;
   try {
     await migrate(database, migrations);
+    lock = await ServerLock.take(database);
   } catch (error) {
     await database.close();
     throw error;
@@ -78,7 +82,7 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
-    close: () => (closing ??= database.close()),
+    close: () => (closing ??= lock.release().finally(() => database.close())),
   };
 }
 

@@ -73,6 +73,7 @@ export class PostgresDatabase implements Statements {
   readonly #unknown = new WeakSet<AppError>();
   #tell: ChangeListener | undefined;
   #closing: Promise<void> | undefined;
+  #refusal: AppError | undefined;
 
   /** `patience`: milliseconds that a statement may take. Connects when the first one comes. */
   constructor(url: string, patience = queryPatience) {
@@ -98,6 +99,11 @@ export class PostgresDatabase implements Statements {
 
   async change(sql: string, values: Values = []): Promise<number> {
     return await this.#connected(async (client) => (await this.#run(client, sql, values)).rowCount ?? 0);
+  }
+
+  /** Refuses every statement from now on. */
+  refuse(reason: AppError): void {
+    this.#refusal = reason;
   }
 
   note(...changes: Change[]): void {
@@ -192,6 +198,7 @@ export class PostgresDatabase implements Statements {
 
   async #tried<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     for (let tries = 0; ; tries += 1) {
+      if (this.#refusal !== undefined) throw this.#refusal;
       let client: pg.PoolClient | undefined;
       let isBroken = false;
       try {

@@ -133,6 +133,11 @@ async function requireNoServer(statements: Statements, place: string): Promise<v
     WHERE datname = current_database() AND application_name = 'millrace'`;
   const [row] = await statements.rows(sql);
   if (parseRow(CountRow, "pg_stat_activity", row).count > 0) throw inUse(place);
+  const isThere = "SELECT count(*) AS count FROM pg_class WHERE oid = to_regclass('server_lock')";
+  const [table] = await statements.rows(isThere);
+  if (parseRow(CountRow, "pg_class", table).count === 0) return;
+  const [lock] = await statements.rows("SELECT count(*) AS count FROM server_lock WHERE until > now()");
+  if (parseRow(CountRow, "server_lock", lock).count > 0) throw inUse(place);
 }
 
 function inUse(place: string, cause?: unknown): AppError {

@@ -102,6 +102,13 @@ export const checkpoints: Migration = {
     END $$;
     CREATE TRIGGER model_head_removed AFTER DELETE ON model_requests
       FOR EACH ROW EXECUTE FUNCTION millrace_forget_head_v1();
+    CREATE TABLE server_lock (
+      only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+      holder text NOT NULL,
+      host text NOT NULL,
+      process int NOT NULL,
+      until timestamptz NOT NULL
+    );
     CREATE TABLE owner_usage (
       owner text COLLATE "C" NOT NULL,
       day text COLLATE "C" NOT NULL,
