@@ -51,14 +51,23 @@ export async function openProgramLog(config: Config): Promise<ProgramLog> {
   };
 }
 
-function aboutStart({ port, dataDir, conversations, workspace }: Config, served: Served): Record<string, unknown> {
+/** Where everything is kept: a folder, and the database beside it, without user and password. */
+function dataPlaces({ dataDir, conversations, database }: Config): { data: string; database?: string } {
+  const data = conversations.folder ?? dataDir;
+  if (database === undefined) return { data };
+  const { host, pathname } = new URL(database);
+  return { data, database: `PostgreSQL at ${host}${pathname}` };
+}
+
+function aboutStart(config: Config, served: Served): Record<string, unknown> {
+  const { port, workspace } = config;
   const { url, graphs, problems, about } = served;
   return {
     url,
     ...about,
     graphs,
     ...(problems.length > 0 && { graphs_not_served: problems.map(({ graph_id }) => graph_id) }),
-    data: conversations.folder ?? dataDir,
+    ...dataPlaces(config),
     workspace,
     ...(port !== 0 && port !== portOf(url) && { port_in_use: port }),
   };
@@ -70,7 +79,7 @@ function portOf(url: string): number {
 
 /** What somebody who has just started the server looks for. */
 function startText(config: Config, served: Served, colorize: boolean): string {
-  const { port, graphs: manifest, workspace, dataDir, conversations } = config;
+  const { port, graphs: manifest, workspace } = config;
   const { url, graphs, problems, about = {} } = served;
   const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
     colorize ? styleText(style, text, { validateStream: false }) : text;
@@ -84,7 +93,7 @@ function startText(config: Config, served: Served, colorize: boolean): string {
       text.startsWith("http") ? paint("cyan", text) : text,
     ]),
     ["graphs", `${[...(graphs.length === 0 ? [none] : graphs), ...failed].join(", ")}  (${manifest})`],
-    ["data", conversations.folder ?? dataDir],
+    ...Object.entries(dataPlaces(config)),
     ["workspace", workspace],
   ];
   const lines = rows.map(([label, text]) => `  ${paint("dim", label.padEnd(10))}${text}\n`).join("");

@@ -82,8 +82,17 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
-    close: () => (closing ??= lock.release().finally(() => database.close())),
+    close: () => (closing ??= closeAll(lock, database)),
   };
+}
+
+/** Closes the connections, also where the lock cannot be given back: it runs out. */
+async function closeAll(lock: ServerLock, database: PostgresDatabase): Promise<void> {
+  try {
+    await lock.release();
+  } finally {
+    await database.close();
+  }
 }
 
 /** Everything that one attempt writes: its stream, and what goes beside it. */
