@@ -114,7 +114,8 @@ export class Dispatch {
       active.begin(run);
       this.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, performance);
-      this.#forget(active);
+      if (active.store.isLost === true) await this.#takeUpAgain(run.run_id);
+      else this.#forget(active);
       for (const other of this.active.values()) if (other.run.session_id === sessionId && !other.ended) return true;
       return false;
     } catch (error) {
@@ -144,6 +145,25 @@ export class Dispatch {
     await runAttempt(active, this.#options.performance);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);
+  }
+
+  /** Takes up a run again whose newest writes the database has lost, which is no crash of this process. */
+  async #takeUpAgain(runId: string): Promise<void> {
+    const { storage, logger, performance } = this.#options;
+    this.active.delete(runId);
+    try {
+      const run = await storage.runs.get(runId);
+      if (run === undefined || isOver(run.status) || performance.stopping.aborted) return;
+      await storage.attempt(run).release();
+      const active = this.track(run);
+      this.admit(active);
+      active.rollback = run.stop_requested === "rollback";
+      if (run.stop_requested !== null) active.stop.request("user_requested");
+      this.schedule(run);
+    } catch (error) {
+      logger.error({ err: error, run_id: runId }, "run_not_taken_up");
+      this.#delays.set(runId, performance.retryDelay, () => void this.#takeUpAgain(runId));
+    }
   }
 
   /**

@@ -79,6 +79,11 @@ export interface AttemptStore {
   finish(outcome: RunOutcome): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */
   release(): Promise<void>;
+  /**
+   * Whether the database has come back without what the attempt had written: it cannot go on from what it remembers, and the
+   * run is to be taken up again. Not with a database that ends with its process.
+   */
+  readonly isLost?: boolean;
   readonly ledger: Ledger;
   readonly operations: OperationStore;
   readonly requests: Pick<ModelRequestStore, "note">;

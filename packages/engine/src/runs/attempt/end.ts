@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAppError } from "../../errors/errors.ts";
+import { AppError, errorMessage, isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
 import type { RunOutcome } from "../../storage/attempt-store.ts";
 import type { ActiveRun } from "../active-run.ts";
@@ -42,8 +42,8 @@ export async function writeEnd(
       // Its session was removed meanwhile: there is nowhere to write to.
       if (isAppError(error) && error.code === "not_found") return unwritten(active.run, outcome);
       logger.error({ err: error, run_id }, "run_end_not_written");
-      // Another attempt has taken the run up: its end is that one's to write.
-      if (isAppError(error) && error.code === "conflict") return undefined;
+      // Another attempt has taken the run up, or has to: its end is that one's to write.
+      if ((isAppError(error) && error.code === "conflict") || active.store.isLost === true) return undefined;
       if (stopping.aborted) return undefined;
       // An abort only ends the wait; the loop then tries a last time.
       await sleep(retryDelay, undefined, { signal: stopping, ref: false }).catch(() => undefined);
@@ -98,6 +98,23 @@ async function newestOf(
     logger.warn({ err: error, run_id: run.run_id }, "session_state_unreadable");
     return undefined;
   }
+}
+
+/** Lets go of a run without an end: the next start, or the next attempt, goes on with it. */
+export async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
+  const { run_id, session_id } = active.run;
+  logger.info({ run_id, session_id }, "run_parked");
+  try {
+    await active.log.flush();
+  } catch (error) {
+    logger.error({ err: error, run_id: active.run.run_id }, `events_not_stored: ${errorMessage(error)}`);
+  }
+  const isLost = active.store.isLost === true;
+  active.abandon(
+    isLost
+      ? new AppError("storage_unavailable", "The database lost the newest events; the run goes on from its last state.")
+      : new AppError("server", "The server is stopping; the run goes on after its restart."),
+  );
 }
 
 /** Milliseconds after which a stop no longer waits for what it stops. */

@@ -3,7 +3,6 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { missingNodes } from "../../graphs/changed-graph.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { ownerOfItems } from "../../config/api-keys.ts";
-import { AppError, errorMessage } from "../../errors/errors.ts";
 import { logFields } from "../../logger.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
 import type { RunOutcome } from "../../storage/attempt-store.ts";
@@ -26,7 +25,7 @@ import {
 import { otherWorkedRun, requireOrigin } from "../admission/draft.ts";
 import { requireNextNodes } from "../admission/next-nodes.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
-import { endsInTime, keepFormer, keepStopped, stopPatience, webhookOf, writeEnd } from "./end.ts";
+import { endsInTime, keepFormer, keepStopped, letGo, stopPatience, webhookOf, writeEnd } from "./end.ts";
 import type { RunnerDeps } from "../options.ts";
 import { countFirstToken } from "../run-numbers.ts";
 import { rollBack } from "../remove-run.ts";
@@ -70,7 +69,8 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   if (result.ending.kind === "stopped") stop.request("app_shutdown");
   if (active.ended) return { status: active.run.status };
   if (stop.state === "stop_requested") stop.move("stopping");
-  if (result.ending.kind === "stopped" && stop.reason === "app_shutdown") {
+  const isShutdown = result.ending.kind === "stopped" && stop.reason === "app_shutdown";
+  if (isShutdown || active.store.isLost === true) {
     await letGo(active, deps);
     return { status: "parked" };
   }
@@ -185,17 +185,6 @@ function newestOf({ session_id }: Run): RunnableConfig {
 async function keptPause({ session_id }: Run, pause: Pause, { storage }: RunnerDeps): Promise<Pause> {
   const session = await storage.sessions.get(session_id);
   return { interrupts: { ...session?.interrupts, ...pause.interrupts }, waiting: true };
-}
-
-async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
-  const { run_id, session_id } = active.run;
-  logger.info({ run_id, session_id }, "run_parked");
-  try {
-    await active.log.flush();
-  } catch (error) {
-    logger.error({ err: error, run_id: active.run.run_id }, `events_not_stored: ${errorMessage(error)}`);
-  }
-  active.abandon(new AppError("server", "The server is stopping; the run goes on after its restart."));
 }
 
 /** Runs the graph from the run's input or its checkpoint. Never throws: a failure is an ending. */

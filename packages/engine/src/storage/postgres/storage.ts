@@ -103,6 +103,9 @@ function createAttempt(
   const stream = new AttemptStream(database, threads, of);
   return {
     ...createAttemptRecords(database, of),
+    get isLost() {
+      return stream.isLost;
+    },
     async append(events, usage = []) {
       if (events.length > 0 || usage.length > 0) await stream.write({ events, usage });
     },

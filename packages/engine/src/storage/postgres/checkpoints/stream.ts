@@ -37,6 +37,8 @@ export class AttemptStream {
   readonly #of: RunWriter;
   /** How many writes of the attempt there were; a claim begins at 0. */
   #writes = 0;
+  /** See `AttemptStore.isLost`. */
+  isLost = false;
 
   constructor(database: PostgresDatabase, threads: Threads, of: RunWriter) {
     this.#database = database;
@@ -93,7 +95,7 @@ export class AttemptStream {
     const goesOn = standing.writes > this.#writes;
     if (goesOn) this.#writes = standing.writes;
     if (goesOn && attempt !== undefined) return false;
-    if (standing.writes < this.#writes) throw lostCommits(run_id);
+    if (standing.writes < this.#writes) throw this.#lostCommits();
     const id = batch.events?.first ?? 0;
     throw new AppError(
       "invalid_state",
@@ -105,7 +107,7 @@ export class AttemptStream {
   async #hasHappened(batch: Batch, until: number): Promise<boolean> {
     const { writes, last_id } = await this.#standingSoon(until);
     if (this.#of.attempt === undefined) return batch.events !== undefined && last_id >= batch.events.last;
-    if (writes < this.#writes) throw lostCommits(this.#of.run_id);
+    if (writes < this.#writes) throw this.#lostCommits();
     const hasHappened = writes > this.#writes;
     this.#writes = writes;
     return hasHappened;
@@ -121,6 +123,19 @@ export class AttemptStream {
         await sleep(pause, undefined, { ref: false });
       }
     }
+  }
+
+  /** The database came back without the newest commits: the attempt cannot go on from what it remembers. */
+  #lostCommits(): AppError {
+    this.isLost = true;
+    return new AppError(
+      "storage_unavailable",
+      `PostgreSQL has lost what it had confirmed of run "${this.#of.run_id}".`,
+      {
+        suggestion: "The run goes on from its last stored checkpoint.",
+        recoverable: true,
+      },
+    );
   }
 
   /** Where the run stands. Throws `conflict` where another attempt has it, `not_found` where it is gone. */
@@ -142,14 +157,6 @@ export class AttemptStream {
     }
     return standing;
   }
-}
-
-/** The database came back without the newest commits: the attempt cannot go on from what it remembers. */
-function lostCommits(runId: string): AppError {
-  return new AppError("storage_unavailable", `PostgreSQL has lost what it had confirmed of run "${runId}".`, {
-    suggestion: "The run goes on from its last stored checkpoint when it is taken up again.",
-    recoverable: true,
-  });
 }
 
 function checkOrder(runId: string, events: readonly RunEvent[]): void {

@@ -25,6 +25,8 @@ export class Threads {
     this.rows = new PostgresCheckpointRows(database);
     this.store = new CheckpointStore(this.rows, limits);
     this.codec = createCodec(this.store);
+    // What memory knows may be ahead of a server that has come back.
+    database.onLost(() => this.store.cache.clear());
   }
 
   /** Runs synchronous work that writes to a thread, after all earlier writes to it; `send` sends what it writes. */

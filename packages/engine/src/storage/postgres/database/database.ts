@@ -74,6 +74,7 @@ export class PostgresDatabase implements Statements {
   #tell: ChangeListener | undefined;
   #closing: Promise<void> | undefined;
   #refusal: AppError | undefined;
+  #lost: () => void = () => undefined;
 
   /** `patience`: milliseconds that a statement may take. Connects when the first one comes. */
   constructor(url: string, patience = queryPatience) {
@@ -88,7 +89,7 @@ export class PostgresDatabase implements Statements {
       application_name: "millrace",
     });
     // An idle connection that breaks is replaced by the next statement.
-    this.#pool.on("error", () => undefined);
+    this.#pool.on("error", () => this.#lost());
     // One that breaks in use fails its statement; without a listener, the one that breaks between two would end the process.
     this.#pool.on("connect", (client) => void client.on("error", () => undefined));
   }
@@ -99,6 +100,11 @@ export class PostgresDatabase implements Statements {
 
   async change(sql: string, values: Values = []): Promise<number> {
     return await this.#connected(async (client) => (await this.#run(client, sql, values)).rowCount ?? 0);
+  }
+
+  /** Calls back whenever a connection has broken. The server may have ended, and lost commits that did not wait for its disk. */
+  onLost(forget: () => void): void {
+    this.#lost = forget;
   }
 
   /** Refuses every statement from now on. */
@@ -211,7 +217,10 @@ export class PostgresDatabase implements Statements {
         }
         const told = toStorageError(error, this.place);
         isBroken = told.code === "storage_unavailable";
-        if (isBroken && client !== undefined) this.#unknown.add(told);
+        if (isBroken && client !== undefined) {
+          this.#unknown.add(told);
+          this.#lost();
+        }
         throw told;
       } finally {
         client?.release(isBroken);

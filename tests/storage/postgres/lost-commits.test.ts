@@ -1,0 +1,39 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { openDoor } from "../../support/test-graphs.ts";
+import { startTestServer } from "../../support/test-server.ts";
+import { startPostgres, withClient } from "./server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+describe.skipIf(server === undefined)("a database that comes back without the newest commits", () => {
+  it("lets the runs that wrote them go on from what is left, and counts no crash", async () => {
+    const url = (await server?.create()) ?? "";
+    const query = (sql: string) => withClient(url, async (client) => (await client.query(sql)).rows);
+    const served = await startTestServer({ database: url });
+    try {
+      const { client } = served;
+      const { thread_id } = await client.threads.create();
+      const door = crypto.randomUUID();
+      const streamed = client.runs.stream(thread_id, "gated", {
+        input: { door },
+        streamMode: ["custom", "values"],
+        streamResumable: true,
+      });
+      for await (const part of streamed) if (part.event === "custom") break;
+      const stored = "SELECT count(*)::int AS count FROM run_events WHERE last_id >= 2";
+      await expect.poll(() => query(stored)).toEqual([{ count: 1 }]);
+      // What a crash of PostgreSQL takes: the newest commits that nobody waited for.
+      await query("DELETE FROM run_events WHERE last_id >= 2");
+      await query("UPDATE runs SET writes = writes - 1");
+      openDoor(door);
+      const [run] = await client.runs.list(thread_id);
+      await expect.poll(async () => (await client.runs.get(thread_id, run?.run_id ?? "")).status).toBe("success");
+      expect((await client.threads.getState(thread_id)).values).toMatchObject({ passed: true });
+      expect(await query("SELECT attempt, crashes FROM runs")).toEqual([{ attempt: 2, crashes: 0 }]);
+      expect(await client.runs.wait(thread_id, "counter", { input: { value: 1 } })).toMatchObject({ value: 2 });
+    } finally {
+      await served.remove();
+    }
+  });
+});
