@@ -10,7 +10,7 @@ import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startServer } from "../../src/server.ts";
-import { createDatabase } from "../storage/postgres/server.ts";
+import { createDatabase } from "./processes/postgres.ts";
 import { inject } from "vitest";
 
 /** A server on a free port with the graphs of `test-graphs.ts`, and the official client for it. */

@@ -5,7 +5,7 @@ import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { operation } from "../../contract/runs/operations.ts";
-import { startPostgres } from "./server.ts";
+import { startPostgres } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -4,7 +4,7 @@ import { Threads } from "@millrace/engine/storage/postgres/checkpoints/threads";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
-import { startPostgres } from "./server.ts";
+import { startPostgres } from "../../support/processes/postgres.ts";
 
 // The suite takes the test functions from the global scope, where its own copy of vitest would put them.
 Object.assign(globalThis, vitest);

@@ -1,7 +1,7 @@
 import { afterAll, describe } from "vitest";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { describeStorage } from "../../contract/storage.ts";
-import { startPostgres } from "./server.ts";
+import { startPostgres } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { placeOf, PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
-import { startPostgres, withClient } from "./server.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openDoor } from "../../support/test-graphs.ts";
 import { startTestServer } from "../../support/test-server.ts";
-import { startPostgres, withClient } from "./server.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -19,7 +19,7 @@ import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { programEnvironment } from "../../support/processes/program.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { contentOf as historyOf, writeHistory } from "../sqlite/checkpoints/history.ts";
-import { startPostgres, withClient } from "./server.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -8,7 +8,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { operation } from "../../contract/runs/operations.ts";
 import { startTestServer } from "../../support/test-server.ts";
-import { startPostgres, withClient } from "./server.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -7,7 +7,7 @@ import { createNamespaceStore } from "@millrace/engine/storage/postgres/records/
 import { createTaskStore } from "@millrace/engine/storage/postgres/records/tasks";
 import { describeLedger } from "../../contract/runs/ledger.ts";
 import { describeTasks } from "../../contract/tasks.ts";
-import { startPostgres, withClient } from "./server.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { sessionRecord } from "../../contract/records.ts";
-import { startPostgres, withClient } from "./server.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { startPostgres } from "../../storage/postgres/server.ts";
+import { startPostgres } from "../processes/postgres.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

@@ -18,7 +18,7 @@ import { delimiter, dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { z } from "zod";
-import { projectFolder } from "../../support/source-files.ts";
+import { projectFolder } from "../source-files.ts";
 
 /** A PostgreSQL for tests. */
 export interface TestPostgres {
