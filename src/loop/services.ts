@@ -23,7 +23,7 @@ import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";
 import type { Rate } from "@millrace/engine/concurrency/limits";
-import type { OwnerAccount } from "@millrace/engine/usage/owner-account";
+import type { OwnerAccount } from "@millrace/engine/usage/usage-of-run";
 import type { BackgroundService } from "./sub-agents/background-service.ts";
 import type { Progress } from "./progress.ts";
 

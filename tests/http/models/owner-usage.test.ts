@@ -6,7 +6,7 @@ import { loadConfig } from "@millrace/engine/config/config";
 import type { UsageLimits } from "@millrace/engine/config/owner-limits";
 import { limitsOf } from "@millrace/engine/config/owner-limits";
 import { describeSpent, endOf, monthOf, spentLimit } from "@millrace/engine/usage/owner-usage";
-import { UsageHandler } from "@millrace/engine/usage/usage-handler";
+import { UsageHandler } from "@millrace/engine/usage/usage-of-run";
 import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";

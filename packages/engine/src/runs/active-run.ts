@@ -5,7 +5,7 @@ import type { RunCompanion } from "./companion.ts";
 import { RunLog } from "./events/log.ts";
 import { withUserOf } from "./admission/user-of-run.ts";
 import type { RunTrace } from "../telemetry/telemetry.ts";
-import type { OwnerAccount } from "../usage/owner-account.ts";
+import type { OwnerAccount } from "../usage/usage-of-run.ts";
 import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";

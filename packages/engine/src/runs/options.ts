@@ -14,7 +14,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { ServedGraph } from "../graphs/served-graph.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { RunRequest } from "./admission/draft.ts";
-import type { PriceOf } from "../usage/usage-handler.ts";
+import type { PriceOf } from "../usage/usage-of-run.ts";
 
 /** How a run ended, for its webhook. Dates are ISO-8601. */
 export interface RunEnd {

@@ -80,9 +80,8 @@ export class Runs {
   }
 
   /**
-   * Admits a run: when this resolves, its row with the input is on disk. A submission that came before gives the run of
-   * that time. Throws `conflict` for `reject` on a busy session and for a key that came with another request,
-   * `rate_limit` when the queue is full, `not_found` for an unknown assistant, `server` while the server stops.
+   * Admits a run: its row is on disk then. A submission that came before gives the run of that time. Throws `conflict` for
+   * `reject` on a busy session and for a key of another request, `rate_limit` for a full queue, `server` after `drain`.
    */
   async start(session: Session, request: RunRequest): Promise<Run> {
     if (this.#stopping.signal.aborted) throw noNewRuns();
@@ -93,10 +92,11 @@ export class Runs {
     const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
     if (assistant === undefined) throw noAssistant(request.assistant);
     const unbound = draftRun(session, await completed(session, request, this.#storage.runs), assistant, this.#graphs);
-    const origin = await requireOrigin(unbound, this.#storage.checkpointer);
-    const draft = await withBoundAnswer(unbound, session, origin, this.#storage.checkpointer);
+    const { checkpointer } = this.#storage;
+    const origin = await requireOrigin(unbound, checkpointer);
+    const draft = unbound.kwargs.command ? await withBoundAnswer(unbound, session, origin, checkpointer) : unbound;
     if ((draft.kwargs.input ?? null) === null)
-      await requireNextNodes(draft, this.#graphs.fixed(draft.graph_id), origin, this.#storage.checkpointer);
+      await requireNextNodes(draft, this.#graphs.fixed(draft.graph_id), origin, checkpointer);
     const { active, run } = await this.#bySession.run(session.session_id, () => this.#admit(draft, request));
     if (active === undefined) return run;
     const { multitask_strategy: strategy } = run;

@@ -8,7 +8,7 @@ import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/s
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
 import { placeHandlers } from "../../tracing.ts";
-import type { UsageHandler } from "../../usage/usage-handler.ts";
+import type { UsageHandler } from "../../usage/usage-of-run.ts";
 import { answersLeft, type Ending, readPause, toRunError } from "../status.ts";
 import type { ActiveRun } from "../active-run.ts";
 import type { StreamCompanion } from "../companion.ts";

@@ -8,8 +8,7 @@ import { GraphStore } from "../../storage/items/store-items.ts";
 import type { RunOutcome } from "../../storage/attempt-store.ts";
 import type { Run, RunStatus } from "../../storage/records.ts";
 import { readTraceparent } from "../../telemetry/traceparent.ts";
-import { OwnerAccount } from "../../usage/owner-account.ts";
-import { UsageHandler } from "../../usage/usage-handler.ts";
+import { OwnerAccount, UsageHandler } from "../../usage/usage-of-run.ts";
 import type { ActiveRun } from "../active-run.ts";
 import {
   crashLoop,

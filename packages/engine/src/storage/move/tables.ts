@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
 import { searchable } from "../assistants.ts";
-import { packId } from "../checkpoints/ids.ts";
-import { json, parseRow } from "../rows.ts";
+import { json, parseRow, packId } from "../rows.ts";
 
 /** A value of a row that moves, as PostgreSQL has it. */
 export type MovedValue = string | number | boolean | null | Uint8Array;

@@ -9,7 +9,7 @@ import type {
   NewCheckpoint,
   WriteRow,
 } from "../../checkpoints/rows.ts";
-import { packId, unpackId } from "../../checkpoints/ids.ts";
+import { packId, unpackId } from "../../rows.ts";
 import { rowItems } from "../../checkpoints/items.ts";
 import type { Database } from "../database/database.ts";
 
