@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
+import type { OwnerLimits } from "@millrace/engine/config/owner-limits";
 import { EndReason } from "../../../src/loop/state.ts";
 import {
   startModelServer,
@@ -17,10 +18,15 @@ import { startTestServer, type TestServer } from "../../support/test-server.ts";
 let server: TestServer;
 let model: ModelServer;
 
-async function start(handler: (request: ModelRequest) => ModelStep): Promise<void> {
+async function start({ model: handler, ownerLimits = {} }: End): Promise<void> {
   model = await startModelServer({ handler });
   const { openai } = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
-  server = await startTestServer({ graphs: join(projectFolder, "langgraph.json"), openai, model: "openai:scripted" });
+  server = await startTestServer({
+    graphs: join(projectFolder, "langgraph.json"),
+    openai,
+    model: "openai:scripted",
+    ownerLimits,
+  });
   await writeFile(join(server.config.workspace, "notes.md"), "seven lines");
 }
 
@@ -48,6 +54,7 @@ interface End {
   name: string;
   model: (request: ModelRequest) => ModelStep;
   limits?: Record<string, unknown>;
+  ownerLimits?: OwnerLimits;
   /** How often the model is asked, the last words included, where that is what ends the turn. */
   asked?: number;
   /** Stops the run as soon as the model has been asked so often. */
@@ -88,6 +95,13 @@ const ends: End[] = [
     limits: { max_cost: 40_000, price },
     reason: "cost_limit",
     says: /cost budget.*What was done so far:.*read_file: seven lines/su,
+  },
+  {
+    name: "the limit of an owner",
+    model: busy("never asked", 1_000),
+    ownerLimits: { "*": { tokens_per_day: 500 } },
+    reason: "owner_limit",
+    says: /tokens.*What was done so far:.*read_file: seven lines/su,
   },
   {
     name: "cancel",
@@ -131,7 +145,7 @@ describe("a turn that ends by", () => {
   });
 
   it.each(ends)("$name: whoever loads the thread again reads a final message and why it is the last", async (end) => {
-    await start(end.model);
+    await start(end);
     const { client } = server;
     const { thread_id: id } = await client.threads.create();
     const told: { event: string; data: unknown }[] = [];
