@@ -86,13 +86,11 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
   };
 }
 
-/** Closes the connections, also where the lock cannot be given back: it runs out. */
+/** Gives the lock back and closes the connections. */
 async function closeAll(lock: ServerLock, database: PostgresDatabase): Promise<void> {
-  try {
-    await lock.release();
-  } finally {
-    await database.close();
-  }
+  // Where PostgreSQL is away, the lock runs out by itself; that must not keep the server from closing the rest.
+  await lock.release().catch(() => undefined);
+  await database.close();
 }
 
 /** Everything that one attempt writes: its stream, and what goes beside it. */
