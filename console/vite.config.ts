@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { icons as lucide } from "@iconify-json/lucide";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
@@ -41,10 +43,36 @@ const readOnlyDrawings: Plugin = {
       : undefined,
 };
 
+/**
+ * `import Check from "icon:check"` is the icon of that name of Lucide. Its data is one file; the package of components is
+ * five thousand, which everybody would install.
+ */
+const icons: Plugin = {
+  name: "icons",
+  resolveId: (id) => (id.startsWith("icon:") ? `\0${id}` : undefined),
+  load(id) {
+    if (!id.startsWith("\0icon:")) return undefined;
+    const name = id.slice("\0icon:".length);
+    const found = lucide.icons[lucide.aliases?.[name]?.parent ?? name];
+    if (found === undefined) return this.error(`Lucide has no icon "${name}"; the names are on lucide.dev/icons.`);
+    const shapes = [...found.body.matchAll(/<(?!g[ >])(\w+) ([^>]*?)\/>/gu)].map(([, element, attributes = ""]) => [
+      element,
+      // How lines are drawn is said once, by the component.
+      Object.fromEntries(
+        [...attributes.matchAll(/([\w-]+)="([^"]*)"/gu)]
+          .map(([, key = "", value = ""]) => [key, value])
+          .filter(([key = "", value]) => !key.startsWith("stroke") && value !== "none"),
+      ),
+    ]);
+    const component = JSON.stringify(join(import.meta.dirname, "parts/icon.tsx"));
+    return `import { icon } from ${component}; export default icon(${JSON.stringify(shapes)});`;
+  },
+};
+
 export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
-  plugins: [plainDescriptions, smallestFonts, readOnlyDrawings, react()],
+  plugins: [icons, plainDescriptions, smallestFonts, readOnlyDrawings, react()],
   define: { __DEVELOPMENT__: "false" },
   build: {
     target: "es2023",
@@ -54,7 +82,12 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         // A browser asks for few files at a time: what the first view needs is one.
-        codeSplitting: { groups: [{ name: "first", tags: ["$initial"] }] },
+        codeSplitting: {
+          groups: [
+            { name: "first", tags: ["$initial"] },
+            { name: "icons", test: /^\0icon:/u },
+          ],
+        },
       },
     },
     reportCompressedSize: false,

@@ -1,10 +1,10 @@
-import CircleUser from "lucide-react/icons/circle-user";
-import Keyboard from "lucide-react/icons/keyboard";
-import Languages from "lucide-react/icons/languages";
-import LogOut from "lucide-react/icons/log-out";
-import Monitor from "lucide-react/icons/monitor";
-import Moon from "lucide-react/icons/moon";
-import Sun from "lucide-react/icons/sun";
+import CircleUser from "icon:circle-user";
+import Keyboard from "icon:keyboard";
+import Languages from "icon:languages";
+import LogOut from "icon:log-out";
+import Monitor from "icon:monitor";
+import Moon from "icon:moon";
+import Sun from "icon:sun";
 import { useTranslation } from "react-i18next";
 import { currentKey, forgetKey } from "../api/key.ts";
 import type { Caller } from "../api/shapes.ts";

@@ -1,5 +1,5 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import SearchX from "lucide-react/icons/search-x";
+import SearchX from "icon:search-x";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { ApiError, whenRefused } from "../api/client.ts";

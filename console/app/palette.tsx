@@ -1,6 +1,6 @@
 import { Combobox, ComboboxItem, ComboboxList, ComboboxProvider } from "@ariakit/react/combobox";
 import { Dialog } from "@ariakit/react/dialog";
-import MessageSquare from "lucide-react/icons/message-square";
+import MessageSquare from "icon:message-square";
 import { useDeferredValue, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

@@ -1,5 +1,5 @@
-import Plus from "lucide-react/icons/plus";
-import X from "lucide-react/icons/x";
+import Plus from "icon:plus";
+import X from "icon:x";
 import { ErrorSchemaBuilder, type FieldProps } from "@rjsf/utils";
 import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";

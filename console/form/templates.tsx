@@ -1,8 +1,8 @@
-import ArrowDown from "lucide-react/icons/arrow-down";
-import ArrowUp from "lucide-react/icons/arrow-up";
-import Copy from "lucide-react/icons/copy";
-import Plus from "lucide-react/icons/plus";
-import X from "lucide-react/icons/x";
+import ArrowDown from "icon:arrow-down";
+import ArrowUp from "icon:arrow-up";
+import Copy from "icon:copy";
+import Plus from "icon:plus";
+import X from "icon:x";
 import {
   TranslatableString,
   type ArrayFieldItemTemplateProps,

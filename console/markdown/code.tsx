@@ -1,8 +1,8 @@
 import { highlightTree, classHighlighter } from "@lezer/highlight";
 import type { Parser } from "@lezer/common";
-import Check from "lucide-react/icons/check";
-import Copy from "lucide-react/icons/copy";
-import WrapText from "lucide-react/icons/wrap-text";
+import Check from "icon:check";
+import Copy from "icon:copy";
+import WrapText from "icon:wrap-text";
 import { memo, useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 

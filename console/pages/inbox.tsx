@@ -1,4 +1,4 @@
-import CircleCheckBig from "lucide-react/icons/circle-check-big";
+import CircleCheckBig from "icon:circle-check-big";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";

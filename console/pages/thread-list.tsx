@@ -1,6 +1,6 @@
-import Archive from "lucide-react/icons/archive";
-import Search from "lucide-react/icons/search";
-import Upload from "lucide-react/icons/upload";
+import Archive from "icon:archive";
+import Search from "icon:search";
+import Upload from "icon:upload";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import i18next from "i18next";
 import { useDeferredValue, useEffect, useMemo, useRef, useState, type DragEvent, type KeyboardEvent } from "react";

@@ -1,4 +1,4 @@
-import ChevronRight from "lucide-react/icons/chevron-right";
+import ChevronRight from "icon:chevron-right";
 import { useState, type ReactNode } from "react";
 
 /** A line that opens to show more. */

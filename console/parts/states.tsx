@@ -1,6 +1,6 @@
-import CircleAlert from "lucide-react/icons/circle-alert";
-import Lock from "lucide-react/icons/lock";
-import SearchX from "lucide-react/icons/search-x";
+import CircleAlert from "icon:circle-alert";
+import Lock from "icon:lock";
+import SearchX from "icon:search-x";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client.ts";

@@ -1,7 +1,7 @@
-import ChevronRight from "lucide-react/icons/chevron-right";
-import GitFork from "lucide-react/icons/git-fork";
-import RefreshCw from "lucide-react/icons/refresh-cw";
-import Play from "lucide-react/icons/play";
+import ChevronRight from "icon:chevron-right";
+import GitFork from "icon:git-fork";
+import RefreshCw from "icon:refresh-cw";
+import Play from "icon:play";
 import { memo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

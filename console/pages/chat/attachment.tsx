@@ -1,4 +1,4 @@
-import FileText from "lucide-react/icons/file-text";
+import FileText from "icon:file-text";
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { pictureType, readFileOf } from "../../api/operations.ts";

@@ -15,7 +15,7 @@ import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { undoable } from "../../thread/operations.ts";
 import { isGone, OpenThread } from "../../thread/open-thread.ts";
-import SearchX from "lucide-react/icons/search-x";
+import SearchX from "icon:search-x";
 import { ApprovalDock } from "./approval-dock.tsx";
 import { Composer, editLast } from "./composer/composer.tsx";
 import { Conversation } from "./conversation.tsx";

@@ -1,4 +1,4 @@
-import CircleAlert from "lucide-react/icons/circle-alert";
+import CircleAlert from "icon:circle-alert";
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";

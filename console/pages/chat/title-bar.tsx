@@ -1,10 +1,10 @@
-import GitFork from "lucide-react/icons/git-fork";
-import MoreHorizontal from "lucide-react/icons/ellipsis";
-import Download from "lucide-react/icons/download";
-import FileDiff from "lucide-react/icons/file-diff";
-import Pencil from "lucide-react/icons/pencil";
-import Shrink from "lucide-react/icons/shrink";
-import Trash from "lucide-react/icons/trash-2";
+import GitFork from "icon:git-fork";
+import MoreHorizontal from "icon:ellipsis";
+import Download from "icon:download";
+import FileDiff from "icon:file-diff";
+import Pencil from "icon:pencil";
+import Shrink from "icon:shrink";
+import Trash from "icon:trash-2";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

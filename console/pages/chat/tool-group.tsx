@@ -1,5 +1,5 @@
-import ChevronRight from "lucide-react/icons/chevron-right";
-import Layers from "lucide-react/icons/layers";
+import ChevronRight from "icon:chevron-right";
+import Layers from "icon:layers";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { ToolCard } from "./tool-card.tsx";

@@ -1,6 +1,6 @@
-import Pencil from "lucide-react/icons/pencil";
-import GitFork from "lucide-react/icons/git-fork";
-import Undo from "lucide-react/icons/undo-2";
+import Pencil from "icon:pencil";
+import GitFork from "icon:git-fork";
+import Undo from "icon:undo-2";
 import { use, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

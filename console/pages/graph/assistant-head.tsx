@@ -1,7 +1,7 @@
-import EllipsisVertical from "lucide-react/icons/ellipsis-vertical";
-import ListFilter from "lucide-react/icons/list-filter";
-import Plus from "lucide-react/icons/plus";
-import Trash from "lucide-react/icons/trash-2";
+import EllipsisVertical from "icon:ellipsis-vertical";
+import ListFilter from "icon:list-filter";
+import Plus from "icon:plus";
+import Trash from "icon:trash-2";
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

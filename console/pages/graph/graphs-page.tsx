@@ -1,4 +1,4 @@
-import Workflow from "lucide-react/icons/workflow";
+import Workflow from "icon:workflow";
 import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

@@ -1,7 +1,7 @@
-import GitFork from "lucide-react/icons/git-fork";
-import Microscope from "lucide-react/icons/microscope";
-import Play from "lucide-react/icons/play";
-import Square from "lucide-react/icons/square";
+import GitFork from "icon:git-fork";
+import Microscope from "icon:microscope";
+import Play from "icon:play";
+import Square from "icon:square";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

@@ -1,5 +1,5 @@
-import History from "lucide-react/icons/history";
-import Play from "lucide-react/icons/play";
+import History from "icon:history";
+import Play from "icon:play";
 import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { startGraphRun, type FullAssistant } from "../../api/graphs.ts";

@@ -1,4 +1,4 @@
-import ChevronRight from "lucide-react/icons/chevron-right";
+import ChevronRight from "icon:chevron-right";
 import { useTranslation } from "react-i18next";
 import type { SpanRow, Stretch } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";

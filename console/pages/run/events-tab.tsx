@@ -1,6 +1,6 @@
-import Download from "lucide-react/icons/download";
-import Search from "lucide-react/icons/search";
-import Terminal from "lucide-react/icons/terminal";
+import Download from "icon:download";
+import Search from "icon:search";
+import Terminal from "icon:terminal";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";

@@ -1,10 +1,10 @@
-import EllipsisVertical from "lucide-react/icons/ellipsis-vertical";
-import Copy from "lucide-react/icons/copy";
-import MessageSquare from "lucide-react/icons/message-square";
-import Pencil from "lucide-react/icons/pencil";
-import RotateCcw from "lucide-react/icons/rotate-ccw";
-import Square from "lucide-react/icons/square";
-import Workflow from "lucide-react/icons/workflow";
+import EllipsisVertical from "icon:ellipsis-vertical";
+import Copy from "icon:copy";
+import MessageSquare from "icon:message-square";
+import Pencil from "icon:pencil";
+import RotateCcw from "icon:rotate-ccw";
+import Square from "icon:square";
+import Workflow from "icon:workflow";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

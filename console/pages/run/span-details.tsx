@@ -1,4 +1,4 @@
-import X from "lucide-react/icons/x";
+import X from "icon:x";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import { IconButton } from "../../parts/button.tsx";

@@ -1,7 +1,7 @@
-import ChevronLeft from "lucide-react/icons/chevron-left";
-import ChevronRight from "lucide-react/icons/chevron-right";
-import Pencil from "lucide-react/icons/pencil";
-import Play from "lucide-react/icons/play";
+import ChevronLeft from "icon:chevron-left";
+import ChevronRight from "icon:chevron-right";
+import Pencil from "icon:pencil";
+import Play from "icon:play";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";

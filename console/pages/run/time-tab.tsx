@@ -1,6 +1,6 @@
-import Minus from "lucide-react/icons/minus";
-import Plus from "lucide-react/icons/plus";
-import Maximize from "lucide-react/icons/maximize";
+import Minus from "icon:minus";
+import Plus from "icon:plus";
+import Maximize from "icon:maximize";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";

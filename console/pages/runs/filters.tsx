@@ -1,4 +1,4 @@
-import X from "lucide-react/icons/x";
+import X from "icon:x";
 import { useTranslation } from "react-i18next";
 import { useAssistants } from "../../api/threads.ts";
 import { Button } from "../../parts/button.tsx";

@@ -1,9 +1,9 @@
-import EllipsisVertical from "lucide-react/icons/ellipsis-vertical";
-import ListFilter from "lucide-react/icons/list-filter";
-import MessageSquare from "lucide-react/icons/message-square";
-import Copy from "lucide-react/icons/copy";
-import RotateCcw from "lucide-react/icons/rotate-ccw";
-import Square from "lucide-react/icons/square";
+import EllipsisVertical from "icon:ellipsis-vertical";
+import ListFilter from "icon:list-filter";
+import MessageSquare from "icon:message-square";
+import Copy from "icon:copy";
+import RotateCcw from "icon:rotate-ccw";
+import Square from "icon:square";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { runAddress, threadAddress } from "../../app/addresses.ts";

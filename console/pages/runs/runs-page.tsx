@@ -1,6 +1,6 @@
-import Activity from "lucide-react/icons/activity";
-import RotateCcw from "lucide-react/icons/rotate-ccw";
-import Square from "lucide-react/icons/square";
+import Activity from "icon:activity";
+import RotateCcw from "icon:rotate-ccw";
+import Square from "icon:square";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "wouter";

@@ -1,6 +1,6 @@
-import CircleHelp from "lucide-react/icons/circle-question-mark";
-import Lock from "lucide-react/icons/lock";
-import ShieldAlert from "lucide-react/icons/shield-alert";
+import CircleHelp from "icon:circle-question-mark";
+import Lock from "icon:lock";
+import ShieldAlert from "icon:shield-alert";
 import * as z from "zod/mini";
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";

@@ -9,11 +9,11 @@ import {
   type Node,
   type NodeProps,
 } from "@xyflow/react";
-import ChevronsDownUp from "lucide-react/icons/chevrons-down-up";
-import ChevronsUpDown from "lucide-react/icons/chevrons-up-down";
-import Maximize from "lucide-react/icons/maximize";
-import Minus from "lucide-react/icons/minus";
-import Plus from "lucide-react/icons/plus";
+import ChevronsDownUp from "icon:chevrons-down-up";
+import ChevronsUpDown from "icon:chevrons-up-down";
+import Maximize from "icon:maximize";
+import Minus from "icon:minus";
+import Plus from "icon:plus";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";

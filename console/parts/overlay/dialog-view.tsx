@@ -1,5 +1,5 @@
 import { Dialog as AriaDialog, DialogHeading } from "@ariakit/react/dialog";
-import X from "lucide-react/icons/x";
+import X from "icon:x";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 

@@ -94,6 +94,8 @@ export async function measureLongThread(
 
 /** Milliseconds in which a tab at rest is watched. */
 const watched = 20_000;
+/** Milliseconds after which the lists are read again that the last change concerned. */
+const settled = 1_000;
 
 /** G12: two tabs agree, and a tab asks nothing while nothing happens. */
 export async function measureTabs(browser: Browser, url: string, times: number): Promise<Figure[]> {
@@ -121,6 +123,7 @@ export async function measureTabs(browser: Browser, url: string, times: number):
       );
       delays.push(Math.max(...seen) - Math.min(...seen));
     }
+    await delay(settled);
     let asked = 0;
     for (const page of pages) page.on("request", () => (asked += 1));
     await delay(watched);

@@ -1,9 +1,9 @@
-import FilePenLine from "lucide-react/icons/file-pen-line";
-import FileSearch from "lucide-react/icons/file-search";
-import FilePlus from "lucide-react/icons/file-plus";
-import FileX from "lucide-react/icons/file-x";
-import FileSymlink from "lucide-react/icons/file-symlink";
-import Undo from "lucide-react/icons/undo-2";
+import FilePenLine from "icon:file-pen-line";
+import FileSearch from "icon:file-search";
+import FilePlus from "icon:file-plus";
+import FileX from "icon:file-x";
+import FileSymlink from "icon:file-symlink";
+import Undo from "icon:undo-2";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { undoTogether, useDiff, type Conflict } from "../../../api/operations.ts";

@@ -1,4 +1,4 @@
-import X from "lucide-react/icons/x";
+import X from "icon:x";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "../../../parts/button.tsx";

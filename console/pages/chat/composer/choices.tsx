@@ -1,7 +1,7 @@
-import ChevronDown from "lucide-react/icons/chevron-down";
-import Cpu from "lucide-react/icons/cpu";
-import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
-import Bot from "lucide-react/icons/bot";
+import ChevronDown from "icon:chevron-down";
+import Cpu from "icon:cpu";
+import SlidersHorizontal from "icon:sliders-horizontal";
+import Bot from "icon:bot";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { preferences, setPreferences, usePreferences, type Preferences } from "../../../app/preferences.ts";

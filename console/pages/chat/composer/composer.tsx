@@ -1,6 +1,6 @@
-import ArrowUp from "lucide-react/icons/arrow-up";
-import Paperclip from "lucide-react/icons/paperclip";
-import Square from "lucide-react/icons/square";
+import ArrowUp from "icon:arrow-up";
+import Paperclip from "icon:paperclip";
+import Square from "icon:square";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { keepDraft, readDraft } from "../../../app/drafts.ts";

@@ -1,6 +1,6 @@
-import Pencil from "lucide-react/icons/pencil";
-import X from "lucide-react/icons/x";
-import Zap from "lucide-react/icons/zap";
+import Pencil from "icon:pencil";
+import X from "icon:x";
+import Zap from "icon:zap";
 import { useTranslation } from "react-i18next";
 import { cancelRun, stopThread } from "../../../api/runs/runs.ts";
 import { visible } from "../../../markdown/links.ts";
