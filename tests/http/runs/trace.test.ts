@@ -309,4 +309,27 @@ describe("the trace of an agent's run", () => {
     );
     expect(await output.text()).toContain("workspace is empty");
   });
+
+  it("is told as events as it is read, whatever the log of the run holds, each part below what it belongs to", async () => {
+    for (const stream_mode of [["values"], ["tasks"], ["tasks", "messages-tuple"], whole.stream_mode]) {
+      const { path } = await runOf("agent", input, { stream_mode, stream_resumable: true, context }, agents);
+      const read = await trace(path, agents);
+      expectOrder(read);
+      const told = await agents.send("GET", path, undefined, { accept: "text/event-stream" });
+      const spans = (await readEvents(told))
+        .filter(({ event }) => event === "span")
+        .map(({ data }) => Span.parse(data));
+      const last = new Map(spans.map((span) => [span.id, span]));
+      expect(read.spans.map(({ id }) => last.get(id))).toEqual(read.spans);
+      const parents = read.spans
+        .filter(({ kind }) => kind === "tool" || kind === "model")
+        .map(({ kind, parent }) => `${kind} < ${read.spans.find(({ id }) => id === parent)?.name}`);
+      expect(parents.toSorted(), stream_mode.join(", ")).toEqual([
+        "model < free_work",
+        "model < free_work",
+        "tool < free_work",
+        "tool < free_work",
+      ]);
+    }
+  });
 });

@@ -87,16 +87,26 @@ export async function repliesOf({ checkpointer }: Kept, run: Run): Promise<SpanR
   });
 }
 
+/** The spans of a log and those kept elsewhere, in the order of their times, each call below the node that made it. */
+export function joinSpans(log: readonly SpanRecord[], kept: readonly SpanRecord[], run: Run): SpanRecord[] {
+  if (kept.length === 0) return [...log];
+  const spans = [...kept, ...log];
+  // A run that goes on is in a step that has left no state yet.
+  if (isOver(run.status)) placeByTime(spans, kept, run);
+  const timeOf = ({ start, end }: SpanRecord): number => start ?? end ?? Infinity;
+  return spans.toSorted((one, other) => timeOf(one) - timeOf(other));
+}
+
 /** Puts calls that hang on the run itself below the node, or the step, in whose time they were. */
-export function placeByTime(spans: readonly SpanRecord[], run: Run): void {
-  const steps = spans.filter(({ kind, source }) => kind === "step" && source === "checkpoint");
+function placeByTime(spans: readonly SpanRecord[], kept: readonly SpanRecord[], run: Run): void {
+  const steps = spans.filter(({ kind, parent }) => kind === "step" && parent === run.run_id);
   const nodes = Map.groupBy(
-    spans.filter(({ kind, source }) => kind === "node" && source === "checkpoint"),
+    spans.filter(({ kind }) => kind === "node"),
     ({ parent }) => parent,
   );
-  // A run that goes on is in a step that has left no state yet.
-  if (steps.length === 0 || !isOver(run.status)) return;
-  for (const span of spans) {
+  // A log that tells of steps knows where its own calls belong.
+  const isPlaced = steps.some(({ source }) => source === "log");
+  for (const span of isPlaced ? kept : spans) {
     const time = span.end ?? span.start;
     if (span.parent !== run.run_id || span.kind === "step" || span.kind === "wait" || time === null) continue;
     const step = steps.find(({ start, end }) => start !== null && end !== null && start <= time && time <= end);

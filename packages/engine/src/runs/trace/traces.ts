@@ -4,7 +4,7 @@ import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import { followRun, readSoFar, type RunSources } from "../follow/follow.ts";
 import { isOver } from "../status.ts";
-import { callsOf, placeByTime, repliesOf, stepsOf } from "./kept-spans.ts";
+import { callsOf, joinSpans, repliesOf, stepsOf } from "./kept-spans.ts";
 import { LogSpans } from "./log-spans.ts";
 import { runSpans, toSpan, type Span, type SpanRecord } from "./span.ts";
 
@@ -76,7 +76,10 @@ export class Traces {
     return { spans, seq, next, is_log_complete: run.expired_events < 0, is_cut: isCut };
   }
 
-  /** The spans of a run as they begin and change, from what came after the event `since` on, to the end of the run. */
+  /**
+   * The spans of a run as they begin and change, from what came after the event `since` on, to the end of the run; at the
+   * end also those that its log does not tell of.
+   */
   async *follow(run: Run, since: number, signal: AbortSignal): AsyncGenerator<Span[]> {
     const log = new LogSpans(run.run_id);
     const options = { signal, toEnd: true };
@@ -89,8 +92,9 @@ export class Traces {
       if (changed.size > 0) yield [...changed].map((span) => toSpan(span, run));
     }
     const over = (await this.#sources.storage.runs.get(run.run_id)) ?? run;
-    const left = log.spans.filter(({ status }) => status === "running");
-    yield [...runSpans(over, log.spans), ...left].map((span) => toSpan(span, over));
+    const all = joinSpans(log.spans, await this.#kept(over, log), over);
+    const left = all.filter(({ source, status }) => source !== "log" || status === "running");
+    yield [...runSpans(over, all), ...left].map((span) => toSpan(span, over));
   }
 
   /** What went into a span, or came out of it; `undefined` where that is not kept. */
@@ -127,8 +131,7 @@ export class Traces {
     const kept = gathered.kept ?? (await this.#kept(run, log));
     if (isOver(run.status)) gathered.kept = kept;
     this.#gathered.set(run.run_id, gathered);
-    const inner = [...kept, ...log.spans];
-    placeByTime(inner, run);
+    const inner = joinSpans(log.spans, kept, run);
     return { all: [...runSpans(run, inner), ...inner], seq: log.last, isCut: log.spans.length > mostSpans };
   }
 
