@@ -181,6 +181,54 @@ function statusOf(status: string): NodeState["status"] {
   return status === "running" ? "running" : "stopped";
 }
 
+/** The node that made a call, below those that it is a part of, as the drawing names it: "free_work:call_model". */
+export function nodePath(span: Span, spans: ReadonlyMap<string, Span>): string {
+  const names: string[] = [];
+  const passed = new Set<Span>();
+  for (let at: Span | undefined = span; at !== undefined && !passed.has(at); at = spans.get(at.parent ?? "")) {
+    passed.add(at);
+    if (at.kind === "node") names.unshift(at.name);
+  }
+  if (span.node !== null && names.at(-1) !== span.node) names.push(span.node);
+  return names.length === 0 ? span.name : names.join(":");
+}
+
+/** A time that is written above the bars, and where: as a part of the width that is seen. */
+export interface TimeMark {
+  at: number;
+  milliseconds: number;
+}
+
+/** About how many times are written above the bars, and the least that lies between two, as a part of the width. */
+const wantedMarks = 5;
+const leastGap = 0.12;
+
+/** Round times of what is seen of a run: of `zoom` parts one, which begins at `from`. */
+export function timeMarks(stretches: readonly Stretch[], from: number, zoom: number): TimeMark[] {
+  const begin = stretches[0]?.from ?? 0;
+  const marks: TimeMark[] = [];
+  for (const { from: first, to, at, width, isIdle } of stretches) {
+    if (isIdle || width === 0 || to <= first) continue;
+    const perWidth = (to - first) / width;
+    const step = roundStep(perWidth / zoom / wantedMarks);
+    const seenFrom = first + Math.max(0, from - at) * perWidth;
+    const seenTo = Math.min(to, first + (from + 1 / zoom - at) * perWidth);
+    for (let time = Math.ceil((seenFrom - begin) / step) * step; begin + time <= seenTo; time += step) {
+      const place = (placeOf(stretches, begin + time) - from) * zoom;
+      const before = marks.at(-1)?.at ?? -1;
+      // What is written at the end would be cut.
+      if (place - before >= leastGap && place <= 1 - leastGap / 2) marks.push({ at: place, milliseconds: time });
+    }
+  }
+  return marks;
+}
+
+/** The next larger of 1, 2 and 5 times a power of ten. */
+function roundStep(wanted: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(wanted, 1e-3)));
+  return ([1, 2, 5].find((factor) => factor * power >= wanted) ?? 10) * power;
+}
+
 /** What a run used: by model or by node. */
 export interface UsageRow {
   name: string;

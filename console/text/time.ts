@@ -88,14 +88,14 @@ export function ageGroup(iso: string, now = Date.now()): "today" | "yesterday" |
 
 /** How large something is. */
 export function byteSize(bytes: number): string {
-  const [value, unit] =
-    bytes < 1_000 ? [bytes, "byte"] : bytes < 1_000_000 ? [bytes / 1_000, "kilobyte"] : [bytes / 1_000_000, "megabyte"];
-  const digits = unit === "byte" || value >= 10 ? 0 : 1;
+  // "146 byte" is what Intl says of bytes.
+  if (bytes < 1_000) return `${count(bytes)} B`;
+  const [value, unit] = bytes < 1_000_000 ? [bytes / 1_000, "kilobyte"] : [bytes / 1_000_000, "megabyte"];
   return new Intl.NumberFormat(currentLocale(), {
     style: "unit",
     unit,
     unitDisplay: "short",
-    maximumFractionDigits: digits,
+    maximumFractionDigits: value >= 10 ? 0 : 1,
   }).format(value);
 }
 

@@ -1,7 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { folded, isLarge, placed, subgraphsOf } from "../../console/run/graph-layout.ts";
-import { nodeStates, placeOf, rowsOfTree, timeline, usageBy, type Span } from "../../console/run/spans.ts";
+import {
+  nodePath,
+  nodeStates,
+  placeOf,
+  rowsOfTree,
+  timeline,
+  timeMarks,
+  usageBy,
+  type Span,
+} from "../../console/run/spans.ts";
 import { changesOf, diffOf } from "../../console/run/state-diff.ts";
 
 function spanOf(known: Partial<Span> & Pick<Span, "id">): Span {
@@ -64,6 +73,20 @@ describe("the parts of a run as rows", () => {
     ]);
   });
 
+  it("know the node that made a call by its path, also where the run does not say", () => {
+    const parts = mapOf([
+      run,
+      spanOf({ id: "free_work", parent: "run" }),
+      spanOf({ id: "call_model", parent: "free_work" }),
+      spanOf({ id: "self", kind: "model", parent: "self" }),
+    ]);
+    const path = (known: Partial<Span>): string => nodePath(spanOf({ id: "reply", kind: "model", ...known }), parts);
+    expect(path({ parent: "call_model", node: "call_model" })).toBe("free_work:call_model");
+    expect(path({ parent: "free_work", node: "call_model" })).toBe("free_work:call_model");
+    expect(path({ parent: "run" })).toBe("reply");
+    expect(path({ parent: "self" })).toBe("reply");
+  });
+
   it("are as deep as a run is, and as many", () => {
     const deep = mapOf(
       Array.from({ length: 30_000 }, (_, index) =>
@@ -115,6 +138,36 @@ describe("the time of a run", () => {
         expect(places.every((place) => place >= 0 && place <= 1)).toBe(true);
         const width = stretches.reduce((sum, stretch) => sum + stretch.width, 0);
         expect(width).toBeCloseTo(1, 5);
+      }),
+    );
+  });
+});
+
+describe("the times above the bars", () => {
+  it("are round", () => {
+    const marks = timeMarks(timeline([spanOf({ id: "a", start: 5_000, end: 5_615 })], 0, true), 0, 1);
+    expect(marks.map(({ milliseconds }) => milliseconds)).toEqual([0, 200, 400]);
+    const closer = timeMarks(timeline([spanOf({ id: "a", start: 0, end: 10_000 })], 0, true), 0.5, 10);
+    expect(closer.map(({ milliseconds }) => milliseconds)).toEqual([5_000, 5_200, 5_400, 5_600, 5_800]);
+    expect(closer.map(({ at }) => at.toFixed(2))).toEqual(["0.00", "0.20", "0.40", "0.60", "0.80"]);
+  });
+
+  it("stand apart, in order and within what is seen, at any zoom", () => {
+    const times = fc.tuple(fc.nat(200_000), fc.nat(20_000));
+    const view = fc.tuple(fc.double({ min: 1, max: 5_000, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }));
+    fc.assert(
+      fc.property(fc.array(times, { minLength: 1, maxLength: 30 }), view, (list, [zoom, share]) => {
+        const spans = list.map(([start, took], index) => spanOf({ id: String(index), start, end: start + took }));
+        const stretches = timeline(spans, 0, true);
+        const from = share * (1 - 1 / zoom);
+        const marks = timeMarks(stretches, from, zoom);
+        expect(marks.length).toBeLessThan(10);
+        for (const [index, { at, milliseconds }] of marks.entries()) {
+          expect(at).toBeGreaterThanOrEqual(-1e-6);
+          expect(at).toBeLessThan(1);
+          expect(at).toBeCloseTo((placeOf(stretches, (stretches[0]?.from ?? 0) + milliseconds) - from) * zoom, 6);
+          if (index > 0) expect(at - (marks[index - 1]?.at ?? 0)).toBeGreaterThan(0.1);
+        }
       }),
     );
   });

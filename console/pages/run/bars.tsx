@@ -1,6 +1,6 @@
 import ChevronRight from "icon:chevron-right";
 import { useTranslation } from "react-i18next";
-import type { SpanRow, Stretch } from "../../run/spans.ts";
+import { timeMarks, type SpanRow, type Stretch } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";
 import { useSpanTitle } from "./span-title.ts";
 import { work } from "../../text/inspector/work.ts";
@@ -89,21 +89,13 @@ export function Bar({
 /** The time above the bars, and where idle time was left out. */
 export function Ruler({ stretches, from, zoom }: { stretches: readonly Stretch[]; from: number; zoom: number }) {
   const { t } = useTranslation(work);
-  const begin = stretches[0]?.from ?? 0;
-  const marks = [0, 0.25, 0.5, 0.75].map((share) => {
-    const wanted = from + share / zoom;
-    const stretch = stretches.find(({ at, width }) => wanted <= at + width) ?? stretches.at(-1);
-    if (stretch === undefined) return { share, time: 0 };
-    const time = stretch.from + ((wanted - stretch.at) / (stretch.width || 1)) * (stretch.to - stretch.from);
-    return { share, time: time - begin };
-  });
   return (
     <div className="time-ruler" aria-hidden="true">
       <span />
       <span className="time-ruler-track">
-        {marks.map(({ share, time }) => (
-          <span key={share} style={{ left: `${share * 100}%` }}>
-            {preciseDuration(time)}
+        {timeMarks(stretches, from, zoom).map(({ at, milliseconds }) => (
+          <span key={milliseconds} style={{ left: `${at * 100}%` }}>
+            {preciseDuration(milliseconds)}
           </span>
         ))}
         {stretches

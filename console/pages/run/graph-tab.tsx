@@ -33,7 +33,10 @@ export function GraphTab({
       />
     );
   }
-  const drawn = drawing.data.nodes.filter(({ type }) => type === "runnable").map(({ id }) => id);
+  // Of what was not reached, the graph's own nodes: what lies within them is in the drawing.
+  const drawn = drawing.data.nodes
+    .filter(({ type, id }) => type === "runnable" && !id.includes(":"))
+    .map(({ id }) => id);
   // What was reached comes first; also what the drawing does not know, such as agents that the run makes.
   const names = [...new Set([...states.keys(), ...drawn])];
   const chosen = [...states].find(([, { span }]) => span === selected)?.[0];

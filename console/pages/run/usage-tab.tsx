@@ -2,14 +2,14 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import { Empty } from "../../parts/states.tsx";
-import { usageBy, type Span, type UsageRow } from "../../run/spans.ts";
+import { nodePath, usageBy, type Span, type UsageRow } from "../../run/spans.ts";
 import { count, preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** Tokens and cost of a run, by node and by model. */
 export function UsageTab({ spans }: { spans: ReadonlyMap<string, Span> }) {
   const { t } = useTranslation(work);
-  const byNode = useMemo(() => usageBy(spans.values(), ({ node, name }) => node ?? name), [spans]);
+  const byNode = useMemo(() => usageBy(spans.values(), (span) => nodePath(span, spans)), [spans]);
   const byModel = useMemo(() => usageBy(spans.values(), ({ model, name }) => model ?? name), [spans]);
   if (byNode.length === 0) return <Empty title={t("run.noUsage")} />;
   return (
