@@ -33,10 +33,8 @@ export function GraphTab({
       />
     );
   }
-  // Of what was not reached, the graph's own nodes: what lies within them is in the drawing.
-  const drawn = drawing.data.nodes
-    .filter(({ type, id }) => type === "runnable" && !id.includes(":"))
-    .map(({ id }) => id);
+  // Of what was not reached, the graph's own nodes: what lies within them ("plan:call_model") is in the drawing.
+  const drawn = drawing.data.nodes.flatMap(({ type, id }) => (type === "runnable" ? [id.split(":")[0] ?? id] : []));
   // What was reached comes first; also what the drawing does not know, such as agents that the run makes.
   const names = [...new Set([...states.keys(), ...drawn])];
   const chosen = [...states].find(([, { span }]) => span === selected)?.[0];

@@ -321,6 +321,9 @@ describe("the trace of an agent's run", () => {
         .map(({ data }) => Span.parse(data));
       const last = new Map(spans.map((span) => [span.id, span]));
       expect(read.spans.map(({ id }) => last.get(id))).toEqual(read.spans);
+      const [, second] = read.spans.filter(({ kind }) => kind === "model");
+      const calls = read.spans.filter(({ kind, end }) => kind === "tool" && (second?.start ?? "") < (end ?? ""));
+      expect(second?.source === "log" ? calls : [], stream_mode.join(", ")).toEqual([]);
       const parents = read.spans
         .filter(({ kind }) => kind === "tool" || kind === "model")
         .map(({ kind, parent }) => `${kind} < ${read.spans.find(({ id }) => id === parent)?.name}`);

@@ -92,9 +92,24 @@ export function joinSpans(log: readonly SpanRecord[], kept: readonly SpanRecord[
   if (kept.length === 0) return [...log];
   const spans = [...kept, ...log];
   // A run that goes on is in a step that has left no state yet.
-  if (isOver(run.status)) placeByTime(spans, kept, run);
+  if (isOver(run.status)) {
+    placeByTime(spans, kept, run);
+    startAfterCalls(log, kept);
+  }
   const timeOf = ({ start, end }: SpanRecord): number => start ?? end ?? Infinity;
   return spans.toSorted((one, other) => timeOf(one) - timeOf(other));
+}
+
+/** A log without tool calls lets a model call begin with the reply before it; it began when the calls between were over. */
+function startAfterCalls(log: readonly SpanRecord[], kept: readonly SpanRecord[]): void {
+  const calls = kept.filter(({ kind }) => kind === "tool");
+  for (const span of log) {
+    const said = span.first_token ?? span.end;
+    if (span.kind !== "model" || span.start === null || said === null) continue;
+    for (const { parent, end } of calls) {
+      if (parent === span.parent && end !== null && end > span.start && end <= said) span.start = end;
+    }
+  }
 }
 
 /** Puts calls that hang on the run itself below the node, or the step, in whose time they were. */

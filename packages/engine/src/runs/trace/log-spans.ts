@@ -31,8 +31,9 @@ export class LogSpans {
   readonly #ids = new Map<string, number>();
   readonly #open = new OpenWork();
   readonly #models = new Map<string, SpanRecord>();
-  /** The model call that each node has made last. */
+  /** The model call that each node has made last, and the tool call of it that has ended last. */
   readonly #newestReply = new Map<string, SpanRecord>();
+  readonly #newestResult = new Map<string, SpanRecord>();
   readonly #tools = new Map<string, SpanRecord>();
   readonly #agents = new Map<string, SpanRecord>();
 
@@ -86,7 +87,8 @@ export class LogSpans {
   #newAttempt(attempt: number, before: number | null): SpanRecord[] {
     const cut = this.spans.filter(({ status }) => status === "running");
     for (const span of cut) Object.assign(span, { status: "interrupted", end: before ?? span.heard });
-    for (const open of [this.#open, this.#models, this.#newestReply, this.#tools, this.#agents]) open.clear();
+    const open = [this.#open, this.#models, this.#newestReply, this.#newestResult, this.#tools, this.#agents];
+    for (const one of open) one.clear();
     return [...cut, this.#tick(this.#runId, `attempt ${attempt}`, null)];
   }
 
@@ -212,11 +214,12 @@ export class LogSpans {
     const { langgraph_checkpoint_ns: path, langgraph_node: node, ls_model_name: model, model_call_id: call } = metadata;
     const namespace = typeof path === "string" ? path.split("|") : [];
     const task = this.#open.taskOf(namespace)?.span;
-    // The request goes out when the node begins, or when what it did before is over.
-    const before = this.#newestReply.get(task?.id ?? this.#runId);
+    const parent = task?.id ?? this.#runId;
+    // The request goes out when the node begins, or when what it did before is over: a reply, and the calls that it asked for.
+    const before = [this.#newestReply, this.#newestResult].flatMap((newest) => newest.get(parent)?.heard ?? []);
     const span = this.#begin({
       id,
-      parent: task?.id ?? this.#runId,
+      parent,
       kind: "model",
       name: typeof model === "string" ? model : "model",
       node: typeof node === "string" ? node : null,
@@ -226,9 +229,9 @@ export class LogSpans {
       message_id: id,
       model_call_id: typeof call === "string" ? call : null,
       input: this.last,
-      start: before?.heard ?? task?.start ?? null,
+      start: before.length > 0 ? Math.max(...before) : (task?.start ?? null),
     });
-    this.#newestReply.set(task?.id ?? this.#runId, span);
+    this.#newestReply.set(parent, span);
     return span;
   }
 
@@ -249,6 +252,7 @@ export class LogSpans {
     span.heard = this.#time;
     if (event.event !== "on_tool_end" && event.event !== "on_tool_error") return [span];
     this.#tools.delete(key);
+    this.#newestResult.set(span.parent ?? this.#runId, span);
     const status = event.event === "on_tool_end" ? "success" : "error";
     Object.assign(span, { end: this.#time, status, error: error ?? null, output: this.last });
     return [span];

@@ -92,8 +92,10 @@ export class Traces {
       if (changed.size > 0) yield [...changed].map((span) => toSpan(span, run));
     }
     const over = (await this.#sources.storage.runs.get(run.run_id)) ?? run;
+    const begun = log.spans.map(({ start }) => start);
     const all = joinSpans(log.spans, await this.#kept(over, log), over);
-    const left = all.filter(({ source, status }) => source !== "log" || status === "running");
+    const moved = new Set(log.spans.filter(({ start }, index) => start !== begun[index]));
+    const left = all.filter((span) => span.source !== "log" || span.status === "running" || moved.has(span));
     yield [...runSpans(over, all), ...left].map((span) => toSpan(span, over));
   }
 
