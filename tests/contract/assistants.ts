@@ -52,6 +52,14 @@ export function describeAssistants(fixture: StorageFixture): void {
       expect(await assistants.versions("a1", { limit: 1, offset: 1 })).toMatchObject([{ version: 2 }]);
       const leveled = await assistants.versions("a1", { limit: 10, offset: 0, metadata: { level: 2 } });
       expect(leveled.map(({ version }) => version)).toEqual([3, 2]);
+      const list = Array.from({ length: 30 }, (_, n) => n);
+      const query = { limit: 10, offset: 0, metadata: { list } };
+      await assistants.update(second, { metadata: { list: list.slice(1) } });
+      expect(await assistants.versions("a1", query)).toEqual([]);
+      await assistants.update(second, { metadata: { list: list.toReversed() } });
+      expect(await assistants.versions("a1", query)).toMatchObject([{ version: 5 }]);
+      expect((await assistants.search({ ...all, metadata: { list } }, [])).total).toBe(1);
+      expect((await assistants.search({ ...all, metadata: { list: [...list, 30] } }, [])).total).toBe(0);
     });
 
     it("go back to a former version as a whole, and the next change is a new version all the same", async () => {

@@ -66,10 +66,11 @@ export function describeCrons(fixture: StorageFixture): void {
 
     it("are found by owner, session, assistant, state and metadata, sorted and page by page", async () => {
       await fixture.storage.sessions.create(sessionRecord("s1"));
+      const list = Array.from({ length: 30 }, (_, n) => n);
       await create(
         cronRecord("c1", { owner: "ada", session_id: "s1", created_at: hour(1), next_run_date: hour(9) }),
         cronRecord("c2", { owner: "bob", enabled: false, created_at: hour(2), next_run_date: null }),
-        cronRecord("c3", { assistant_id: "other", created_at: hour(3), metadata: { a: { b: 1, c: 2 } } }),
+        cronRecord("c3", { assistant_id: "other", created_at: hour(3), metadata: { a: { b: 1, c: 2 }, list } }),
       );
       const found = async (query: object): Promise<string[]> =>
         (await fixture.storage.crons.search({ limit: 10, offset: 0, ...query })).crons.map(({ cron_id }) => cron_id);
@@ -84,6 +85,8 @@ export function describeCrons(fixture: StorageFixture): void {
       expect(await found({ assistant_id: "other" })).toEqual(["c3"]);
       expect(await found({ enabled: false })).toEqual(["c2"]);
       expect(await found({ metadata: { a: { b: 1 } } })).toEqual(["c3"]);
+      expect(await found({ metadata: { list: list.toReversed() } })).toEqual(["c3"]);
+      expect(await found({ metadata: { list: [...list, 30] } })).toEqual([]);
       expect(await fixture.storage.crons.search({ enabled: true, limit: 1, offset: 0 })).toMatchObject({ total: 2 });
     });
 

@@ -208,6 +208,24 @@ function describeSearch(fixture: StorageFixture): void {
       );
     });
 
+    it("compares long lists whole, and refuses those that are too long to be compared", async () => {
+      const numbers = Array.from({ length: 300 }, (_, n) => n);
+      await create("s1", 1, { metadata: { numbers, marks: numbers.map((n) => ({ n, of: [[n]] })) } });
+      const find = async (metadata: object) =>
+        ids(await fixture.storage.sessions.search({ ...page, metadata: { ...metadata } }));
+      expect(await find({ numbers: numbers.toReversed() })).toEqual(["s1"]);
+      expect(await find({ numbers: [...numbers, 300] })).toEqual([]);
+      const marks = numbers.slice(0, 30).map((n) => ({ of: [[n]] }));
+      expect(await find({ marks })).toEqual(["s1"]);
+      expect(await find({ marks: [...marks, { of: [[300]] }] })).toEqual([]);
+      expect(await find({ marks: [{ of: [[300]] }] })).toEqual([]);
+      const waiting = await fixture.storage.overview.working({ metadata: { marks: [{ of: [[300]] }] } });
+      expect(waiting).toBe(0);
+      const list = Array.from({ length: 2000 }, (_, order) => ({ order }));
+      await create("s2", 2, { metadata: { list } });
+      await expect(find({ list: list.toReversed() })).rejects.toMatchObject({ code: "too_large" });
+    });
+
     it("takes keys and values as data, whatever characters they have", async () => {
       const metadata = { "a.b'; DROP TABLE sessions --": { '"$[0]': "%_'" } };
       await create("s1", 1, { metadata });

@@ -5,6 +5,7 @@ import { Assistant } from "../../records.ts";
 import { AssistantRow, AssistantVersionRow, CountRow, json, parseRow, readRow, readRows } from "../../rows.ts";
 import type { PostgresDatabase, Statements, Values } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
+import { keysContaining, shortFilter } from "./containment.ts";
 
 /** Names are JSON texts, as what users write is: PostgreSQL takes no NUL and no half of a surrogate pair. */
 const texts = { name: json(Assistant.shape.name), description: json(Assistant.shape.description) };
@@ -70,9 +71,9 @@ function condition({ owner, graph_id, name, metadata }: AssistantQuery, known: n
   if (graph_id !== undefined) add(graph_id, (its) => `graph_id = ${its}`);
   if (name !== undefined && name !== "") add(searchable(name), (its) => `strpos(found_by, ${its}) > 0`);
   if (metadata !== undefined && Object.keys(metadata).length > 0) {
-    add(JSON.stringify(metadata), (its) => `millrace_json_v1(metadata) @> millrace_json_v1(${its})`);
+    add(shortFilter(metadata), (its) => `millrace_json_v1(metadata) @> millrace_json_v1(${its})`);
   }
-  return { where: clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`, values };
+  return { clauses, values };
 }
 
 async function find(statements: Statements, assistantId: string, lock = ""): Promise<Assistant | undefined> {
@@ -119,16 +120,23 @@ async function search(
     system.map(({ created_at }) => created_at),
     system.map(({ updated_at }) => updated_at),
   ];
-  const { where, values } = condition(query, given.length);
+  const { clauses, values: asked } = condition(query, given.length);
+  const values: Values[number][] = [...given, ...asked];
+  const ids = await keysContaining(database, query.metadata, () => {
+    const sql = `${everything} SELECT assistant_id AS key, metadata FROM everything WHERE ${clauses.join(" AND ")}`;
+    return { sql, values: [...values] };
+  });
+  if (ids !== undefined) clauses.push(`assistant_id = ANY ($${values.push(ids)}::text[])`);
+  const where = clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`;
   const direction = query.sort_order === "asc" ? "ASC" : "DESC";
   const order = `${orders[query.sort_by ?? "created_at"]} ${direction}, assistant_id COLLATE "C" ${direction}`;
-  const place = given.length + values.length;
+  const place = values.length;
   const [rows, [total]] = await Promise.all([
     database.rows(
       `${everything} SELECT * FROM everything ${where} ORDER BY ${order} LIMIT $${place + 1} OFFSET $${place + 2}`,
-      [...given, ...values, query.limit, query.offset],
+      [...values, query.limit, query.offset],
     ),
-    database.rows(`${everything} SELECT count(*) AS count FROM everything ${where}`, [...given, ...values]),
+    database.rows(`${everything} SELECT count(*) AS count FROM everything ${where}`, values),
   ]);
   return {
     assistants: readRows(StoredRow, "assistants", rows),
@@ -169,11 +177,15 @@ export function createAssistantStore(database: PostgresDatabase): AssistantStore
     },
 
     async versions(assistantId, { metadata = {}, limit, offset }) {
+      const from = `FROM assistant_versions AS one JOIN assistants ON assistants.id = one.assistant
+        WHERE assistant_id = $1 AND millrace_json_v1(metadata) @> millrace_json_v1($2)`;
+      const asked = [assistantId, shortFilter(metadata)];
+      const found = await keysContaining(database, metadata, () => {
+        return { sql: `SELECT one.version::text AS key, metadata ${from}`, values: asked };
+      });
       const sql = `SELECT assistant_id, graph_id, config, context, metadata, one.version, name, description, one.created_at
-        FROM assistant_versions AS one JOIN assistants ON assistants.id = one.assistant
-        WHERE assistant_id = $1 AND millrace_json_v1(metadata) @> millrace_json_v1($2)
-        ORDER BY one.version DESC LIMIT $3 OFFSET $4`;
-      const values = [assistantId, JSON.stringify(metadata), limit, offset];
+        ${from} AND ($5::int[] IS NULL OR one.version = ANY ($5::int[])) ORDER BY one.version DESC LIMIT $3 OFFSET $4`;
+      const values = [...asked, limit, offset, found?.map(Number) ?? null];
       return readRows(StoredVersionRow, "assistant_versions", await database.rows(sql, values));
     },
 

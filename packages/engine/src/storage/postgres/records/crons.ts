@@ -3,6 +3,7 @@ import { AppError } from "../../../errors/errors.ts";
 import type { Cron, CronQuery, CronStore } from "../../record-stores.ts";
 import { CountRow, CronRow, parseRow, readRow, readRows } from "../../rows.ts";
 import type { PostgresDatabase, Values } from "../database/database.ts";
+import { keysContaining, shortFilter } from "./containment.ts";
 
 const DateRow = z.object({ next_run_date: z.string().nullable() });
 
@@ -50,7 +51,7 @@ function clausesOf(query: CronQuery, add: (value: Values[number]) => string): st
   }
   if (enabled !== undefined) clauses.push(`enabled = ${add(Number(enabled))}`);
   if (Object.keys(metadata).length > 0) {
-    clauses.push(`millrace_json_v1(metadata) @> millrace_json_v1(${add(JSON.stringify(metadata))})`);
+    clauses.push(`millrace_json_v1(metadata) @> millrace_json_v1(${add(shortFilter(metadata))})`);
   }
   return clauses;
 }
@@ -58,6 +59,10 @@ function clausesOf(query: CronQuery, add: (value: Values[number]) => string): st
 async function search(database: PostgresDatabase, query: CronQuery): ReturnType<CronStore["search"]> {
   const values: Values[number][] = [];
   const clauses = clausesOf(query, (value) => `$${values.push(value)}`);
+  const ids = await keysContaining(database, query.metadata, () => {
+    return { sql: `SELECT cron_id AS key, metadata FROM crons WHERE ${clauses.join(" AND ")}`, values: [...values] };
+  });
+  if (ids !== undefined) clauses.push(`cron_id = ANY ($${values.push(ids)}::text[])`);
   const where = clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`;
   const column = orders[query.sort_by ?? "created_at"];
   // What is not there comes before everything else.

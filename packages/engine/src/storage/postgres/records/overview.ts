@@ -13,7 +13,7 @@ import { ApprovalRow, CountRow, parseRow, readRows } from "../../rows.ts";
 import type { Statements } from "../database/database.ts";
 import { runColumns, StoredRun } from "../run-records/run-rows.ts";
 import { approvalColumns } from "./approvals.ts";
-import { sessionClauses } from "./sessions.ts";
+import { type FoundBy, sessionClauses, withFoundIds } from "./sessions.ts";
 
 /** The conditions of a statement, with their values. */
 class Conditions {
@@ -21,7 +21,7 @@ class Conditions {
   readonly #clauses: string[] = [];
 
   /** Those that a row of `table` hangs on one of the sessions. */
-  constructor(table: "runs" | "approvals", sessions: SessionFilter) {
+  constructor(table: "runs" | "approvals", sessions: FoundBy) {
     const clauses = sessionClauses(sessions, (value) => this.value(value));
     if (clauses.length === 0) return;
     this.and(`EXISTS (SELECT FROM sessions WHERE sessions.id = ${table}.session AND ${clauses.join(" AND ")})`);
@@ -57,7 +57,7 @@ function jsonText(value: string | undefined): string | undefined {
 const ofSession = (place: string): string => `session = (SELECT id FROM sessions WHERE session_id = ${place})`;
 
 async function findApprovals(database: Statements, query: ApprovalQuery): Promise<PageOf<Approval>> {
-  const conditions = new Conditions("approvals", query.sessions);
+  const conditions = new Conditions("approvals", await withFoundIds(database, query.sessions));
   const isOldestFirst = query.state === "pending";
   // Written out, or the partial index is not used.
   if (isOldestFirst) conditions.and("state = 'pending'");
@@ -79,8 +79,8 @@ async function findApprovals(database: Statements, query: ApprovalQuery): Promis
   return pageOf(found, readRows(ApprovalRow, "approvals", found), query.limit, ({ asked_at }) => asked_at);
 }
 
-function runConditions(query: Omit<RunQuery, "limit">): Conditions {
-  const conditions = new Conditions("runs", query.sessions);
+async function runConditions(database: Statements, query: Omit<RunQuery, "limit">): Promise<Conditions> {
+  const conditions = new Conditions("runs", await withFoundIds(database, query.sessions));
   conditions.with(query.session_id, ofSession);
   conditions.with(query.graph_id, (place) => `runs.graph_id = ${place}`);
   conditions.with(query.assistant_id, (place) => `runs.assistant_id = ${place}`);
@@ -97,7 +97,7 @@ function runConditions(query: Omit<RunQuery, "limit">): Conditions {
 }
 
 async function findRuns(database: Statements, query: RunQuery): Promise<PageOf<Run>> {
-  const conditions = runConditions(query);
+  const conditions = await runConditions(database, query);
   const sql = `SELECT ${runColumns}, runs.id AS key FROM runs ${conditions.where}
     ORDER BY runs.created_at DESC, runs.id DESC LIMIT ${conditions.value(query.limit + 1)}`;
   const found = await database.rows(sql, conditions.values);
@@ -109,7 +109,7 @@ const BucketRow = z.object({ at: z.number(), status: RunStatus, count: z.number(
 /** What a look over all sessions finds in PostgreSQL. */
 export function createOverviewStore(database: Statements): OverviewStore {
   const count = async (table: "runs" | "approvals", condition: string, sessions: SessionFilter): Promise<number> => {
-    const conditions = new Conditions(table, sessions);
+    const conditions = new Conditions(table, await withFoundIds(database, sessions));
     conditions.and(condition);
     const sql = `SELECT count(*) AS count FROM ${table} ${conditions.where}`;
     const [row] = await database.rows(sql, conditions.values);
@@ -121,7 +121,7 @@ export function createOverviewStore(database: Statements): OverviewStore {
     working: (sessions) => count("runs", "status IN ('pending', 'running')", sessions),
     runs: (query) => findRuns(database, query),
     async histogram({ seconds, ...query }) {
-      const conditions = runConditions(query);
+      const conditions = await runConditions(database, query);
       const span = `${conditions.value(seconds)}::bigint`;
       const sql = `SELECT floor(extract(epoch FROM runs.created_at::timestamptz))::bigint / ${span} * ${span} AS at,
           runs.status, count(*) AS count

@@ -8,6 +8,7 @@ import type { SessionQuery, SessionStore } from "../../storage.ts";
 import { later, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 import { followSession } from "./approvals.ts";
+import { keysContaining, shortFilter } from "./containment.ts";
 
 const columns = "session_id, owner, created_at, updated_at, status, metadata, config, interrupts";
 const ThreadRow = z.object({ thread_id: z.string() });
@@ -69,14 +70,30 @@ const orders = {
   },
 } as const;
 
-/** What a search of sessions asks of a row. `add` takes a value and gives its place in the statement, such as `$3`. */
+/** Which sessions are looked for. */
+export type FoundBy = SessionFilter & Pick<SessionQuery, "ids" | "status">;
+
+/** The filter as `sessionClauses` can answer it: of long lists in it, with the ids of the sessions that contain them. */
+export async function withFoundIds<Filter extends FoundBy>(database: Statements, filter: Filter): Promise<Filter> {
+  const ids = await keysContaining(database, filter.metadata, () => {
+    const values: Values[number][] = [];
+    const clauses = sessionClauses(filter, (value) => `$${values.push(value)}`);
+    return { sql: `SELECT session_id AS key, metadata FROM sessions WHERE ${clauses.join(" AND ")}`, values };
+  });
+  return ids === undefined ? filter : { ...filter, ids };
+}
+
+/**
+ * What a search of sessions asks of a row, see `withFoundIds`. `add` takes a value and gives its place in the statement,
+ * such as `$3`.
+ */
 export function sessionClauses(
-  { owner, metadata = {}, ids, status }: SessionFilter & Pick<SessionQuery, "ids" | "status">,
+  { owner, metadata = {}, ids, status }: FoundBy,
   add: (value: Values[number]) => string,
 ): string[] {
   const clauses: string[] = [];
   if (Object.keys(metadata).length > 0) {
-    clauses.push(`millrace_json_v1(sessions.metadata) @> millrace_json_v1(${add(JSON.stringify(metadata))})`);
+    clauses.push(`millrace_json_v1(sessions.metadata) @> millrace_json_v1(${add(shortFilter(metadata))})`);
   }
   if (ids !== undefined) clauses.push(`sessions.session_id = ANY (${add(ids)}::text[])`);
   if (status !== undefined) clauses.push(`sessions.status = ${add(status)}`);
@@ -129,7 +146,8 @@ export function createSessionStore(database: PostgresDatabase): SessionStore {
       return readRows(ThreadRow, "checkpoint_threads", await database.rows(sql)).length;
     },
 
-    async search(query) {
+    async search(asked) {
+      const query = await withFoundIds(database, asked);
       const values: Values[number][] = [];
       const clauses = sessionClauses(query, (value) => `$${values.push(value)}`);
       const where = clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`;
