@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { AppError } from "../../../errors/errors.ts";
 import type { RunWriter } from "../../attempt-store.ts";
 import {
   CallRow,
@@ -13,10 +12,11 @@ import {
   toStored,
 } from "../../model-requests.ts";
 import { callsKept, type ModelRequest, type ModelRequestStore } from "../../record-stores.ts";
-import { parseRow, readRow, readRows } from "../../rows.ts";
+import { readRow, readRows } from "../../rows.ts";
 import { columnsOf, dataOf } from "../checkpoints/batch.ts";
 import type { Threads } from "../checkpoints/threads.ts";
 import { later, type PostgresDatabase, type Values } from "../database/database.ts";
+import { writeFencedIfThere } from "../run-records/fence.ts";
 
 /** Texts that are known to be stored are remembered; all are forgotten when so many have come. */
 const textsRemembered = 1000;
@@ -29,7 +29,6 @@ const StoredRow = RequestRow.extend({
 });
 const TextRow = z.object({ hash: z.string(), text: z.string() });
 const BeforeRow = z.object({ run_id: z.string(), number: z.number() });
-const Noted = z.object({ has_session: z.boolean(), is_over: z.boolean(), has_run: z.boolean(), written: z.number() });
 
 const select = `SELECT model_call_id, node, is_silent, asked_at, head, tools, q.text, q.bytes,
     (SELECT text FROM model_texts WHERE hash = head) AS head_text,
@@ -44,14 +43,11 @@ const removeAfter = (condition: string, kept: number): string => `DELETE FROM mo
     SELECT FROM model_requests AS other WHERE other.session = w.session AND other.node = old.node AND other.id > old.id
   ))`;
 
-/** Stores a request whose shared texts are there, or come as pairs behind its own values. */
-function noteStatement(pairs: number): string {
+/** Stores a request whose shared texts are there, or come as pairs behind its own values; see `writeFencedIfThere`. */
+function noteParts(pairs: number): string {
   const places = Array.from({ length: pairs }, (_, at) => `($${13 + 2 * at}, $${14 + 2 * at})`);
   const texts = `t AS (INSERT INTO model_texts (hash, text) VALUES ${places.join(", ")} ON CONFLICT DO NOTHING),`;
-  return `WITH s AS (SELECT id FROM sessions WHERE session_id = $1),
-    f AS (SELECT id FROM runs WHERE run_id = $2 AND attempt = $3::int FOR KEY SHARE),
-    a AS (SELECT id FROM s WHERE ($3::int IS NULL OR EXISTS (SELECT FROM f))),
-    ${pairs === 0 ? "" : texts}
+  return `${pairs === 0 ? "" : texts}
     w AS (
       INSERT INTO model_requests
         (session, run_id, number, model_call_id, node, is_silent, asked_at, head, tools, text, bytes)
@@ -61,9 +57,7 @@ function noteStatement(pairs: number): string {
       RETURNING session, ${later}
     ),
     x AS (${removeAfter("AND run_id = $4", callsKept.ofRun)}),
-    y AS (${removeAfter("", callsKept.ofSession)})
-    SELECT EXISTS (SELECT FROM s) AS has_session, NOT EXISTS (SELECT FROM a) AS is_over,
-      EXISTS (SELECT FROM runs WHERE run_id = $2) AS has_run, (SELECT count(*) FROM w) AS written`;
+    y AS (${removeAfter("", callsKept.ofSession)})`;
 }
 
 /** The requests, which attempts note in their own name. */
@@ -78,13 +72,9 @@ async function note(
   { of, request, values, shared }: { of: RunWriter; request: ModelRequest; values: Values; shared: SharedText[] },
 ): Promise<boolean> {
   const pairs = shared.flatMap(({ hash, text }) => [hash, text]);
-  const writer = [request.session_id, of.run_id, of.attempt ?? null];
-  const [row] = await database.rows(noteStatement(shared.length), [...writer, ...values, ...pairs]);
-  const { has_session, is_over, has_run, written } = parseRow(Noted, "model_requests", row);
-  if (!has_session || written > 0) return true;
-  if (!is_over) return false;
-  if (!has_run) throw new AppError("not_found", `Run "${of.run_id}" not found.`);
-  throw new AppError("conflict", `Attempt ${of.attempt} of run "${of.run_id}" is over: another one has taken it up.`);
+  const by = { of, sessionId: request.session_id };
+  const written = await writeFencedIfThere(database, by, noteParts(shared.length), [...values, ...pairs]);
+  return written === undefined || written.length > 0;
 }
 
 /**

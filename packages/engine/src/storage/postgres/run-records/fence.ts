@@ -28,24 +28,42 @@ export async function failFenced(database: Statements, of: RunWriter): Promise<n
   throw takenUp(of, current.attempt);
 }
 
+/** Who writes, and in which session. Of no run, nothing is held. */
+interface FencedBy {
+  of: RunWriter | undefined;
+  sessionId: string;
+}
+
 /**
  * Writes for an attempt, or for no run, in one statement. `parts`: further parts of it after the fence, where `a` has the
  * session's key as `id` unless the attempt is over, and `w` is what was written; values begin with `$4`. Gives the rows of
- * `w`. Throws what `failFenced` throws, and `not_found` without the session.
+ * `w`; `undefined` without the session. Throws what `failFenced` throws.
  */
-export async function writeFenced(
+export async function writeFencedIfThere(
   database: Statements,
-  { of, sessionId }: { of: RunWriter | undefined; sessionId: string },
+  { of, sessionId }: FencedBy,
   parts: string,
   values: Values,
-): Promise<unknown[]> {
+): Promise<unknown[] | undefined> {
   const statement = `WITH ${heldRun}, s AS (SELECT id FROM sessions WHERE session_id = $3),
     a AS (SELECT id FROM s WHERE ${isHeld}), ${parts}
     SELECT EXISTS (SELECT FROM s) AS has_session, ${isHeld} AS is_held,
       coalesce((SELECT json_agg(w) FROM w), '[]') AS written`;
   const [row] = await database.rows(statement, [...writerValues(of), sessionId, ...values]);
   const { has_session, is_held, written } = parseRow(Written, "runs", row);
-  if (!has_session) throw new AppError("not_found", `Session "${sessionId}" not found.`);
+  if (!has_session) return undefined;
   if (!is_held && of !== undefined) return await failFenced(database, of);
+  return written;
+}
+
+/** `writeFencedIfThere`, which throws `not_found` without the session. */
+export async function writeFenced(
+  database: Statements,
+  by: FencedBy,
+  parts: string,
+  values: Values,
+): Promise<unknown[]> {
+  const written = await writeFencedIfThere(database, by, parts, values);
+  if (written === undefined) throw new AppError("not_found", `Session "${by.sessionId}" not found.`);
   return written;
 }
