@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunOutcome } from "@millrace/engine/storage/attempt-store";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { BusyReceivers } from "@millrace/engine/storage/record-stores";
+import type { BusyReceivers, Webhook, WebhookStore } from "@millrace/engine/storage/record-stores";
 import { runRecord, sessionRecord, type StorageFixture, finish } from "../records.ts";
 
 const far = "2999-01-01T00:00:00.000Z";
@@ -18,6 +18,14 @@ async function endRun(
   await finish(storage, id, { status: "success", session_status: "idle", interrupts: {}, webhook });
 }
 
+/** What is due, oldest first, and stays so. */
+export async function webhooksDue(webhooks: WebhookStore, now: string, busy?: BusyReceivers): Promise<Webhook[]> {
+  const due: Webhook[] = [];
+  for (let one = await webhooks.take(now, busy); one !== undefined; one = await webhooks.take(now, busy)) due.push(one);
+  for (const { webhook_id } of due) await webhooks.giveBack(webhook_id);
+  return due;
+}
+
 /** What the ends of runs have left to tell. */
 export function describeWebhooks(fixture: StorageFixture): void {
   describe("webhooks", () => {
@@ -32,24 +40,40 @@ export function describeWebhooks(fixture: StorageFixture): void {
       await finish(fixture.storage, "r1", { ...late, webhook: { url: "/c", host: "", body: "{}" } });
       await sessions.delete("s-r1");
       const after = (await fixture.reopen()).webhooks;
-      const due = await after.due(far, 10);
+      const due = await webhooksDue(after, far);
       expect(due.map(({ run_id, url, body, attempts }) => [run_id, url, body, attempts])).toEqual([
         ["r1", "https://example.com/a", '{"a":1}', 0],
         ["r2", "/b", "{}", 0],
       ]);
       expect(await after.next()).toBe(due[0]?.due_at);
-      expect(await after.due(far, 1)).toEqual(due.slice(0, 1));
-      expect(await after.due("2020-01-01T00:00:00.000Z", 10)).toEqual([]);
+      expect(await after.take("2020-01-01T00:00:00.000Z")).toBeUndefined();
+    });
+
+    it("are had by one at a time, until they are given back or their taker is gone", async () => {
+      for (const id of ["r1", "r2"]) await endRun(fixture.storage, id, { url: "/a", host: "", body: "{}" });
+      const { webhooks } = fixture.storage;
+      const taken = await Promise.all([1, 2, 3].map(() => webhooks.take(far)));
+      expect(new Set(taken.map((one) => one?.run_id))).toEqual(new Set(["r1", "r2", undefined]));
+      const again = (await webhooks.next()) ?? far;
+      expect(Date.parse(again)).toBeGreaterThan(Date.now());
+      await webhooks.giveBack(taken[1]?.webhook_id ?? -1);
+      expect(await webhooks.take(far)).toEqual(taken[1]);
+      expect((await webhooksDue((await fixture.reopen()).webhooks, far)).map(({ run_id }) => run_id)).toEqual([
+        "r1",
+        "r2",
+      ]);
     });
 
     it("are due later after a try that failed, and gone when they are removed", async () => {
       await endRun(fixture.storage, "r1", { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
-      const [webhook] = await webhooks.due(far, 10);
+      const webhook = await webhooks.take(far);
       const id = webhook?.webhook_id ?? -1;
       await webhooks.postpone(id, "2998-01-01T00:00:00.000Z");
-      expect(await webhooks.due(new Date().toISOString(), 10)).toEqual([]);
-      expect(await webhooks.due(far, 10)).toEqual([{ ...webhook, attempts: 1, due_at: "2998-01-01T00:00:00.000Z" }]);
+      expect(await webhooks.take(new Date().toISOString())).toBeUndefined();
+      expect(await webhooksDue(webhooks, far)).toEqual([
+        { ...webhook, attempts: 1, due_at: "2998-01-01T00:00:00.000Z" },
+      ]);
       expect(await webhooks.next()).toBe("2998-01-01T00:00:00.000Z");
       await webhooks.remove(id);
       expect(await webhooks.next()).toBeUndefined();
@@ -60,17 +84,16 @@ export function describeWebhooks(fixture: StorageFixture): void {
       await endRun(fixture.storage, "r2", { url: "https://two.example/a", host: "two.example", body: "{}" }, "bob");
       await endRun(fixture.storage, "r3", { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
-      const all = await webhooks.due(far, 10);
+      const all = await webhooksDue(webhooks, far);
       expect(all.map(({ host, owner }) => [host, owner])).toEqual([
         ["one.example", "ada"],
         ["two.example", "bob"],
         ["", null],
       ]);
-      const [first, second, third] = all.map(({ webhook_id }) => webhook_id);
-      const nobody = { webhooks: [], hosts: [], owners: [] };
+      const [first, , third] = all.map(({ webhook_id }) => webhook_id);
+      const nobody = { hosts: [], owners: [] };
       const left = async (busy: Partial<BusyReceivers>) =>
-        (await webhooks.due(far, 10, { ...nobody, ...busy })).map(({ webhook_id }) => webhook_id);
-      expect(await left({ webhooks: [first ?? 0] })).toEqual([second, third]);
+        (await webhooksDue(webhooks, far, { ...nobody, ...busy })).map(({ webhook_id }) => webhook_id);
       expect(await left({ hosts: ["two.example"] })).toEqual([first, third]);
       expect(await left({ owners: ["ada", "bob"] })).toEqual([third]);
       expect(await webhooks.next({ ...nobody, owners: ["ada"], hosts: [""] })).toBe(all[1]?.due_at);

@@ -7,6 +7,7 @@ import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage
 import type { Storage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { operation } from "../../contract/runs/operations.ts";
+import { webhooksDue } from "../../contract/runs/webhooks.ts";
 import { startTestServer } from "../../support/test-server.ts";
 import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
@@ -172,7 +173,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
       const outcome = { status: "success", session_status: "idle", interrupts: {}, webhook } as const;
       const ended = await cutDuring(session, () => storage.attempt(of).finish(outcome));
       expect(ended).toMatchObject({ status: "success" });
-      expect(await storage.webhooks.due("2999-01-01T00:00:00.000Z", 10)).toHaveLength(1);
+      expect(await webhooksDue(storage.webhooks, "2999-01-01T00:00:00.000Z")).toHaveLength(1);
       expect(await storage.attempt(of).finish(outcome)).toBeUndefined();
     });
 

@@ -67,7 +67,7 @@ export class WebhookSender {
     const { store, logger } = this.#parts;
     try {
       while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {
-        const [webhook] = await store.due(new Date().toISOString(), 1, this.#busy());
+        const webhook = await store.take(new Date().toISOString(), this.#busy());
         if (webhook === undefined) {
           const next = await store.next(this.#busy());
           return next === undefined ? undefined : Date.parse(next);
@@ -82,14 +82,16 @@ export class WebhookSender {
   }
 
   #begin(webhook: Webhook): void {
-    const { logger } = this.#parts;
+    const { store, logger } = this.#parts;
     const { signal } = this.#stopped;
     const told = this.#tell(webhook)
       .catch(async (error: unknown) => {
         logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told");
         // It is still due: a store that refuses is not asked at once again. An abort only ends the wait.
         await sleep(minute, undefined, { signal, ref: false }).catch(() => undefined);
+        await store.giveBack(webhook.webhook_id);
       })
+      .catch((error: unknown) => logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told"))
       .finally(() => {
         this.#underWay.delete(webhook.webhook_id);
         this.#alarm.bring(Date.now());
@@ -101,7 +103,6 @@ export class WebhookSender {
     const underWay = [...this.#underWay.values()].map(({ webhook }) => webhook);
     const owners = underWay.flatMap(({ owner }) => owner ?? []);
     return {
-      webhooks: [...this.#underWay.keys()],
       hosts: named(
         underWay.map(({ host }) => host),
         ofOneHost,
@@ -116,7 +117,10 @@ export class WebhookSender {
     try {
       await this.#post(webhook);
     } catch (error) {
-      if (this.#stopped.signal.aborted) return;
+      if (this.#stopped.signal.aborted) {
+        await store.giveBack(webhook_id);
+        return;
+      }
       const problem = { run_id, attempts: attempts + 1, problem: errorMessage(error) };
       const pause = isAppError(error) && error.code === "blocked" ? undefined : waits[attempts];
       if (pause !== undefined) {

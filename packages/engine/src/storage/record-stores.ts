@@ -158,19 +158,23 @@ export interface Webhook {
   due_at: string;
 }
 
-/** Who is to be passed over for now: what is being told already, and receivers and owners that have enough of it. */
+/** Receivers and owners that have enough of it for now. */
 export interface BusyReceivers {
-  webhooks: readonly number[];
   hosts: readonly string[];
   owners: readonly string[];
 }
 
 /** What the ends of runs have left to tell. It is written with the end of its run, in one transaction (`RunOutcome`). */
 export interface WebhookStore {
-  /** Those that are due at `now` (ISO date), oldest first. */
-  due(now: string, limit: number, busy?: BusyReceivers): Promise<Webhook[]>;
-  /** When the next one is due; `undefined` when nothing is left to tell. */
+  /**
+   * Takes the oldest that is due at `now` (ISO date). No other server and no later call gets it before it is postponed or
+   * given back, or has been with a server that is gone for some time.
+   */
+  take(now: string, busy?: BusyReceivers): Promise<Webhook | undefined>;
+  /** When there could be another one to take; `undefined` when nothing is left to tell. */
   next(busy?: BusyReceivers): Promise<string | undefined>;
+  /** It was taken and is not told: it is due as before. */
+  giveBack(webhookId: number): Promise<void>;
   /** It was tried in vain once more, and is due again at `dueAt` (ISO date). */
   postpone(webhookId: number, dueAt: string): Promise<void>;
   /** It was told, or given up. */

@@ -15,10 +15,10 @@ it("a backlog of busy receivers is passed over by the index, whatever is to be t
     migrate(database, migrations);
     const prepare = vi.spyOn(database, "prepare");
     const store = createWebhookStore(database, new GroupCommit(database));
-    const busy = { webhooks: [1], hosts: ["a.example"], owners: ["ada"] };
-    expect([await store.due("2999-01-01", 10, busy), await store.next(busy)]).toEqual([[], undefined]);
+    const busy = { hosts: ["a.example"], owners: ["ada"] };
+    expect([await store.take("2999-01-01", busy), await store.next(busy)]).toEqual([undefined, undefined]);
     const asked = prepare.mock.calls.map(([sql]) => sql);
-    const parameters = { now: "2999-01-01", limit: 10, webhooks: "[1]", hosts: '["a.example"]', owners: '["ada"]' };
+    const parameters = { now: "2999-01-01", taken: "[1]", hosts: '["a.example"]', owners: '["ada"]' };
     for (const sql of asked) {
       const plan = database.raw.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters);
       expect(JSON.stringify(plan)).toContain("webhooks USING COVERING INDEX webhooks_by_receiver");

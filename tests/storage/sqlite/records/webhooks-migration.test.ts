@@ -6,6 +6,7 @@ import { openDatabase } from "@millrace/engine/storage/sqlite/database/database"
 import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { migrate } from "@millrace/engine/storage/sqlite/migrations";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
+import { webhooksDue } from "../../../contract/runs/webhooks.ts";
 
 it("webhooks of a time before receivers were known are kept, each with its receiver", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-migration-"));
@@ -24,7 +25,7 @@ it("webhooks of a time before receivers were known are kept, each with its recei
     database.close();
     const storage = createSqliteStorage(path);
     try {
-      const due = await storage.webhooks.due("2026-01-02", 10);
+      const due = await webhooksDue(storage.webhooks, "2026-01-02");
       expect(due.map(({ host, owner, attempts }) => [host, owner, attempts])).toEqual([
         ["hooks.example:8443", null, 2],
         ["", null, 2],

@@ -20,7 +20,7 @@ import { createSessionTtlStore } from "./records/session-ttls.ts";
 import { createSessionStore } from "./records/sessions.ts";
 import { createTaskStore } from "./records/tasks.ts";
 import { createUsageStore } from "./records/usage.ts";
-import { createWebhookStore } from "./records/webhooks.ts";
+import { createWebhookStore, giveBackWebhooks } from "./records/webhooks.ts";
 import { createAttemptRecords } from "./run-records/attempt.ts";
 import { createLedger } from "./run-records/ledger.ts";
 import { createOperationStore } from "./run-records/operations.ts";
@@ -40,6 +40,7 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
   try {
     await migrate(database, migrations);
     lock = await ServerLock.take(database);
+    await giveBackWebhooks(database);
   } catch (error) {
     await database.close();
     throw error;

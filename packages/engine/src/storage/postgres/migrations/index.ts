@@ -2,6 +2,7 @@ import type { Migration } from "../migrations.ts";
 import { records } from "./001-records.ts";
 import { items } from "./002-items.ts";
 import { checkpoints } from "./003-checkpoints.ts";
+import { webhooksTaken } from "./004-webhooks-taken.ts";
 
 /** All changes of the schema, in their order. */
-export const migrations: readonly Migration[] = [records, items, checkpoints];
+export const migrations: readonly Migration[] = [records, items, checkpoints, webhooksTaken];

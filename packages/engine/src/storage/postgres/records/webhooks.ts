@@ -1,39 +1,50 @@
 import { z } from "zod";
 import type { BusyReceivers, WebhookStore } from "../../record-stores.ts";
-import { json, readRow, readRows, WebhookRow } from "../../rows.ts";
+import { json, parseRow, readRow, WebhookRow } from "../../rows.ts";
 import { later, type Statements, type Values } from "../database/database.ts";
 
-const DueRow = z.object({ due_at: z.string() });
+const NextRow = z.object({ due_at: z.string().nullable(), taken_until: z.date().nullable() });
 /** An address is a JSON text: PostgreSQL takes no NUL and no half of a surrogate pair. */
 const StoredWebhook = WebhookRow.extend({ url: json(WebhookRow.shape.url) });
 
+/** Longer than a server tells one, or waits after a failure. */
+const lease = "90 seconds";
+
 /** Answered by the index `webhooks_by_receiver` alone: a long body is not read for it. */
-const isFree = `webhook_id <> ALL ($1::bigint[]) AND host <> ALL ($2::text[])
-  AND (owner IS NULL OR owner <> ALL ($3::text[]))`;
+const isFree = `(taken_until IS NULL OR taken_until < now()) AND host <> ALL ($1::text[])
+  AND (owner IS NULL OR owner <> ALL ($2::text[]))`;
 
-const nobody: BusyReceivers = { webhooks: [], hosts: [], owners: [] };
+const nobody: BusyReceivers = { hosts: [], owners: [] };
 
-function valuesOf({ webhooks, hosts, owners }: BusyReceivers): Values {
-  return [webhooks, hosts, owners];
-}
+const valuesOf = ({ hosts, owners }: BusyReceivers): Values => [hosts, owners];
 
 /** What the ends of runs have left to tell, in PostgreSQL. */
 export function createWebhookStore(database: Statements): WebhookStore {
   return {
-    async due(now, limit, busy = nobody) {
-      const sql = `SELECT * FROM webhooks WHERE webhook_id IN (
-          SELECT webhook_id FROM webhooks WHERE due_at <= $4 AND ${isFree} ORDER BY due_at, webhook_id LIMIT $5
-        ) ORDER BY due_at, webhook_id`;
-      return readRows(StoredWebhook, "webhooks", await database.rows(sql, [...valuesOf(busy), now, limit]));
+    async take(now, busy = nobody) {
+      const sql = `UPDATE webhooks SET taken_until = now() + interval '${lease}' WHERE webhook_id = (
+          SELECT webhook_id FROM webhooks WHERE due_at <= $3 AND ${isFree}
+          ORDER BY due_at, webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED
+        ) RETURNING *, ${later}`;
+      return readRow(StoredWebhook, "webhooks", (await database.rows(sql, [...valuesOf(busy), now]))[0]);
     },
 
     async next(busy = nobody) {
-      const sql = `SELECT due_at FROM webhooks WHERE ${isFree} ORDER BY due_at LIMIT 1`;
-      return readRow(DueRow, "webhooks", (await database.rows(sql, valuesOf(busy)))[0])?.due_at;
+      const sql = `SELECT (SELECT due_at FROM webhooks WHERE ${isFree} ORDER BY due_at LIMIT 1) AS due_at,
+        (SELECT min(taken_until) FROM webhooks WHERE taken_until >= now()) AS taken_until`;
+      const [row] = await database.rows(sql, valuesOf(busy));
+      const { due_at, taken_until } = parseRow(NextRow, "webhooks", row);
+      return [due_at, taken_until?.toISOString()].flatMap((date) => date ?? []).toSorted()[0];
+    },
+
+    async giveBack(webhookId) {
+      const sql = `UPDATE webhooks SET taken_until = NULL WHERE webhook_id = $1 RETURNING ${later}`;
+      await database.rows(sql, [webhookId]);
     },
 
     async postpone(webhookId, dueAt) {
-      const sql = `UPDATE webhooks SET attempts = attempts + 1, due_at = $2 WHERE webhook_id = $1 RETURNING ${later}`;
+      const sql = `UPDATE webhooks SET attempts = attempts + 1, due_at = $2, taken_until = NULL
+        WHERE webhook_id = $1 RETURNING ${later}`;
       await database.rows(sql, [webhookId, dueAt]);
     },
 
@@ -41,4 +52,9 @@ export function createWebhookStore(database: Statements): WebhookStore {
       await database.rows(`DELETE FROM webhooks WHERE webhook_id = $1 RETURNING ${later}`, [webhookId]);
     },
   };
+}
+
+/** Gives back what a former server has taken: one works on the database at a time. */
+export async function giveBackWebhooks(database: Statements): Promise<void> {
+  await database.rows(`UPDATE webhooks SET taken_until = NULL WHERE taken_until IS NOT NULL RETURNING ${later}`);
 }

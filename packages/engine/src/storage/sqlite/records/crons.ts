@@ -172,34 +172,30 @@ export function insertWebhook(
 }
 
 /** Answered by the index `webhooks_by_receiver` alone: in a row, a long body stands before all of this. */
-const isFree = `webhook_id NOT IN (SELECT value FROM json_each(@webhooks))
+const isFree = `webhook_id NOT IN (SELECT value FROM json_each(@taken))
   AND host NOT IN (SELECT value FROM json_each(@hosts))
   AND (owner IS NULL OR owner NOT IN (SELECT value FROM json_each(@owners)))`;
 
-function namesOf({ webhooks, hosts, owners }: BusyReceivers): Record<keyof BusyReceivers, string> {
-  return { webhooks: JSON.stringify(webhooks), hosts: JSON.stringify(hosts), owners: JSON.stringify(owners) };
-}
+const nobody: BusyReceivers = { hosts: [], owners: [] };
 
-const nobody: BusyReceivers = { webhooks: [], hosts: [], owners: [] };
-
-/** What the ends of runs have left to tell, in SQLite. */
+/** What the ends of runs have left to tell, in SQLite. Which of it was taken is forgotten with the process. */
 export function createWebhookStore(database: Database, commits: GroupCommit): WebhookStore {
+  const taken = new Set<number>();
+  const namesOf = ({ hosts, owners }: BusyReceivers): Record<"taken" | keyof BusyReceivers, string> => ({
+    taken: JSON.stringify([...taken]),
+    hosts: JSON.stringify(hosts),
+    owners: JSON.stringify(owners),
+  });
   return {
-    due: async (now, limit, busy = nobody) =>
-      database.read(() =>
-        readRows(
-          WebhookRow,
-          "webhooks",
-          database
-            .prepare(
-              `SELECT * FROM webhooks WHERE webhook_id IN (
-                 SELECT webhook_id FROM webhooks WHERE due_at <= @now AND ${isFree}
-                 ORDER BY due_at, webhook_id LIMIT @limit
-               ) ORDER BY due_at, webhook_id`,
-            )
-            .all({ now, limit, ...namesOf(busy) }),
-        ),
-      ),
+    take: async (now, busy = nobody) => {
+      const sql = `SELECT * FROM webhooks WHERE webhook_id = (
+          SELECT webhook_id FROM webhooks WHERE due_at <= @now AND ${isFree} ORDER BY due_at, webhook_id LIMIT 1
+        )`;
+      const found = database.read(() => database.prepare(sql).get({ now, ...namesOf(busy) }));
+      const webhook = readRow(WebhookRow, "webhooks", found);
+      if (webhook !== undefined) taken.add(webhook.webhook_id);
+      return webhook;
+    },
 
     next: async (busy = nobody) =>
       database.read(
@@ -211,16 +207,17 @@ export function createWebhookStore(database: Database, commits: GroupCommit): We
           )?.due_at,
       ),
 
-    postpone: (webhook_id, due_at) =>
-      commits.transaction(() => {
-        database
-          .prepare("UPDATE webhooks SET attempts = attempts + 1, due_at = @due_at WHERE webhook_id = @webhook_id")
-          .run({ webhook_id, due_at });
-      }),
+    giveBack: async (webhookId) => void taken.delete(webhookId),
 
-    remove: (webhookId) =>
-      commits.transaction(() => {
-        database.prepare("DELETE FROM webhooks WHERE webhook_id = ?").run(webhookId);
-      }),
+    async postpone(webhook_id, due_at) {
+      const sql = "UPDATE webhooks SET attempts = attempts + 1, due_at = @due_at WHERE webhook_id = @webhook_id";
+      await commits.transaction(() => database.prepare(sql).run({ webhook_id, due_at }));
+      taken.delete(webhook_id);
+    },
+
+    async remove(webhookId) {
+      await commits.transaction(() => database.prepare("DELETE FROM webhooks WHERE webhook_id = ?").run(webhookId));
+      taken.delete(webhookId);
+    },
   };
 }
