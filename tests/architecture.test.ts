@@ -223,6 +223,8 @@ function recognitionProblems(file: SourceFile): string[] {
 const writers: { what: RegExp; only: RegExp }[] = [
   { what: /\.attempt\(/, only: /^packages\/engine\/src\/runs\/(active-run|dispatch)\.ts$/ },
   { what: /\.(re)?claim\(/, only: /^packages\/engine\/src\/runs\/dispatch\.ts$/ },
+  { what: /\b(webhooks|store)\.take\(/, only: /^packages\/engine\/src\/runs\/webhook-sender\.ts$/ },
+  { what: /\bevents\.follow\(/, only: /^packages\/engine\/src\/runs\/follow\/follow\.ts$/ },
   { what: /\.byHand\b/, only: /^src\/(server|sessions\/manual\/manual-run)\.ts$/ },
   {
     what: /(?<!function )\b(storeTold|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,

@@ -10,7 +10,7 @@ import {
   kindOf,
   messageText,
 } from "@millrace/engine/message-kinds";
-import { packEvents } from "@millrace/engine/storage/event-batch";
+import { packEvents } from "@millrace/engine/storage/events/event-batch";
 
 const copy = join(inject("ownPackages"), "node_modules", "@langchain", "core", "dist", "messages", "index.js");
 // Another copy of the package has the same names.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
+import { runRecord } from "../contract/records.ts";
 import { createTestStorage } from "../support/test-storage.ts";
 import {
   askingGraph,
@@ -178,6 +179,20 @@ describe("several runs of a session", () => {
     const last = ended.at(-1);
     const { messages } = (last && runs.lastValues(last)) as { messages: { content: string }[] };
     expect(messages.map(({ content }) => content)).toEqual(["first", "second", "third"]);
+  });
+
+  it("that another process has admitted are followed, and executed in their turn", async () => {
+    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const foreign = ["r1", "r2"].map((id) => runRecord(id, session.session_id));
+    for (const run of foreign) await storage.runs.admit(run);
+    const followed = collect(runs.follow("r2", -1, never));
+    const waited = runs.wait("r1", never);
+    const own = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+    expect(await runs.wait(own.run_id, never)).toMatchObject({ status: "success" });
+    expect(await waited).toMatchObject({ run_id: "r1", status: "success", attempt: 1 });
+    expect(ids(await followed)).toEqual([0, 1, 2, 3]);
+    expect(storage.rows.runs().map(({ status }) => status)).toEqual(["success", "success", "success"]);
+    expect(storage.rows.session(session.session_id)?.status).toBe("idle");
   });
 
   it("are bounded across sessions, in the order they came", async () => {
@@ -399,13 +414,13 @@ describe("a temporary run", () => {
   it("with a key stays for who asks again, in the store alone", async () => {
     const storage = createTestStorage();
     let reads = 0;
-    const read: typeof storage.events.read = async (...given) => {
+    const follow: typeof storage.events.follow = (...given) => {
       reads += 1;
-      return await storage.events.read(...given);
+      return storage.events.follow(...given);
     };
     const { runs, session } = await createBench(
       { agent: plainGraph() },
-      { ...storage, events: { ...storage.events, read } },
+      { ...storage, events: { ...storage.events, follow } },
     );
     const submission = { key: "once", hash: "same" };
     const run = await runs.start(session, request("agent", { temporary: true, submission }));

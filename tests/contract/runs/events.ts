@@ -2,7 +2,7 @@ import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from "@langchain
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { runRecord, sessionRecord, type StorageFixture, writer, append } from "../records.ts";
+import { append, finish, runRecord, sessionRecord, type StorageFixture, writer } from "../records.ts";
 
 /** A log as a run writes it: tokens of two parallel calls, whole messages, state with live messages, plain data. */
 export function sampleEvents(): RunEvent[] {
@@ -61,6 +61,34 @@ export function describeEvents(fixture: StorageFixture): void {
   }
 
   describe("events", () => {
+    it("are followed as they are stored, by whomever, until the run is over", async () => {
+      await newRun("r1");
+      const { events, runs } = fixture.storage;
+      await runs.claim("s1");
+      const told = (id: number) =>
+        append(fixture.storage, "s1", "r1", [{ id, event: "custom", namespace: [], data: id }]);
+      await told(0);
+      const seen: number[] = [];
+      const all = AbortSignal.timeout(60_000);
+      const following = (async (): Promise<void> => {
+        for await (const batch of events.follow("r1", -1, all)) seen.push(...batch.map(({ id }) => id));
+      })();
+      await expect.poll(() => seen).toEqual([0]);
+      const leaving = new AbortController();
+      const left = events.follow("r1", 0, leaving.signal).next();
+      await told(1);
+      await expect.poll(() => seen).toEqual([0, 1]);
+      expect((await left).value).toMatchObject([{ id: 1 }]);
+      const waiting = events.follow("r1", 1, leaving.signal).next();
+      leaving.abort();
+      expect(await waiting).toEqual({ done: true, value: undefined });
+      await told(2);
+      await finish(fixture.storage, "r1", { status: "success", session_status: "idle", interrupts: {} });
+      await following;
+      expect(seen).toEqual([0, 1, 2]);
+      await expect(events.follow("unknown", -1, all).next()).rejects.toMatchObject({ code: "not_found" });
+    });
+
     it("give the same sequence back however they were split into groups and with gaps in their ids", async () => {
       let count = 0;
       const cuts = fc.array(fc.nat({ max: 18 }), { maxLength: 6 });

@@ -4,20 +4,25 @@ import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
 import { createTestStorage } from "../../support/test-storage.ts";
 import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "../fixtures.ts";
 
-const ends = { signal: never, stopping: never };
-
 async function follower() {
   const { storage, runs, session } = await createBench({ agent: plainGraph() }, createTestStorage());
   const run = await runs.start(session, request("agent"));
   await runs.wait(run.run_id, never);
   const feeds = new SessionFeeds();
-  return { storage, session, runs, first: run.run_id, feeds, sources: { active: new Map(), storage, feeds } };
+  return {
+    storage,
+    session,
+    runs,
+    first: run.run_id,
+    feeds,
+    sources: { active: new Map(), storage, feeds, drained: never },
+  };
 }
 
 describe("a reader of a session", () => {
   it("leaves no list behind when it goes while it is given what was before", async () => {
     const { feeds, sources, session } = await follower();
-    for await (const batch of followSession(sources, session.session_id, "all", ends)) {
+    for await (const batch of followSession(sources, session.session_id, "all", never)) {
       expect(batch.length).toBeGreaterThan(0);
       expect(feeds.readers).toBe(1);
       break;
@@ -42,10 +47,7 @@ describe("a reader of a session", () => {
     const leaving = new AbortController();
     const told = async (place: Parameters<typeof followSession>[2], until: number): Promise<string[]> => {
       const seen = new Set<string>();
-      for await (const batch of followSession(counted, session.session_id, place, {
-        ...ends,
-        signal: leaving.signal,
-      })) {
+      for await (const batch of followSession(counted, session.session_id, place, leaving.signal)) {
         for (const { run_id } of batch) seen.add(run_id);
         if (seen.size === until) break;
       }
@@ -58,8 +60,11 @@ describe("a reader of a session", () => {
 
   it("leaves none behind when the store refuses what was before", async () => {
     const { feeds, sources, session, storage } = await follower();
-    const refusing = { ...storage, events: { ...storage.events, read: () => Promise.reject(new Error("no disk")) } };
-    const events = followSession({ ...sources, storage: refusing }, session.session_id, "all", ends);
+    const follow = (): never => {
+      throw new Error("no disk");
+    };
+    const refusing = { ...storage, events: { ...storage.events, follow } };
+    const events = followSession({ ...sources, storage: refusing }, session.session_id, "all", never);
     await expect(events.next()).rejects.toThrow("no disk");
     expect(feeds.readers).toBe(0);
   });
@@ -69,7 +74,7 @@ describe("a reader of a session", () => {
     const leaving = new AbortController();
     const seen: string[] = [];
     let later: string | undefined;
-    for await (const batch of followSession(sources, session.session_id, "all", { ...ends, signal: leaving.signal })) {
+    for await (const batch of followSession(sources, session.session_id, "all", leaving.signal)) {
       seen.push(...batch.map(({ run_id, event }) => `${run_id} ${event.id}`));
       if (later === undefined) {
         // The one that began in between is in the list that the reader began with, and in what comes.

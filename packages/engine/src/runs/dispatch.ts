@@ -65,12 +65,9 @@ export class Dispatch {
 
   /** The place that was kept for the session is for the run that was claimed with its admission, if it was. */
   perform(sessionId: string, taken: Run | undefined): void {
-    if (taken === undefined) {
-      this.#queue.leave(sessionId);
-      return;
-    }
-    this.#taken.set(sessionId, taken);
-    void this.#queue.workThrough(sessionId);
+    if (taken !== undefined) this.#taken.set(sessionId, taken);
+    if (taken === undefined) this.#queue.leave(sessionId);
+    else void this.#queue.workThrough(sessionId);
   }
 
   /** The runs in hand of one session. */
@@ -104,7 +101,8 @@ export class Dispatch {
       const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));
       this.#left.delete(sessionId);
       if (run === undefined) return left !== undefined;
-      const active = this.active.get(run.run_id);
+      const inHand = this.active.get(run.run_id);
+      const active = inHand ?? (await this.#takeInHand(run.run_id, "claimed"));
       // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
       if (active === undefined || active.ended) return true;
       if (performance.stopping.aborted) {
@@ -116,6 +114,8 @@ export class Dispatch {
       await runAttempt(active, performance);
       if (active.store.isLost === true) await this.#takeUpAgain(run.run_id);
       else this.#forget(active);
+      // There may be others of it that were admitted elsewhere.
+      if (inHand === undefined) return true;
       for (const other of this.active.values()) if (other.run.session_id === sessionId && !other.ended) return true;
       return false;
     } catch (error) {
@@ -123,6 +123,15 @@ export class Dispatch {
       this.#delays.set(sessionId, performance.retryDelay, () => this.#queue.wake(sessionId));
       return false;
     }
+  }
+
+  /** Takes a run in hand by its row; as it was before its claim where it was `claimed` here and admitted elsewhere. */
+  async #takeInHand(runId: string, how: "claimed" | "left"): Promise<ActiveRun | undefined> {
+    const run = await this.#options.storage.runs.get(runId);
+    if (run === undefined || isOver(run.status)) return undefined;
+    const active = this.track(how === "left" ? run : { ...run, attempt: run.attempt - 1 });
+    this.admit(active);
+    return active;
   }
 
   /** Whether the next run of a session is of a graph that is not served. One that is to be stopped needs no graph. */
@@ -152,14 +161,12 @@ export class Dispatch {
     const { storage, logger, performance } = this.#options;
     this.active.delete(runId);
     try {
-      const run = await storage.runs.get(runId);
-      if (run === undefined || isOver(run.status) || performance.stopping.aborted) return;
-      await storage.attempt(run).release();
-      const active = this.track(run);
-      this.admit(active);
-      active.rollback = run.stop_requested === "rollback";
-      if (run.stop_requested !== null) active.stop.request("user_requested");
-      this.schedule(run);
+      const active = await this.#takeInHand(runId, "left");
+      if (active === undefined || performance.stopping.aborted) return;
+      await storage.attempt(active.run).release();
+      active.rollback = active.run.stop_requested === "rollback";
+      if (active.run.stop_requested !== null) active.stop.request("user_requested");
+      this.schedule(active.run);
     } catch (error) {
       logger.error({ err: error, run_id: runId }, "run_not_taken_up");
       this.#delays.set(runId, performance.retryDelay, () => void this.#takeUpAgain(runId));
@@ -172,20 +179,16 @@ export class Dispatch {
    */
   #forget(active: ActiveRun): void {
     const { run_id, session_id, kwargs, status } = active.run;
-    if (!kwargs.temporary || !isOver(status)) {
-      this.active.delete(run_id);
-      return;
-    }
-    if (active.hasKey) {
-      // A repeated request gets what is stored; the run is not kept in memory for so long.
-      this.active.delete(run_id);
-      this.removeLater(session_id);
-      return;
-    }
-    this.#remove(
-      session_id,
-      active.unread(60_000).then(() => this.active.delete(run_id)),
-    );
+    const isTemporary = kwargs.temporary && isOver(status);
+    // With a key, a repeated request gets what is stored; the run is not kept in memory for so long.
+    if (!isTemporary || active.hasKey) this.active.delete(run_id);
+    if (!isTemporary) return;
+    if (active.hasKey) this.removeLater(session_id);
+    else
+      this.#remove(
+        session_id,
+        active.unread(60_000).then(() => this.active.delete(run_id)),
+      );
   }
 
   /** Removes a temporary session when its result can no longer be asked for. */
@@ -236,7 +239,7 @@ class SessionQueue {
   /** Sessions that wait for a place, oldest first. */
   readonly #ready = new Set<string>();
   #closed = false;
-  #idle: (() => void)[] = [];
+  readonly #idle = Promise.withResolvers<void>();
 
   /** `work` must not reject. */
   constructor(limit: number, work: (sessionId: string) => Promise<boolean>) {
@@ -285,16 +288,13 @@ class SessionQueue {
       if ((hasMore || woken) && !this.#closed) this.#ready.add(sessionId);
       sessionId = this.#ready.values().next().value;
     }
-    if (this.#working.size === 0) for (const done of this.#idle.splice(0)) done();
+    if (this.#closed && this.#working.size === 0) this.#idle.resolve();
   }
 
   /** Begins nothing more; resolves when what is being worked on has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#ready.clear();
-    if (this.#working.size === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle.push(resolve);
-    await promise;
+    if (this.#working.size > 0) await this.#idle.promise;
   }
 }

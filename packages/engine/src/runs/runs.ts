@@ -75,7 +75,8 @@ export class Runs {
       companionOf: (sessionId) => this.companionOf(sessionId),
     };
     this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, starter, maxConcurrent });
-    this.#sources = { active: this.#dispatch.active, feeds: this.#dispatch.feeds, storage };
+    const { active, feeds } = this.#dispatch;
+    this.#sources = { active, feeds, storage, drained: this.#drained.signal };
     this.traces = new Traces(this.#sources);
   }
 
@@ -167,7 +168,7 @@ export class Runs {
 
   /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session goes; see there. */
   followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
-    return followSession(this.#sources, sessionId, place, { signal, stopping: this.#drained.signal });
+    return followSession(this.#sources, sessionId, place, signal);
   }
 
   /** The session's newest runs, or all since a time, and those that come; see there. Ends also when the server stops. */
@@ -277,8 +278,7 @@ export class Runs {
   async delete(runId: string): Promise<boolean> {
     const run = await this.cancel(runId, { action: "interrupt", wait: true });
     if (run === undefined) return false;
-    const remove = (): Promise<boolean> => removeRun(run, { storage: this.#storage, graphs: this.#graphs });
-    return await this.between(run.session_id, remove);
+    return await this.between(run.session_id, () => removeRun(run, { storage: this.#storage, graphs: this.#graphs }));
   }
 
   /** Stops the runs of an assistant that is gone, and removes all of its runs; what they wrote into sessions stays. */

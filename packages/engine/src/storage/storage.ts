@@ -138,6 +138,11 @@ export interface EventStore {
   /** The newest stored id, -1 when the log is empty. */
   last(runId: string): Promise<number>;
   /**
+   * Batches of events with an id above `after` as they are stored, whoever executes the run, until it is over or gone, or
+   * the signal is aborted. Throws `not_found` for an unknown run.
+   */
+  follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[], void>;
+  /**
    * Removes a small part of the oldest log whose run was over before `before` (ISO date), and notes in the run how far
    * its events are gone. False when there was none left.
    */

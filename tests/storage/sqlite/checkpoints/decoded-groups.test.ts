@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { DecodedGroups } from "@millrace/engine/storage/event-batch";
+import { DecodedGroups } from "@millrace/engine/storage/events/event-batch";
 
 const group = (): RunEvent[] => [{ id: 0, event: "custom", namespace: [], data: "told" }];
 

@@ -24,15 +24,15 @@ export type SessionPlace = "open" | "now" | "all" | { run_id: string; id: number
 /**
  * What the runs of a session tell, one run after the other in the order in which they begin, in batches; never ends by
  * itself but when the session goes. Built on the runs' own logs: a reader is woken, nothing is asked for again. Throws
- * `server` when `stopping` is aborted: after a restart there may be more.
+ * `server` when the server stops: after a restart there may be more.
  */
 export async function* followSession(
   sources: RunSources & { feeds: SessionFeeds },
   sessionId: string,
   place: SessionPlace,
-  ends: { signal: AbortSignal; stopping: AbortSignal },
+  asked: AbortSignal,
 ): AsyncGenerator<SessionEvent[]> {
-  const signal = AbortSignal.any([ends.signal, ends.stopping]);
+  const signal = AbortSignal.any([asked, sources.drained]);
   // Opened before anything is looked at: what begins meanwhile is not missed.
   const coming = sources.feeds.open(sessionId, signal);
   const seen = new Set<string>();
@@ -49,7 +49,7 @@ export async function* followSession(
   } finally {
     coming.close();
   }
-  if (ends.stopping.aborted && !ends.signal.aborted) throw letGo();
+  if (sources.drained.aborted && !asked.aborted) throw letGo();
 }
 
 async function begunRuns(

@@ -7,10 +7,12 @@ import { readStored, type RunLog } from "../events/log.ts";
 import { isOver } from "../status.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
-/** Where readers of a run look: first at what this process has in hand, then in the store. */
+/** Where readers of a run look: at what this process has in hand, or in the store, where another one writes it. */
 export interface RunSources {
   active: ReadonlyMap<string, ActiveRun>;
   storage: Storage;
+  /** Aborted when this server lets go of what it has in hand: nobody reads on. */
+  drained: AbortSignal;
 }
 
 /**
@@ -38,17 +40,15 @@ export function letGo(): AppError {
  * when the server stops before.
  */
 export async function* followRun(
-  { active, storage }: RunSources,
+  { active, storage, drained }: RunSources,
   runId: string,
   after: number,
   { signal, toEnd = false }: { signal: AbortSignal; toEnd?: boolean },
 ): AsyncGenerator<RunEvent[], void> {
   const found = active.get(runId);
   if (found === undefined) {
-    const run = await storage.runs.get(runId);
-    if (run === undefined) throw runNotFound();
-    yield* readStored(storage.events, runId, after, signal);
-    if (toEnd && !isOver(run.status) && !signal.aborted) throw letGo();
+    yield* storage.events.follow(runId, after, AbortSignal.any([signal, drained]));
+    if (toEnd && drained.aborted && !signal.aborted && !(await hasEnded(storage, runId))) throw letGo();
     return;
   }
   const release = found.hold();
@@ -58,6 +58,11 @@ export async function* followRun(
     release();
   }
   if (toEnd && !isOver(found.run.status) && !signal.aborted) throw letGo();
+}
+
+async function hasEnded({ runs }: Pick<Storage, "runs">, runId: string): Promise<boolean> {
+  const run = await runs.get(runId);
+  return run === undefined || isOver(run.status);
 }
 
 /** Batches of a run's events so far, with ids above `after`. This does not count as a reader of the run. */
@@ -81,14 +86,9 @@ export async function* readSoFar(
 }
 
 /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
-export async function waitForEnd({ active, storage }: RunSources, runId: string, signal: AbortSignal): Promise<Run> {
-  const found = active.get(runId);
-  if (found === undefined) {
-    const run = await storage.runs.get(runId);
-    if (run === undefined) throw runNotFound();
-    if (isOver(run.status)) return run;
-    throw letGo();
-  }
+export async function waitForEnd(sources: RunSources, runId: string, signal: AbortSignal): Promise<Run> {
+  const found = sources.active.get(runId);
+  if (found === undefined) return await waitElsewhere(sources, runId, signal);
   signal.throwIfAborted();
   const release = found.hold();
   const aborted = Promise.withResolvers<never>();
@@ -100,6 +100,21 @@ export async function waitForEnd({ active, storage }: RunSources, runId: string,
     signal.removeEventListener("abort", onAbort);
     release();
   }
+}
+
+/** The run when it is over, of one that this process does not have in hand. */
+async function waitElsewhere({ storage, drained }: RunSources, runId: string, signal: AbortSignal): Promise<Run> {
+  const run = await storage.runs.get(runId);
+  if (run === undefined) throw runNotFound();
+  if (isOver(run.status)) return run;
+  const stored = storage.events.follow(runId, await storage.events.last(runId), AbortSignal.any([signal, drained]));
+  // Its end comes after its events.
+  for await (const _ of stored) signal.throwIfAborted();
+  signal.throwIfAborted();
+  const ended = await storage.runs.get(runId);
+  if (ended === undefined) throw runNotFound();
+  if (!isOver(ended.status)) throw letGo();
+  return ended;
 }
 
 /** The first stored id that is not below `id`; `undefined` when there is none. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { RunEvent } from "../../../run-events.ts";
 import type { RunWriter } from "../../attempt-store.ts";
-import { packEvents } from "../../event-batch.ts";
+import { packEvents } from "../../events/event-batch.ts";
 import { readRow } from "../../rows.ts";
 import type { UsageEntry } from "../../usage.ts";
 import type { PostgresDatabase } from "../database/database.ts";

@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import type { RunEvent } from "../../../run-events.ts";
 import type { Codec } from "../../checkpoints/codec.ts";
-import { DecodedGroups, unpackEvents } from "../../event-batch.ts";
-import { parseRow, readRows } from "../../rows.ts";
+import { DecodedGroups, unpackEvents } from "../../events/event-batch.ts";
+import { followEvents, type LogStanding } from "../../events/follow-events.ts";
+import { parseRow, readRow, readRows } from "../../rows.ts";
 import type { EventStore } from "../../storage.ts";
 import { dataOf } from "../checkpoints/batch.ts";
 import { later, type PostgresDatabase } from "../database/database.ts";
@@ -13,6 +14,7 @@ const rowsAtOnce = 16;
 /** How many rows one call of `expire` removes. */
 const rowsExpiredAtOnce = 100;
 
+const StandingRow = z.object({ last_id: z.number(), is_over: z.boolean() });
 const LastRow = z.object({ last_id: z.number() });
 const ExpiredRow = z.object({ runs: z.number() });
 const GroupRow = z.object({
@@ -44,7 +46,36 @@ const expirePart = `WITH log AS (
 /** The logs of the runs in PostgreSQL: one row per group that was told together. */
 export function createEventStore(database: PostgresDatabase, codec: Codec): EventStore {
   const groups = new DecodedGroups();
+  const standing = async (runId: string): Promise<LogStanding | undefined> => {
+    const sql = `SELECT status NOT IN ('pending', 'running') AS is_over,
+        coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1) AS last_id
+      FROM runs WHERE run_id = $1`;
+    return readRow(StandingRow, "runs", (await database.rows(sql, [runId]))[0]);
+  };
+  const read: EventStore["read"] = async (runId, after, limit) => {
+    const found: RunEvent[] = [];
+    let cursor = after;
+    while (found.length < limit) {
+      const wanted = Math.min(rowsAtOnce, limit - found.length);
+      const rows = readRows(GroupRow, "run_events", await database.rows(selectGroups, [runId, cursor, wanted]));
+      for (const { session_id, first_id, last_id, ...data } of rows) {
+        const decode = async () => unpackEvents(await codec.decode(session_id, dataOf(data)), first_id);
+        const events = await groups.get(`${runId} ${last_id}`, decode);
+        found.push(...events.filter((event) => event.id > cursor));
+        cursor = last_id;
+        // A group may hold the state of a long session: other requests go on between two of them.
+        await nextTurn();
+        if (found.length >= limit) break;
+      }
+      if (rows.length < wanted) break;
+    }
+    return found.slice(0, limit);
+  };
   return {
+    read,
+
+    follow: (runId, after, signal) => followEvents({ read, standing }, runId, after, signal),
+
     async last(runId) {
       const sql = `SELECT coalesce(max(last_id), -1) AS last_id FROM run_events
         WHERE run = (SELECT id FROM runs WHERE run_id = $1)`;
@@ -53,26 +84,6 @@ export function createEventStore(database: PostgresDatabase, codec: Codec): Even
 
     async expire(before) {
       return parseRow(ExpiredRow, "runs", (await database.rows(expirePart, [before]))[0]).runs > 0;
-    },
-
-    async read(runId, after, limit) {
-      const found: RunEvent[] = [];
-      let cursor = after;
-      while (found.length < limit) {
-        const wanted = Math.min(rowsAtOnce, limit - found.length);
-        const rows = readRows(GroupRow, "run_events", await database.rows(selectGroups, [runId, cursor, wanted]));
-        for (const { session_id, first_id, last_id, ...data } of rows) {
-          const decode = async () => unpackEvents(await codec.decode(session_id, dataOf(data)), first_id);
-          const events = await groups.get(`${runId} ${last_id}`, decode);
-          found.push(...events.filter((event) => event.id > cursor));
-          cursor = last_id;
-          // A group may hold the state of a long session: other requests go on between two of them.
-          await nextTurn();
-          if (found.length >= limit) break;
-        }
-        if (rows.length < wanted) break;
-      }
-      return found.slice(0, limit);
     },
   };
 }

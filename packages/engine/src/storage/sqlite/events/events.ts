@@ -11,7 +11,8 @@ import { readRow, parseRow, readRows } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt } from "../records/run-statements.ts";
 import { storeUsage } from "../records/usage.ts";
-import { DecodedGroups, packEvents, unpackEvents } from "../../event-batch.ts";
+import { DecodedGroups, packEvents, unpackEvents } from "../../events/event-batch.ts";
+import { followEvents, type LogStanding } from "../../events/follow-events.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
 const rowsAtOnce = 16;
@@ -27,6 +28,7 @@ const LogRow = z.object({
 });
 const OldLogRow = z.object({ id: z.number() });
 const PartRow = z.object({ last_id: z.number().nullable(), count: z.number() });
+const StandingRow = LogRow.pick({ last_id: true }).extend({ is_over: z.number().transform(Boolean) });
 const BatchRow = z.object({
   session_id: z.string(),
   first_id: z.number(),
@@ -109,6 +111,13 @@ function expirePart(database: Database, before: string): boolean {
   return true;
 }
 
+function readStanding(database: Database, runId: string): LogStanding | undefined {
+  const sql = `SELECT status NOT IN ('pending', 'running') AS is_over,
+      coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1) AS last_id
+    FROM runs WHERE run_id = ?`;
+  return readRow(StandingRow, "runs", database.prepare(sql).get(runId));
+}
+
 /** What a group holds. It can be gone since its row was seen: then it is as if it had been gone before. */
 async function readGroup(
   database: Database,
@@ -127,28 +136,32 @@ async function readGroup(
  */
 export function createEventStore(database: Database, commits: GroupCommit, codec: Codec): EventStore {
   const groups = new DecodedGroups();
+  const standing = async (runId: string) => database.read(() => readStanding(database, runId));
+  const read: EventStore["read"] = async (runId, after, limit) => {
+    const found: RunEvent[] = [];
+    let cursor = after;
+    while (found.length < limit) {
+      const wanted = Math.min(rowsAtOnce, limit - found.length);
+      const rows = database.read(() => readBatches(database, runId, cursor, wanted));
+      for (const row of rows) {
+        const events = await groups.get(`${runId} ${row.last_id}`, () => readGroup(database, codec, runId, row));
+        found.push(...events.filter((event) => event.id > cursor));
+        cursor = row.last_id;
+        // A group may hold the state of a long session: other requests go on between two of them.
+        await nextTurn();
+        if (found.length >= limit) break;
+      }
+      if (rows.length === 0) break;
+    }
+    return found.slice(0, limit);
+  };
   return {
+    read,
+
     last: async (runId) => database.read(() => readLog(database, runId))?.last_id ?? -1,
 
-    expire: (before) => commits.transaction(() => expirePart(database, before)),
+    follow: (runId, after, signal) => followEvents({ read, standing }, runId, after, signal),
 
-    async read(runId, after, limit) {
-      const found: RunEvent[] = [];
-      let cursor = after;
-      while (found.length < limit) {
-        const wanted = Math.min(rowsAtOnce, limit - found.length);
-        const rows = database.read(() => readBatches(database, runId, cursor, wanted));
-        for (const row of rows) {
-          const events = await groups.get(`${runId} ${row.last_id}`, () => readGroup(database, codec, runId, row));
-          found.push(...events.filter((event) => event.id > cursor));
-          cursor = row.last_id;
-          // A group may hold the state of a long session: other requests go on between two of them.
-          await nextTurn();
-          if (found.length >= limit) break;
-        }
-        if (rows.length === 0) break;
-      }
-      return found.slice(0, limit);
-    },
+    expire: (before) => commits.transaction(() => expirePart(database, before)),
   };
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { AIMessageChunk, type AIMessageChunkFields } from "@langchain/core/messages";
 import { z } from "zod";
-import type { RunEvent } from "../run-events.ts";
-import { isPlainAIMessageChunk } from "../message-kinds.ts";
-import { parseRow } from "./rows.ts";
+import type { RunEvent } from "../../run-events.ts";
+import { isPlainAIMessageChunk } from "../../message-kinds.ts";
+import { parseRow } from "../rows.ts";
 import { LRUCache } from "lru-cache";
 
 /** Kinds of events by number, as rows keep them. Only ever add at the end: the place in the list is on disk. */
