@@ -5,6 +5,7 @@ import { use, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
+import { keepDraft, readDraft } from "../../app/drafts.ts";
 import { isComposing } from "../../app/keys.ts";
 import { rerun } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
@@ -79,14 +80,27 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
 function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
-  const [text, setText] = useState(item.text);
-  const save = async () => {
-    if (text.trim() === "") return;
+  const draft = `${thread.id}.${item.id}`;
+  const [text, setText] = useState(() => readDraft(draft) || item.text);
+  const [isSending, setSending] = useState(false);
+  const change = (changed: string) => {
+    setText(changed);
+    keepDraft(draft, changed === item.text ? "" : changed);
+  };
+  const leave = () => {
+    keepDraft(draft, "");
     onDone();
-    thread.expectRun();
+  };
+  // What is written stays in the field until the server has taken it.
+  const save = async () => {
+    if (text.trim() === "" || isSending) return;
+    setSending(true);
     try {
       await rerun(thread.id, item.id, text);
+      thread.expectRun();
+      leave();
     } catch (error) {
+      setSending(false);
       notifyError(error);
     } finally {
       await thread.sync();
@@ -100,10 +114,11 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
         value={text}
         rows={Math.min(12, text.split("\n").length + 1)}
         ref={focusAtFirst}
-        onChange={(event) => setText(event.target.value)}
+        readOnly={isSending}
+        onChange={(event) => change(event.target.value)}
         onKeyDown={(event) => {
           if (isComposing(event.nativeEvent)) return;
-          if (event.key === "Escape") onDone();
+          if (event.key === "Escape") leave();
           if (event.key === "Enter" && !event.shiftKey) {
             event.preventDefault();
             void save();
@@ -112,10 +127,10 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
       />
       <p className="hint">{t("chat.editHint")}</p>
       <div className="row-end">
-        <Button kind="quiet" onClick={onDone}>
+        <Button kind="quiet" onClick={leave}>
           {t("app.cancel")}
         </Button>
-        <Button kind="primary" onClick={() => void save()} disabled={text.trim() === ""}>
+        <Button kind="primary" onClick={() => void save()} disabled={text.trim() === "" || isSending}>
           {t("chat.rerun")}
         </Button>
       </div>

@@ -108,6 +108,31 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await expect.poll(() => shownTexts(tab)).toEqual(["good day", "You said: good day"]);
   });
 
+  it("keeps what a message is changed to until the server has taken it, also over a reload", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    const field = page.getByRole("textbox", { name: "Edit and run again" });
+    await page.route("**/rerun", (route) => route.abort());
+    await page.locator(".composer-field").press("ArrowUp");
+    await field.fill("good day");
+    await page.keyboard.press("Enter");
+    await page.locator(".toast").first().waitFor();
+    expect(await field.inputValue()).toBe("good day");
+    await page.unroute("**/rerun");
+    await page.reload();
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    await page.locator(".composer-field").press("ArrowUp");
+    expect(await field.inputValue()).toBe("good day");
+    await page.keyboard.press("Enter");
+    await sees(tab, "You said: good day");
+    await rests(tab);
+    expect(await shownTexts(tab)).toEqual(["good day", "You said: good day"]);
+  });
+
   it("pins and archives it in the list, as every client is told", async () => {
     const thread = await bringIn("The kept one", [{ type: "human", id: "h", content: "hello" }]);
     tab = await stage.open();
