@@ -4,6 +4,7 @@ import { useDrawing } from "../../api/graphs.ts";
 import { visible } from "../../markdown/links.ts";
 import { GraphView } from "../../parts/graph/graph-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
+import { framesOf } from "../../run/graph-layout.ts";
 import { nodeStates, type Span } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
@@ -34,7 +35,7 @@ export function GraphTab({
     );
   }
   // Of what was not reached, the graph's own nodes: what lies within them ("plan:call_model") is in the drawing.
-  const drawn = drawing.data.nodes.flatMap(({ type, id }) => (type === "runnable" ? [id.split(":")[0] ?? id] : []));
+  const drawn = drawing.data.nodes.flatMap(({ type, id }) => (type === "runnable" ? [framesOf(id)[0] ?? id] : []));
   // What was reached comes first; also what the drawing does not know, such as agents that the run makes.
   const names = [...new Set([...states.keys(), ...drawn])];
   const chosen = [...states].find(([, { span }]) => span === selected)?.[0];
