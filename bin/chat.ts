@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { z } from "zod";
+import { environmentVariable } from "@millrace/engine/config/config";
 import {
   cancelRun,
   openQuestions,
@@ -16,6 +17,28 @@ export interface ChatOptions extends ServerPlace {
   graph: string;
   thread: string | undefined;
 }
+
+/** What is said to the person, by the language of the terminal. */
+const texts = {
+  en: {
+    begin: (thread: string, graph: string) =>
+      `Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends, --thread with this id goes on later.`,
+    approve: "Approve? y, or why not: ",
+    answer: "Your answer: ",
+    stopped: "(stopped)",
+    failed: "The run failed: ",
+  },
+  zh: {
+    begin: (thread: string, graph: string) =>
+      `会话 ${thread}（${graph}）。Ctrl-C 停止回答，/quit 结束，以后用 --thread 加此编号继续。`,
+    approve: "是否批准？输入 y，或说明拒绝的理由：",
+    answer: "你的回答：",
+    stopped: "（已停止）",
+    failed: "运行失败：",
+  },
+};
+const locale = ["LC_ALL", "LC_MESSAGES", "LANG"].map(environmentVariable).find((value) => value);
+const said = texts[locale?.startsWith("zh") === true ? "zh" : "en"];
 
 const { stdout } = process;
 const isColoured = stdout.isTTY && stdout.hasColors();
@@ -63,7 +86,7 @@ function show(told: Told, isOpen: boolean): boolean {
     case "result":
       return line(callLine("←", told.name, told.text));
     case "failed":
-      return line(`The run failed: ${told.message}`);
+      return line(`${said.failed}${told.message}`);
     case "question":
       return line(`? ${questionText(told.value)}`);
     case "begun":
@@ -127,7 +150,7 @@ function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; 
 /** A conversation in the terminal. Ctrl-C stops the run, and with none under way it ends the conversation. */
 export async function chat({ graph, thread: id, ...place }: ChatOptions): Promise<void> {
   const thread = await openThread(place, id);
-  stdout.write(`${dim(`Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends, --thread resumes.`)}\n`);
+  stdout.write(`${dim(said.begin(thread, graph))}\n`);
   let isStopWanted = false;
   let stop: (() => void) | undefined;
   const terminal = openTerminal(() => {
@@ -156,7 +179,7 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     if (isOpen) stdout.write("\n");
     if (stopped !== undefined) {
       await stopped;
-      stdout.write(`${dim("(stopped)")}\n`);
+      stdout.write(`${dim(said.stopped)}\n`);
     }
     if (questions.length === 0) stdout.write("\n");
     return questions;
@@ -198,13 +221,13 @@ const Approval = z.union([
 async function answerTo(question: unknown, ask: Ask): Promise<unknown> {
   stdout.write(`? ${questionText(question)}\n`);
   const { data: calls } = Approval.safeParse(question);
-  if (calls === undefined) return ask("Your answer: ", "decision");
+  if (calls === undefined) return ask(said.answer, "decision");
   const decisions = [];
   for (const { name, args } of calls) {
     if (calls.length > 1) stdout.write(`${dim(`→ ${name} ${shortened(args)}`)}\n`);
-    const said = (await ask("Approve? y, or why not: ", "decision")).trim();
-    const isYes = /^(y|yes|是|好|同意)$/iu.test(said);
-    decisions.push(isYes ? { type: "approve" } : { type: "reject", ...(said !== "" && { message: said }) });
+    const words = (await ask(said.approve, "decision")).trim();
+    const isYes = /^(y|yes|是|好|同意)$/iu.test(words);
+    decisions.push(isYes ? { type: "approve" } : { type: "reject", ...(words !== "" && { message: words }) });
   }
   return { decisions };
 }

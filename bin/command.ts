@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { Argument, Command, CommanderError, Option } from "commander";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { environmentVariable, setVariables } from "@millrace/engine/config/config";
+import { addVariables, environmentVariable, setVariables } from "@millrace/engine/config/config";
 import { AppError, errorMessage, explain, isAppError } from "@millrace/engine/errors/errors";
 import { applyEnvironment } from "@millrace/engine/manifest/custom-parts";
 import { readManifest } from "@millrace/engine/manifest/manifest";
@@ -30,7 +30,7 @@ function manifestAt(place: string): string {
   const file = isFolder ? join(path, "langgraph.json") : path;
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return realpathSync(file);
   throw new AppError("config", `There is no ${file}.`, {
-    suggestion: "Write one with the graphs to serve, or say where it is: millrace start --config <file>.",
+    suggestion: "Say where it is by --config <file>, or make a folder with one: millrace new <folder>.",
   });
 }
 
@@ -71,7 +71,7 @@ async function start(file: string): Promise<void> {
 }
 
 /** Goes to where a manifest is, with its environment; gives what stands where nothing else is said. */
-async function enter(file: string): Promise<Record<string, string> | undefined> {
+async function enter(file: string): Promise<Record<string, string>> {
   const folder = dirname(file);
   // What graphs read by relative paths lies beside the manifest, as on every LangGraph server.
   process.chdir(folder);
@@ -80,10 +80,26 @@ async function enter(file: string): Promise<Record<string, string> | undefined> 
   return ownParts(folder);
 }
 
-/** Serves the assistant that comes along, with its files in the working folder, which names no graphs of its own. */
-async function startAssistant(): Promise<void> {
+/** Goes to the assistant that comes along, with its files in the working folder, which names no graphs of its own. */
+function enterAssistant(): Record<string, string> {
   setVariables({ MILLRACE_GRAPHS: join(ownFolder, "langgraph.json") });
-  await serveBy(ownParts(process.cwd()));
+  return ownParts(process.cwd());
+}
+
+/** Serves the assistant in a folder where nothing of it changes. */
+async function developAssistant(): Promise<void> {
+  const next = "For graphs of your own: millrace new <folder>";
+  process.stdout.write(`There is no langgraph.json here: this serves the assistant. ${next}\n`);
+  addVariables({ MILLRACE_LOCAL_PAGES: "1" });
+  await serveBy(enterAssistant());
+}
+
+/** The manifest that is served from here; `undefined` where nothing names one, which is when the assistant is served. */
+function manifestHere(config: string | undefined): string | undefined {
+  const named = environmentVariable("MILLRACE_GRAPHS");
+  if (config !== undefined) return manifestAt(config);
+  if (existsSync("langgraph.json")) return manifestAt(".");
+  return named === undefined ? undefined : manifestAt(named);
 }
 
 /** The server is loaded when it is wanted: help and mistakes answer at once. */
@@ -152,13 +168,36 @@ function setPlace({ port, host }: ServeOptions): void {
   setVariables({ ...(port !== undefined && { PORT: port }), ...(host !== undefined && { HOST: host }) });
 }
 
+/** Adds `doctor`, which looks at what `start` would serve. */
+function addDoctor(millrace: Command): void {
+  millrace
+    .command("doctor")
+    .description("looks for what would keep a server from working, and says what to do")
+    .option(
+      "-c, --config <file>",
+      "which langgraph.json, or the folder it is in (default: what millrace start serves here)",
+    )
+    .action(async ({ config }: ServeOptions) => {
+      const { doctor } = await import("./doctor.ts");
+      const isWell = await doctor(async () => {
+        const file = manifestHere(config);
+        if (file !== undefined) return { file, defaults: await enter(file) };
+        return { file: "the assistant, since there is no langgraph.json here", defaults: enterAssistant() };
+      });
+      if (!isWell) process.exitCode = 1;
+    });
+}
+
 function program(): Command {
   const millrace = new Command("millrace")
     .description("Runs LangGraph.js graphs durably behind the LangGraph Platform API.")
     .version(versionText())
     .showHelpAfterError("(millrace --help shows all commands)")
     .exitOverride()
-    .addHelpText("after", "\nWithout a command it serves by the environment alone; see .env.example.");
+    .addHelpText(
+      "after",
+      "\nWithout a command it serves what the environment says, or .env of the working folder (MILLRACE_GRAPHS and others).",
+    );
   serving(millrace.command("start", { isDefault: true }))
     .description("serves the graphs of langgraph.json, or the assistant where there is none")
     // Loads the program and waits for its turn; see develop.ts.
@@ -166,17 +205,18 @@ function program(): Command {
     .action(async (options: ServeOptions) => {
       setPlace(options);
       const isNamed = process.argv[2] === "start" || options.config !== undefined;
-      const hasGraphs = options.config !== undefined || existsSync("langgraph.json");
-      if (!hasGraphs && environmentVariable("MILLRACE_GRAPHS") === undefined) await startAssistant();
+      const manifest = manifestHere(options.config);
+      if (manifest === undefined) await serveBy(enterAssistant());
       else if (!isNamed) await serveBy();
-      else if (options.wait === true) await startInTurn(manifestAt(options.config ?? "."));
-      else await start(manifestAt(options.config ?? "."));
+      else if (options.wait === true) await startInTurn(manifest);
+      else await start(manifest);
     });
   serving(millrace.command("dev"))
-    .description("the same, and starts again when a file of the folder changes")
+    .description("the same as start, and starts again when a file of the folder changes")
     .action(async (options: ServeOptions) => {
       setPlace(options);
-      await develop(manifestAt(options.config ?? "."));
+      const manifest = manifestHere(options.config);
+      await (manifest === undefined ? developAssistant() : develop(manifest));
     });
   millrace
     .command("new <folder>")
@@ -184,23 +224,14 @@ function program(): Command {
     .action((folder: string) => void process.stdout.write(createProject(folder, specOf(packageFolder, versionText()))));
   asking(millrace.command("run <message>"))
     .description("sends one message and prints the answer")
-    .option("--json", "everything that is told, as lines of JSON")
+    .option("--json", "prints everything as lines of JSON: words, calls, results, questions")
     .action(async (message: string, options: AskOptions & { json?: boolean }) => {
       if (!(await runOnce(message, chatOptions(options), options.json === true))) process.exitCode = 1;
     });
   asking(millrace.command("chat"))
     .description("talks with a graph in the terminal")
     .action(async (options: AskOptions) => chat(chatOptions(options)));
-  millrace
-    .command("doctor")
-    .description("looks for what would keep a server from working, and says what to do")
-    .option("-c, --config <file>", "which langgraph.json (default: what start without a command serves)")
-    .action(async ({ config }: ServeOptions) => {
-      const { doctor } = await import("./doctor.ts");
-      const file = config === undefined ? undefined : manifestAt(config);
-      if (file !== undefined) setVariables({ MILLRACE_GRAPHS: file });
-      if (!(await doctor(file === undefined ? {} : ownParts(dirname(file))))) process.exitCode = 1;
-    });
+  addDoctor(millrace);
   addMaintenance(millrace, maintainedParts);
   millrace
     .command("completion")
@@ -210,9 +241,9 @@ function program(): Command {
   return millrace;
 }
 
-/** The variables of the folder that is served from here, or from where `config` says. */
-function maintainedParts(config?: string): Record<string, string> {
-  if (config !== undefined) return ownParts(dirname(manifestAt(config)));
+/** The variables of the folder that is served from here, or from where `config` says, which then has its say by its `env` too. */
+async function maintainedParts(config?: string): Promise<Record<string, string>> {
+  if (config !== undefined) return await enter(manifestAt(config));
   return existsSync(".millrace") ? ownParts(process.cwd()) : {};
 }
 
@@ -223,9 +254,10 @@ function meant(word: string): string {
 }
 
 async function perform(): Promise<void> {
-  const [first] = process.argv.slice(2);
-  if (first !== undefined && !first.startsWith("-") && !commands.includes(first)) {
-    process.stderr.write(`There is no command "${first}".${meant(first)}\n(millrace --help shows all commands)\n`);
+  const [first, second] = process.argv.slice(2);
+  const named = first === "help" ? second : first;
+  if (named !== undefined && !named.startsWith("-") && !commands.includes(named)) {
+    process.stderr.write(`There is no command "${named}".${meant(named)}\n(millrace --help shows all commands)\n`);
     process.exitCode = wrongUsage;
     return;
   }

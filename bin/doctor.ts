@@ -2,80 +2,127 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { type Config, currentConfig, unknownNames } from "@millrace/engine/config/config";
-import { errorMessage, explain, isAppError, systemCode } from "@millrace/engine/errors/errors";
+import { unknownOwners } from "@millrace/engine/config/owner-limits";
+import { AppError, errorMessage, explain, isAppError, systemCode } from "@millrace/engine/errors/errors";
 import { loadGraphs } from "@millrace/engine/graphs/load";
+import { isLoopbackName } from "@millrace/engine/http/middleware/gate";
+import { createLogger } from "@millrace/engine/logger";
+import { openCustomParts } from "@millrace/engine/manifest/custom-parts";
 import { prepareFolders } from "@millrace/engine/process/folders";
+import { lookAtPostgres } from "@millrace/engine/storage/postgres/database/look-at-database";
 import { checkWhole } from "@millrace/engine/storage/sqlite/database/maintenance";
 import { chooseModel } from "@millrace/models/choose-model";
 import { MemorySaver } from "@langchain/langgraph";
 import { agentGraphs } from "../src/agent-runs/agent-run.ts";
 import { findSandbox } from "../src/tools/programs/sandbox.ts";
 
-/** What one look has found. `remedy`: what to do where it is not well. */
+/** What one look has found. */
 interface Finding {
   what: string;
   state: "ok" | "note" | "wrong";
   text: string;
 }
 
-/** Looks at all that a server needs, without starting one. False where something keeps it from working. */
-export async function doctor(defaults: Record<string, string>): Promise<boolean> {
+/** What a start would serve: the file that names the graphs, and what stands for unset variables. */
+export interface Place {
+  file: string;
+  defaults: Record<string, string>;
+}
+
+const marks = { ok: "ok   ", note: "note ", wrong: "WRONG" };
+/** Where the text of a finding begins. */
+const indent = 21;
+
+/**
+ * Looks at all that a server needs, without starting one, and prints what it finds. `enter` goes to what a start would
+ * serve. False where something keeps a server from working.
+ */
+export async function doctor(enter: () => Promise<Place>): Promise<boolean> {
   const findings: Finding[] = [];
-  const look = async (
-    what: string,
-    work: () => Promise<string> | string,
-    state: Finding["state"] = "ok",
-  ): Promise<void> => {
+  const tell = (what: string, state: Finding["state"], text: string): void => void findings.push({ what, state, text });
+  const look = async (what: string, work: () => Promise<string> | string): Promise<void> => {
     try {
-      findings.push({ what, state, text: await work() });
+      tell(what, "ok", await work());
     } catch (error) {
-      findings.push({ what, state: "wrong", text: isAppError(error) ? explain(error) : errorMessage(error) });
+      tell(what, "wrong", isAppError(error) ? explain(error) : errorMessage(error));
     }
   };
-  await look("configuration", () => {
-    currentConfig(defaults);
-    return "every value has its form";
+  let defaults: Record<string, string> = {};
+  await look("served", async () => {
+    const place = await enter();
+    ({ defaults } = place);
+    return place.file;
   });
+  if (isWell(findings)) await look("configuration", () => configurationText(defaults));
   for (const { name, nearest } of unknownNames()) {
-    const text = `${name} is read by nobody${nearest === undefined ? "; .env.example has the names" : `; did you mean ${nearest}?`}`;
-    findings.push({ what: "configuration", state: "note", text });
+    const remedy = nearest === undefined ? "see .env.example for the names" : `did you mean ${nearest}?`;
+    tell("configuration", "note", `${name} is not a setting; ${remedy}`);
   }
-  if (findings.every(({ state }) => state !== "wrong")) {
+  if (isWell(findings)) {
     const config = currentConfig(defaults);
+    let hasRules = false;
     await look("folders", () => `workspace ${prepareFolders(config)}, data ${config.dataDir}`);
-    await look("database", () => databaseText(join(config.conversations.folder ?? config.dataDir, "millrace.db")));
+    await look("database", () => databaseText(config));
     await look("port", () => portText(config));
     await look("graphs", async () => {
-      const graphs = await loadGraphs(config.graphs, new MemorySaver(), config.loadSeconds * 1_000, agentGraphs);
-      if (graphs.problems.length === 0) return graphs.ids().join(", ");
-      throw new Error(graphs.problems.map(({ graph_id, message }) => `${graph_id}: ${message}`).join("\n"));
+      const { auth } = await openCustomParts(config.graphs, createLogger("silent"));
+      hasRules = auth !== undefined;
+      return await graphsText(config);
     });
     await look("model", async () => {
       const { model, why } = await chooseModel(config);
       return `${model} (${why})`;
     });
-    const keys = config.apiKeys.length;
-    await look("keys", () => (keys === 0 ? `none is asked for: only ${config.host} may call` : `${keys} for callers`));
-    const sandbox = await findSandbox();
-    findings.push({
-      what: "sandbox",
-      state: sandbox === undefined ? "note" : "ok",
-      text:
-        sandbox === undefined
-          ? "no bubblewrap: commands of tools run with this user's rights; install bubblewrap"
-          : "bubblewrap",
-    });
+    await look("keys", () => keysText(config, hasRules));
+    for (const { variable, owner, remedy } of unknownOwners(config, config.apiKeys, hasRules)) {
+      tell("owners", "note", `${variable} names ${owner}, which is no owner of a key; ${remedy}`);
+    }
+    if ((await findSandbox()) === undefined) {
+      tell("sandbox", "note", "no bubblewrap: commands of tools run with this user's rights; install bubblewrap");
+    } else tell("sandbox", "ok", "commands of tools run in bubblewrap");
   }
-  const marks = { ok: "ok   ", note: "note ", wrong: "WRONG" };
-  for (const { what, state, text } of findings) process.stdout.write(`${marks[state]}  ${what.padEnd(14)}${text}\n`);
+  for (const { what, state, text } of findings) {
+    const lines = text.replaceAll("\n", `\n${" ".repeat(indent)}`);
+    process.stdout.write(`${`${marks[state]}  ${what}`.padEnd(indent)}${lines}\n`);
+  }
+  return isWell(findings);
+}
+
+function isWell(findings: readonly Finding[]): boolean {
   return findings.every(({ state }) => state !== "wrong");
 }
 
-function databaseText(path: string): string {
-  if (!existsSync(path)) return `none yet; it will be made in ${dirname(path)}`;
+function configurationText(defaults: Record<string, string>): string {
+  currentConfig(defaults);
+  return "all values are valid";
+}
+
+async function graphsText({ graphs: file, loadSeconds }: Config): Promise<string> {
+  const graphs = await loadGraphs(file, new MemorySaver(), loadSeconds * 1_000, agentGraphs);
+  if (graphs.problems.length > 0) {
+    throw new Error(graphs.problems.map(({ graph_id, message }) => `${graph_id}: ${message}`).join("\n"));
+  }
+  if (graphs.ids().length > 0) return graphs.ids().join(", ");
+  throw new AppError("config", `${file} names no graphs, so nothing can be run.`, {
+    suggestion: 'Write one into it: {"graphs": {"agent": "./src/agent.ts:graph"}}.',
+  });
+}
+
+async function databaseText({ dataDir, conversations, database }: Config): Promise<string> {
+  if (database !== undefined) {
+    const { place, version, bytes, hasSchema } = await lookAtPostgres(database);
+    const content = hasSchema
+      ? `${(bytes / 1024 / 1024).toFixed(1)} MB`
+      : "a start makes its tables, or brings them up to date";
+    return `PostgreSQL ${version} at ${place}: ${content}`;
+  }
+  const path = join(conversations.folder ?? dataDir, "millrace.db");
+  if (!existsSync(path)) return `none yet; a start makes it in ${dirname(path)}`;
   const { problems, sessions, runs } = checkWhole(path);
   if (problems.length === 0) return `sound: ${sessions} session(s), ${runs} run(s)`;
-  throw new Error(`${path} is damaged: ${problems.join("; ")}. Restore a backup: millrace restore <file>.`);
+  throw new AppError("storage_corrupt", `${path} is damaged: ${problems.join("; ")}.`, {
+    suggestion: "Restore a backup: millrace restore <file>.",
+  });
 }
 
 async function portText({ host, port, portIsDefault }: Config): Promise<string> {
@@ -85,10 +132,25 @@ async function portText({ host, port, portIsDefault }: Config): Promise<string> 
     await promise;
     return `${host}:${port} is free`;
   } catch (error) {
-    if (systemCode(error) !== "EADDRINUSE") throw error;
-    if (portIsDefault) return `${host}:${port} is in use: the next free one will be taken, unless PORT names one`;
-    throw new Error(`${host}:${port} is in use. Stop what uses it, or set PORT to another.`, { cause: error });
+    const isInUse = systemCode(error) === "EADDRINUSE";
+    if (isInUse && portIsDefault) return `${host}:${port} is in use: the next free one is taken, unless PORT names one`;
+    const suggestion = isInUse
+      ? "Stop what uses it, or set PORT to another."
+      : "Set HOST and PORT to an address of this machine that this user may use.";
+    const message = isInUse
+      ? `${host}:${port} is in use.`
+      : `${host}:${port} cannot be listened on: ${errorMessage(error)}.`;
+    throw new AppError("config", message, { suggestion, cause: error });
   } finally {
     server.close();
   }
+}
+
+function keysText({ apiKeys, host }: Config, hasRules: boolean): string {
+  if (apiKeys.length > 0) return `${apiKeys.length} in MILLRACE_API_KEYS`;
+  if (hasRules) return "none; auth.path of langgraph.json says who may call";
+  if (isLoopbackName(host)) return "none, so everybody on this machine may call, and nobody else";
+  throw new AppError("config", `HOST is ${host}, which others can reach, and MILLRACE_API_KEYS is empty.`, {
+    suggestion: "Set MILLRACE_API_KEYS to owner:key, name auth.path in langgraph.json, or listen on 127.0.0.1.",
+  });
 }

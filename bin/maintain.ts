@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { currentConfig } from "@millrace/engine/config/config";
+import { type Config, currentConfig } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
 import { addMove, address } from "./move.ts";
 
@@ -34,18 +34,38 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Adds `backup`, `restore`, `prune`, `verify` and `move`. `defaults` are the variables of the served folder, read when a command runs. */
-export function addMaintenance(millrace: Command, defaults: (config?: string) => Record<string, string>): void {
-  const file = (config?: string): string => {
-    const { dataDir, conversations } = currentConfig(defaults(config));
+/** What stands in the place of a command where the database is in PostgreSQL. */
+const instead: Readonly<Record<string, string>> = {
+  backup: 'Copy it by PostgreSQL\'s own program: pg_dump --format=custom --file=<file> "$MILLRACE_DATABASE".',
+  restore:
+    "Restore what pg_dump has made into a new database (createdb, pg_restore --no-owner --dbname=<address> <file>), and name that in MILLRACE_DATABASE.",
+  prune: 'Send POST /threads/prune to the running server: {"thread_ids": ["…"], "strategy": "keep_latest"}.',
+};
+
+/**
+ * Adds `backup`, `restore`, `prune`, `verify` and `move`. `defaults` goes to the served folder when a command runs, and gives
+ * its variables.
+ */
+export function addMaintenance(
+  millrace: Command,
+  defaults: (config?: string) => Promise<Record<string, string>>,
+): void {
+  let read: Promise<Config> | undefined;
+  const settings = (config?: string): Promise<Config> => (read ??= defaults(config).then(currentConfig));
+  const file = async (config?: string): Promise<string> => {
+    const { dataDir, conversations } = await settings(config);
     return join(conversations.folder ?? dataDir, "millrace.db");
   };
   /** The file of a command that is for SQLite alone. */
-  const database = (config?: string): string => {
-    if (currentConfig(defaults(config)).database === undefined) return file(config);
-    throw new AppError("config", "The database is in PostgreSQL, by MILLRACE_DATABASE; this command is for SQLite.", {
-      suggestion: "Use pg_dump and pg_restore for copies, and POST /threads/prune of the running server.",
-    });
+  const database = async (name: string, config?: string): Promise<string> => {
+    if ((await settings(config)).database === undefined) return await file(config);
+    throw new AppError(
+      "config",
+      `millrace ${name} is for SQLite, and MILLRACE_DATABASE names a database in PostgreSQL.`,
+      {
+        suggestion: instead[name],
+      },
+    );
   };
   const command = (name: string, description: string): Command =>
     millrace
@@ -56,14 +76,14 @@ export function addMaintenance(millrace: Command, defaults: (config?: string) =>
     async (target: string, { config }: { config?: string }) => {
       const place = resolve(target);
       const { backupDatabase } = await maintenance();
-      say(`Saved ${summary(await backupDatabase(database(config), place))} to ${place}.`);
+      say(`Saved ${summary(await backupDatabase(await database("backup", config), place))} to ${place}.`);
     },
   );
-  command("restore <file>", "puts a backup in its place; the server has to be stopped").action(
+  command("restore <file>", "puts a backup in the place of the database; the server has to be stopped").action(
     async (target: string, { config }: { config?: string }) => {
       const place = resolve(target);
       const { restoreDatabase } = await maintenance();
-      const { report, kept } = await restoreDatabase(place, database(config));
+      const { report, kept } = await restoreDatabase(place, await database("restore", config));
       say(`Restored ${summary(report)}.${kept === undefined ? "" : ` What was there before is ${kept}.`}`);
     },
   );
@@ -74,18 +94,34 @@ export function addMaintenance(millrace: Command, defaults: (config?: string) =>
       const before = new Date(Date.now() - options.olderThan);
       const strategy = options.delete === true ? "delete" : "keep_latest";
       const { pruneDatabase } = await maintenance();
-      const { pruned, bytesBefore, bytesAfter } = await pruneDatabase(database(options.config), { before, strategy });
+      const { pruned, bytesBefore, bytesAfter } = await pruneDatabase(await database("prune", options.config), {
+        before,
+        strategy,
+      });
       say(`Pruned ${pruned} session(s): ${megabytes(bytesBefore)} before, ${megabytes(bytesAfter)} now.`);
     });
   addMove(millrace, file);
-  command("verify", "looks through the whole database")
+  addVerify(
+    command("verify", "looks through the whole database for damage, while the server runs or not"),
+    settings,
+    file,
+  );
+}
+
+/** What `verify` does. */
+function addVerify(
+  command: Command,
+  settings: (config?: string) => Promise<Config>,
+  file: (config?: string) => Promise<string>,
+): void {
+  command
     .option(
       "--database <address>",
       "of PostgreSQL (default: MILLRACE_DATABASE, else the folder's millrace.db)",
       address,
     )
     .action(async ({ config, database: given }: { config?: string; database?: string }) => {
-      const url = given ?? currentConfig(defaults(config)).database;
+      const url = given ?? (await settings(config)).database;
       const { place, ...report } = await check(url, () => file(config));
       if (report.problems.length > 0) {
         throw new AppError("storage_corrupt", `${place} is damaged:\n${report.problems.join("\n")}`, {
@@ -98,10 +134,11 @@ export function addMaintenance(millrace: Command, defaults: (config?: string) =>
 }
 
 /** Looks through the database of an address, or the one in SQLite. */
-async function check(url: string | undefined, path: () => string) {
+async function check(url: string | undefined, path: () => Promise<string>) {
   if (url === undefined) {
     const { checkWhole } = await maintenance();
-    return { place: path(), ...checkWhole(path()) };
+    const place = await path();
+    return { place, ...checkWhole(place) };
   }
   const { checkPostgres } = await import("@millrace/engine/storage/postgres/database/check-database");
   return await checkPostgres(url);

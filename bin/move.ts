@@ -71,7 +71,7 @@ async function move({ path, to, from }: Way): Promise<number> {
 }
 
 /** Adds `move` to the commands. `database` is the path of the SQLite database of the served folder. */
-export function addMove(millrace: Command, database: (config?: string) => string): void {
+export function addMove(millrace: Command, database: (config?: string) => Promise<string>): void {
   millrace
     .command("move")
     .description("moves the database to PostgreSQL or back, with everything in it; both servers have to be stopped")
@@ -84,7 +84,7 @@ export function addMove(millrace: Command, database: (config?: string) => string
           suggestion: "Give one of --to and --from: millrace move --to postgres://user:password@host:5432/name.",
         });
       }
-      const path = database(config);
+      const path = await database(config);
       const rows = await move({ path, ...(to !== undefined && { to }), ...(from !== undefined && { from }) });
       const next =
         to === undefined

@@ -51,6 +51,7 @@ describe("the command", () => {
 
   it.each([
     [["strat"], /There is no command "strat"\. Did you mean start\?/u],
+    [["help", "strat"], /There is no command "strat"\. Did you mean start\?/u],
     [["start", "--prot", "1"], /unknown option '--prot'\n\(Did you mean --port\?\)/u],
     [["new"], /missing required argument 'folder'/u],
     [["chat", "too", "much"], /too many arguments/u],
@@ -128,7 +129,7 @@ describe("millrace doctor", () => {
   it("names a wrong value and what to do, and ends with 1", async () => {
     expect((await millrace(["new", "graphs"])).code).toBe(0);
     const { out, code } = await millrace(["doctor", "--config", "graphs"], { MILLRACE_QUEUE_LIMIT: "many" });
-    expect(out).toMatch(/^WRONG {2}configuration +.*MILLRACE_QUEUE_LIMIT/su);
+    expect(out).toMatch(/^WRONG {2}configuration +.*MILLRACE_QUEUE_LIMIT/msu);
     expect(out).toContain(".env.example");
     expect(code).toBe(1);
   });
@@ -166,9 +167,9 @@ describe("a conversation from the terminal", () => {
   });
 
   /** Starts `millrace chat` in a terminal; gives what it has shown. */
-  function startChat(...words: string[]): () => string {
+  function startChat(words: string[] = [], LANG = "C.UTF-8"): () => string {
     const command = [process.execPath, program, "chat", "--url", sessions.server.url, ...words].join(" ");
-    const env = { ...programEnvironment, HOME: folder, TERM: "xterm-256color", LANG: "C.UTF-8" };
+    const env = { ...programEnvironment, HOME: folder, TERM: "xterm-256color", LANG };
     child = spawn("script", ["-qfec", command, "/dev/null"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
     let said = "";
     child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
@@ -201,12 +202,13 @@ describe("a conversation from the terminal", () => {
     type("/quit\r");
     await expect.poll(() => child?.exitCode).toBe(0);
 
-    const thread = /Thread (\S+) with agent/u.exec(said())?.[1] ?? "";
+    const thread = /Thread (\S+) with agent\./u.exec(said())?.[1] ?? "";
     sessions.model.push({ text: "Here again." });
-    const later = startChat("--thread", thread);
+    const later = startChat(["--thread", thread], "zh_CN.UTF-8");
     await expect.poll(later).toMatch(/> $/u);
     type("Are you there?\r");
     await expect.poll(later).toContain("Here again.");
+    expect(later()).toContain(`会话 ${thread}（agent）。`);
     const state = await sessions.server.client.threads.getState<{ messages: { content: string }[] }>(thread);
     expect(JSON.stringify(state.values.messages)).toContain("请删除文件夹 old");
   });

@@ -1,5 +1,7 @@
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
+import { unknownOwners } from "./config/owner-limits.ts";
 import { clientKeys } from "./config/secret-files.ts";
 import { startClockwork } from "./crons/clock.ts";
 import { describeAhead } from "./graphs/schemas/learn-schemas.ts";
@@ -118,6 +120,9 @@ async function startAt(
     const { custom, storage, graphs } = await openUserParts(config, { opened, logger, extension: extension?.graphs });
     const agent = extension?.open({ config, workspace, logger, storage, items: opened.items, graphs, custom });
     const apiKeys = clientKeys(config, logger);
+    for (const unknown of unknownOwners(config, apiKeys(), custom.auth !== undefined)) {
+      logger.warn(unknown, "unknown_owner");
+    }
     const tracing = createTracing(config, () => [...(agent?.secrets() ?? []), ...apiKeys().map(({ key }) => key)]);
     if (tracing === undefined) skipIdleTracing();
     const telemetry = await openTelemetry(config.telemetry, versions.millrace, logger);
@@ -186,7 +191,7 @@ function openObservation(config: Config, workspace: string, { opened, graphs, ru
     version: versions.millrace,
     runs: () => runs.numbers(),
     commits: opened.commitTimes,
-    database: databaseFile(config),
+    databaseBytes: () => databaseBytes(config),
     feedReaders: () => feed.readers,
     ofAgent: () => agent?.metrics?.() ?? [],
   });
@@ -235,6 +240,20 @@ async function takePort(config: Config): Promise<Port> {
 
 function databaseFile({ dataDir, conversations }: Config): string {
   return join(conversations.folder ?? dataDir, "millrace.db");
+}
+
+/** How large the database is, by its parts; without any while PostgreSQL does not answer, which `/health/ready` tells. */
+async function databaseBytes(config: Config): Promise<Record<string, number>> {
+  if (config.database !== undefined) {
+    const { postgresBytes } = await import("./storage/postgres/database/look-at-database.ts");
+    return await postgresBytes(config.database).then(
+      (database) => ({ database }),
+      () => ({}),
+    );
+  }
+  const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;
+  const file = databaseFile(config);
+  return { database: await sizeOf(file), log: await sizeOf(`${file}-wal`) };
 }
 
 /**

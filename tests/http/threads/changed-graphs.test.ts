@@ -58,6 +58,9 @@ describe("a thread that waits goes on when its graph has changed elsewhere", () 
     ["before", "before", ["write", "ask: yes", "send"]],
     ["before", "sendRenamed", ["write", "ask: yes", "send"]],
     ["before", "nodeAdded", ["write", "ask: yes", "check", "send"]],
+    ["before", "firstAdded", ["write", "ask: yes", "send"]],
+    ["before", "sendRemoved", ["write", "ask: yes"]],
+    ["workers", "splitRenamed", ["split", "worker: yes", "worker: yes"]],
     ["nested", "innerOtherRenamed", ["write", "ask: yes", "send"]],
     ["paused", "before", ["write"]],
   ])("%s → %s", async (before, after, log) => {
@@ -73,6 +76,8 @@ describe("a thread that waits at a node which is gone", () => {
   const cases: [before: GraphName, after: GraphName, missing: string[], log: string[]][] = [
     ["before", "askRenamed", ["ask"], ["write", "ask: yes", "send"]],
     ["before", "askRemoved", ["ask"], ["write", "ask: yes", "send"]],
+    ["before", "allRenamed", ["ask"], ["write", "ask: yes", "send"]],
+    ["both", "rightRenamed", ["right"], ["left: yes", "right: yes", "join"]],
     ["both", "leftRenamed", ["left"], ["left: yes", "right: yes", "join"]],
     ["both", "bothRenamed", ["left", "right"], ["left: yes", "right: yes", "join"]],
     ["workers", "workersRenamed", ["worker"], ["split", "worker: yes", "worker: yes"]],
@@ -118,6 +123,21 @@ describe("a thread that waits at a node which is gone", () => {
     expect(Values.parse(values).log).toEqual(["write", "again", "write"]);
     expect((await statusOf(thread)).missing_nodes).toEqual([]);
   });
+});
+
+it("the answer that one of two people has given stays, when the node of the other one is gone for a while", async () => {
+  const thread = await waitingThread("both", "both");
+  const { interrupts } = await server.client.threads.get(thread);
+  const asked = Object.values(interrupts ?? {}).flat();
+  const idOf = (question: string) => asked.find(({ value }) => value === question)?.id ?? "";
+  const answer = (question: string, said: string) =>
+    server.client.runs.wait(thread, "flow", { command: { resume: { [idOf(question)]: said } } });
+  await answer("left?", "early");
+  await serve("rightRenamed");
+  expect((await statusOf(thread)).missing_nodes).toEqual(["right"]);
+  await expect(answer("right?", "lost")).rejects.toThrow("no longer has");
+  await serve("both");
+  expect(Values.parse(await answer("right?", "late")).log).toEqual(["left: early", "right: late", "join"]);
 });
 
 it("a run that was cut off at a node which is gone ends with an error, and its thread goes on when the node is back", async () => {

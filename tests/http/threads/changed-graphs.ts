@@ -78,11 +78,35 @@ export const nodeAdded = new StateGraph(State)
   .addEdge("ask", "check")
   .addEdge("check", "send")
   .addEdge("send", END);
+export const firstAdded = new StateGraph(State)
+  .addNode("greet", does("greet"))
+  .addNode("write", does("write"))
+  .addNode("ask", asks("ask"))
+  .addNode("send", does("send"))
+  .addEdge(START, "greet")
+  .addEdge("greet", "write")
+  .addEdge("write", "ask")
+  .addEdge("ask", "send")
+  .addEdge("send", END);
+export const sendRemoved = new StateGraph(State)
+  .addNode("write", does("write"))
+  .addNode("ask", asks("ask"))
+  .addEdge(START, "write")
+  .addEdge("write", "ask")
+  .addEdge("ask", END);
+export const allRenamed = letter({ write: "draft", ask: "approve", send: "post" });
 export const both = pair();
+export const rightRenamed = pair({ right: "second" });
 export const leftRenamed = pair({ left: "first" });
 export const bothRenamed = pair({ left: "first", right: "second" });
 export const workers = fanOut();
 export const workersRenamed = fanOut("helper");
+export const splitRenamed = new StateGraph(State)
+  .addNode("divide", does("split"))
+  .addNode("worker", asks("worker"))
+  .addEdge(START, "divide")
+  .addConditionalEdges("divide", () => ["a", "b"].map((item) => new Send("worker", { item })), ["worker"])
+  .addEdge("worker", END);
 export const nested = outer("inside", {});
 export const innerRenamed = outer("inside", { ask: "approve" });
 export const innerOtherRenamed = outer("inside", { send: "post" });

@@ -1,4 +1,5 @@
-import { commaList, nameOfOwner } from "./api-keys.ts";
+import { distance } from "fastest-levenshtein";
+import { type ApiKey, commaList, nameOfOwner } from "./api-keys.ts";
 
 /** How much the model calls of an owner may use in a calendar day or month (UTC), over all sessions. */
 export const limitNames = ["tokens_per_day", "tokens_per_month", "cost_per_day", "cost_per_month"] as const;
@@ -46,4 +47,54 @@ function readLimits(text: string): UsageLimits | undefined {
 export function limitsOf(limits: OwnerLimits, owner: string): UsageLimits {
   const name = nameOfOwner(owner);
   return (Object.hasOwn(limits, name) && name !== "" ? limits[name] : limits[everyone]) ?? {};
+}
+
+/** An entry of `MILLRACE_OWNER_LIMITS` or `MILLRACE_OWNER_TOOLS` that is probably of no owner. */
+export interface UnknownOwner {
+  variable: string;
+  owner: string;
+  /** What to do about it. */
+  remedy: string;
+}
+
+/** Letters that differ in a typing mistake. */
+const mostDifferent = 2;
+
+/**
+ * The entries that name no owner of a key. `hasRules`: where rules of `auth.path` say who calls, a name may be a user's, so
+ * that only one that is nearly an owner's is told.
+ */
+export function unknownOwners(
+  entries: { ownerLimits: OwnerLimits; ownerTools: Readonly<Record<string, unknown>> },
+  keys: readonly Pick<ApiKey, "owner">[],
+  hasRules: boolean,
+): UnknownOwner[] {
+  const known = [...new Set(keys.map(({ owner }) => owner))];
+  const unknownIn = (variable: string, owners: readonly string[]): UnknownOwner[] =>
+    owners
+      .filter((owner) => owner !== everyone && !known.includes(owner))
+      .flatMap((owner) => {
+        const nearest = nearestOf(owner, known);
+        if (nearest !== undefined) return [{ variable, owner, remedy: `did you mean ${nearest}?` }];
+        if (hasRules) return [];
+        const remedy =
+          known.length === 0
+            ? "no key has an owner: write MILLRACE_API_KEYS as owner:key"
+            : `the owners of MILLRACE_API_KEYS are ${known.join(", ")}`;
+        return [{ variable, owner, remedy }];
+      });
+  return [
+    ...unknownIn("MILLRACE_OWNER_LIMITS", Object.keys(entries.ownerLimits)),
+    ...unknownIn("MILLRACE_OWNER_TOOLS", Object.keys(entries.ownerTools)),
+  ];
+}
+
+function nearestOf(owner: string, known: readonly string[]): string | undefined {
+  const [nearest] = known
+    .map((one) => ({ one, letters: distance(owner.toLowerCase(), one.toLowerCase()) }))
+    .toSorted((left, right) => left.letters - right.letters);
+  // Of a short name most letters would have to be wrong.
+  return nearest !== undefined && nearest.letters <= Math.min(mostDifferent, owner.length / 2)
+    ? nearest.one
+    : undefined;
 }

@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type * as PromClient from "prom-client";
 import type { Metric, Registry } from "prom-client";
@@ -12,8 +11,8 @@ interface MetricsParts {
   runs: () => RunNumbers;
   /** How long the commits took that waited for the disk. */
   commits: Durations;
-  /** The file of the database. */
-  database: string;
+  /** How large the database is, by its parts; none where that cannot be told. */
+  databaseBytes: () => Promise<Readonly<Record<string, number>>>;
   /** Readers of the feed of the whole server. */
   feedReaders: () => number;
   /** What an agent counts beside it. */
@@ -134,12 +133,8 @@ function runFamilies(runs: RunNumbers, feedReaders: number): MetricFamily[] {
   ];
 }
 
-async function databaseFamilies({ database, commits }: MetricsParts): Promise<MetricFamily[]> {
-  const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;
-  const values = [
-    { labels: { file: "database" }, value: await sizeOf(database) },
-    { labels: { file: "log" }, value: await sizeOf(`${database}-wal`) },
-  ];
+async function databaseFamilies({ databaseBytes, commits }: MetricsParts): Promise<MetricFamily[]> {
+  const values = Object.entries(await databaseBytes()).map(([file, value]) => ({ labels: { file }, value }));
   return [
     {
       name: "millrace_database_bytes",
