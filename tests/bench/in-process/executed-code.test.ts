@@ -8,8 +8,12 @@ const mostFiles = 57;
 const mostFunctions = 270;
 
 test("a streamed run of a graph that does nothing goes through few of our files and functions", async () => {
-  const { files, functions, calls, byFile } = await executedCode();
+  const { files, functions, calls, byFile, loaded } = await executedCode();
   console.log(`A streamed run of a no-op graph: ${files} files, ${functions} functions, ${calls} calls of ours.`);
   expect(files, Object.keys(byFile).join("\n")).toBeLessThanOrEqual(mostFiles);
   expect(functions).toBeLessThanOrEqual(mostFunctions);
+  // Without an address OpenTelemetry is not loaded, and no run asks for it.
+  expect(loaded.length).toBeGreaterThan(500);
+  expect(loaded.filter((url) => url.includes("/@opentelemetry/"))).toEqual([]);
+  expect(Object.keys(byFile).filter((file) => file.includes("/telemetry/"))).toEqual([]);
 });

@@ -16,6 +16,8 @@ const ExecutedCode = z.object({
   calls: z.int(),
   /** By file, from the project's folder: how often each named function was called. */
   byFile: z.record(z.string(), z.record(z.string(), z.int())),
+  /** The addresses of all modules that the process has loaded. */
+  loaded: z.array(z.string()),
 });
 
 /** What of our code one request executes, in a warm server. */
@@ -65,7 +67,7 @@ async function measure(): Promise<ExecutedCode> {
     await session.post("Profiler.takePreciseCoverage");
     await run();
     const { result } = await session.post("Profiler.takePreciseCoverage");
-    return summarize(result);
+    return { ...summarize(result), loaded: await loadedModules(session) };
   } finally {
     session.disconnect();
     await server.close();
@@ -73,7 +75,16 @@ async function measure(): Promise<ExecutedCode> {
   }
 }
 
-function summarize(scripts: Profiler.ScriptCoverage[]): ExecutedCode {
+/** A debugger is told of every module that is there when it begins. */
+async function loadedModules(session: Session): Promise<string[]> {
+  const loaded: string[] = [];
+  session.on("Debugger.scriptParsed", ({ params }) => void loaded.push(params.url));
+  await session.post("Debugger.enable");
+  await session.post("Debugger.disable");
+  return loaded;
+}
+
+function summarize(scripts: Profiler.ScriptCoverage[]): Omit<ExecutedCode, "loaded"> {
   const ours = /^(src|toolkits|packages\/[^/]+\/src)\//u;
   const byFile: ExecutedCode["byFile"] = {};
   let calls = 0;
