@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
@@ -9,6 +10,15 @@ const metadata = { source: "loop" as const, step: 0, parents: {} };
 const place = { configurable: { thread_id: "s1", checkpoint_ns: "", run_id: "r1" } };
 const first = "00000000-0000-6000-8000-000000000001";
 const second = "00000000-0000-6000-8000-000000000002";
+
+const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
+
+/** What no row can hold. */
+class Broken {
+  toJSON(): never {
+    throw new Error("unwritable");
+  }
+}
 
 /** Events as a run's log gives them: what `tell` adds is carried by the next write, and stays when that fails. */
 function createUnstored(): UnstoredEvents & { tell(...events: RunEvent[]): void; left: RunEvent[] } {
@@ -111,16 +121,70 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       expect(kept?.pendingWrites).toEqual([["task", "answer", 42]]);
     });
 
+    it("keeps what can be written of what comes while another write is under way", async () => {
+      await newRun();
+      const gate = Promise.withResolvers<void>();
+      const unstored = createUnstored();
+      const slow: UnstoredEvents = {
+        carry: async (write) => {
+          await gate.promise;
+          return await unstored.carry(write);
+        },
+      };
+      const saver = writer(fixture.storage, "r1", 1).checkpointer(slow);
+      const at = { configurable: { ...place.configurable, checkpoint_id: first } };
+      const begun: Promise<unknown>[] = [put(saver, first)];
+      for (const [task, value] of Object.entries({ good: 42, bad: new Broken(), other: 43 })) {
+        begun.push(saver.putWrites(at, [["answer", value]], task));
+        await nextTurn();
+      }
+      begun.push(put(saver, second));
+      gate.resolve();
+      const ends = await Promise.allSettled(begun);
+      expect(ends.map(({ status }) => status)).toEqual([
+        "fulfilled",
+        "fulfilled",
+        "rejected",
+        "fulfilled",
+        "fulfilled",
+      ]);
+      expect(await newest()).toBe(second);
+      const kept = await fixture.storage.checkpointer.getTuple(at);
+      expect(kept?.pendingWrites?.toSorted()).toEqual([
+        ["good", "answer", 42],
+        ["other", "answer", 43],
+      ]);
+    });
+
+    it("is followed by the end of the run, which takes what was told last with it", async () => {
+      await newRun();
+      const unstored = createUnstored();
+      const attempt = writer(fixture.storage, "r1", 1);
+      await put(attempt.checkpointer(unstored), first);
+      unstored.tell(...sampleEvents());
+      expect(await attempt.finish(outcome, unstored)).toMatchObject({ status: "success", attempt: 1 });
+      expect(unstored.left).toEqual([]);
+      expect(await attempt.finish(outcome, unstored)).toBeUndefined();
+      await fixture.reopen();
+      expect(await fixture.storage.events.read("r1", -1, 100)).toEqual(sampleEvents());
+      expect(await fixture.storage.runs.get("r1")).toMatchObject({ status: "success" });
+    });
+
+    it("leaves nothing of an end that another attempt has to write", async () => {
+      await newRun();
+      const unstored = createUnstored();
+      await fixture.storage.runs.reclaim("r1");
+      unstored.tell(...sampleEvents());
+      expect(await writer(fixture.storage, "r1", 1).finish(outcome, unstored)).toBeUndefined();
+      expect(await ids()).toEqual([]);
+      expect(await fixture.storage.runs.get("r1")).toMatchObject({ status: "running", attempt: 2 });
+    });
+
     it("keeps the events for the next write when a checkpoint cannot be written", async () => {
       await newRun();
       const unstored = createUnstored();
       const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
       unstored.tell(...sampleEvents().slice(0, 2));
-      class Broken {
-        toJSON(): never {
-          throw new Error("unwritable");
-        }
-      }
       const broken = new Broken();
       const unwritable = { ...emptyCheckpoint(), id: first, channel_values: { broken } };
       await expect(saver.put(place, unwritable, metadata, { broken: 1 })).rejects.toThrow("unwritable");

@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { RunEvent } from "@millrace/engine/run-events";
 import type { Run, Session } from "@millrace/engine/storage/records";
-import type { AttemptStore, OperationStore } from "@millrace/engine/storage/attempt-store";
+import type { AttemptStore, OperationStore, UnstoredEvents } from "@millrace/engine/storage/attempt-store";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { type Database, openDatabase } from "@millrace/engine/storage/sqlite/database/database";
 import { SessionRow, readRow } from "@millrace/engine/storage/rows";
@@ -45,6 +45,13 @@ export function createTestStorage(): TestStorage {
     await storage.beforeWrite?.(operation, events);
     if (storage.failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
   };
+  const checkedEvents = (events: UnstoredEvents): UnstoredEvents => ({
+    carry: (write) =>
+      events.carry(async (told, usage) => {
+        if (told.length > 0) await check("append", told);
+        return await write(told, usage);
+      }),
+  });
   const attempts = withAttempts(sqlite, (store) => ({
     append: async (events, usage) => {
       await check("append", events);
@@ -54,20 +61,11 @@ export function createTestStorage(): TestStorage {
       await check("reserve");
       await store.reserve(mark);
     },
-    finish: async (outcome) => {
+    finish: async (outcome, told) => {
       await check("finish");
-      return await store.finish(outcome);
+      return await store.finish(outcome, told && checkedEvents(told));
     },
-    checkpointer: (events) => {
-      const saver = store.checkpointer({
-        carry: (write) =>
-          events.carry(async (told, usage) => {
-            if (told.length > 0) await check("append", told);
-            return await write(told, usage);
-          }),
-      });
-      return withHook(saver);
-    },
+    checkpointer: (events) => withHook(store.checkpointer(checkedEvents(events))),
   }));
   const storage: TestStorage = {
     ...attempts,

@@ -55,3 +55,22 @@ test("a failure is that of all in its group, and of no other", async () => {
   ]);
   expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
 });
+
+test("what comes while a write is under way goes together, and apart where some of it cannot be written", async () => {
+  const { groups, transactions, note } = openGroups();
+  const broken = (): void => {
+    throw new Error("broken");
+  };
+  const begun = [
+    groups.write(note("first"), "now"),
+    groups.write(note("second"), "now"),
+    groups.write(note("third"), "now"),
+  ];
+  await Promise.all(begun);
+  expect(transactions).toEqual([["first"], ["second", "third"]]);
+  const ends = await Promise.allSettled(
+    [note("fourth"), note("fifth"), broken, note("sixth")].map((work) => groups.write(work, "now")),
+  );
+  expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+  expect(transactions.slice(2)).toEqual([["fourth"], ["fifth"], ["fifth"], [], ["sixth"]]);
+});

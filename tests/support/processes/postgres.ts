@@ -26,21 +26,37 @@ export interface TestPostgres {
   create(): Promise<string>;
   /** Stops what was started here, and removes it. */
   stop(): Promise<void>;
+  /** The server, where it was started here. */
+  own?: OwnPostgres;
+}
+
+/** A server that was started for the tests. */
+export interface OwnPostgres {
+  /** The process that all others of the server come from. */
+  pid(): number;
+  /** Ends it as a crash does, so that commits are lost that nobody waited for, and starts it again. */
+  crash(): Promise<void>;
+}
+
+/** How the server is that a test needs. */
+export interface PostgresNeeds {
+  /** Commits wait for the disk, and a server that is there already will not do. */
+  isLasting?: boolean;
 }
 
 /** PostgreSQL refuses to run as root: then it runs as nobody. */
-const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /**
  * The first there is of: a server that runs already (MILLRACE_TEST_DATABASE_URL), an installed PostgreSQL, and the binaries
  * from npm (these first with MILLRACE_TEST_POSTGRES=npm). What is started here listens on a socket in the temporary folder.
  * `undefined` where there is none; in CI that is a failure.
  */
-export async function startPostgres(): Promise<TestPostgres | undefined> {
-  const given = process.env["MILLRACE_TEST_DATABASE_URL"];
+export async function startPostgres(needs: PostgresNeeds = {}): Promise<TestPostgres | undefined> {
+  const given = needs.isLasting === true ? undefined : process.env["MILLRACE_TEST_DATABASE_URL"];
   if (given !== undefined) return { create: () => createDatabase(given), stop: async () => undefined };
   const installed = process.env["MILLRACE_TEST_POSTGRES"] === "npm" ? undefined : installedPrograms();
-  if (installed !== undefined || existsSync(fromNpm)) return await startOwn(installed);
+  if (installed !== undefined || existsSync(fromNpm)) return await startOwn(installed, needs);
   const problem = "No PostgreSQL: install one (apt install postgresql), or set MILLRACE_TEST_DATABASE_URL.";
   if (process.env["CI"] !== undefined) throw new Error(problem);
   process.stderr.write(`${problem} Its tests are skipped.\n`);
@@ -74,7 +90,7 @@ function unpackPrograms(folder: string): string {
   return join(native, "bin");
 }
 
-async function startOwn(installed: string | undefined): Promise<TestPostgres> {
+async function startOwn(installed: string | undefined, { isLasting = false }: PostgresNeeds): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-postgres-"));
   if (nobody.uid !== undefined) {
     chownSync(folder, nobody.uid, nobody.gid);
@@ -87,16 +103,29 @@ async function startOwn(installed: string | undefined): Promise<TestPostgres> {
     const made = start(join(programs, "initdb"), ["--no-sync", "--auth=trust", "--username=postgres", "-D", data]);
     const [code] = await made.ended;
     if (code !== 0) throw new Error(`initdb failed: ${made.said()}`);
-    const settings = ["listen_addresses=", `unix_socket_directories=${folder}`, "fsync=off", "max_connections=50"];
-    const server = start(join(programs, "postgres"), ["-D", data, ...settings.flatMap((setting) => ["-c", setting])]);
+    const fsync = isLasting ? "on" : "off";
+    const settings = ["listen_addresses=", `unix_socket_directories=${folder}`, `fsync=${fsync}`, "max_connections=50"];
     const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`;
-    await isReady(url, server);
+    const begin = async (): Promise<Started> => {
+      const begun = start(join(programs, "postgres"), ["-D", data, ...settings.flatMap((setting) => ["-c", setting])]);
+      await isReady(url, begun);
+      return begun;
+    };
+    let server = await begin();
     return {
       create: () => createDatabase(url),
       async stop() {
         server.process.kill("SIGINT");
         await server.ended;
         rmSync(folder, { recursive: true, force: true });
+      },
+      own: {
+        pid: () => server.process.pid ?? 0,
+        async crash() {
+          server.process.kill("SIGQUIT");
+          await server.ended;
+          server = await begin();
+        },
       },
     };
   } catch (error) {

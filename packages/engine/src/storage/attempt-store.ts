@@ -48,6 +48,9 @@ export interface UnstoredEvents {
   carry<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result>;
 }
 
+/** Nothing was told. */
+export const nothingTold: UnstoredEvents = { carry: (write) => write([], []) };
+
 /**
  * The checkpointer of one attempt of a run. LangGraph lets go of its caller at an abort while steps that have not noticed
  * still run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
@@ -75,8 +78,11 @@ export interface AttemptStore {
    * no checkpoint is on disk without them.
    */
   checkpointer(events: UnstoredEvents): RunCheckpointer;
-  /** The run's end, on disk when it resolves; `undefined` when it has ended already or is another attempt's. */
-  finish(outcome: RunOutcome): Promise<Run | undefined>;
+  /**
+   * The run's end, with what was told last in its transaction, on disk when it resolves; `undefined`, and nothing is written,
+   * when it has ended already or is another attempt's.
+   */
+  finish(outcome: RunOutcome, told?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */
   release(): Promise<void>;
   /**

@@ -32,9 +32,9 @@ export async function writeEnd(
         tellEnd();
         told = true;
       }
-      await active.log.flush();
       const ended_at = new Date(freshTime()).toISOString();
-      const run = (await active.store.finish({ ...outcome, ended_at })) ?? (await storage.runs.get(run_id));
+      const written = await active.store.finish({ ...outcome, ended_at }, active.log);
+      const run = written ?? (await storage.runs.get(run_id));
       if (run !== undefined && !isOver(run.status)) return undefined;
       if (outcome.webhook !== undefined) deps.onWebhook?.();
       return run ?? unwritten(active.run, outcome);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   type ChannelVersions,
@@ -45,7 +46,9 @@ export function missing(key: "thread_id" | "checkpoint_id"): Error {
 export async function readTuple(store: CheckpointStore, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
   const { threadId, name, id, run } = placeOf(config);
   if (threadId === undefined) return undefined;
-  const reader = await readerOf(store, threadId);
+  const items = await store.rows.read(() => store.thread(threadId)?.items);
+  if (items === undefined) return undefined;
+  const reader = new Reader(store.rows, threadId, items);
   const tuple = await reader.build(() => {
     const state = store.thread(threadId);
     const at = state === undefined ? undefined : { store, state, name };
@@ -58,11 +61,6 @@ export async function readTuple(store: CheckpointStore, config: RunnableConfig):
     return snapshot.run !== undefined && snapshot.run === run ? withoutRun(found) : found;
   });
   return tuple === undefined || id === undefined ? tuple : { ...tuple, config };
-}
-
-/** A reader of a thread's values. */
-export async function readerOf(store: CheckpointStore, threadId: string): Promise<Reader> {
-  return new Reader(store.rows, threadId, await store.rows.read(() => store.thread(threadId)?.items));
 }
 
 /** Work that writes a checkpoint in the transaction of its caller, and where the checkpoint then is. */
@@ -112,6 +110,7 @@ export function toPutWrites(
   };
 }
 
+/** Works that are written, or fail, together. */
 interface Group {
   works: (() => void)[];
   written: PromiseWithResolvers<void>;
@@ -120,17 +119,18 @@ interface Group {
 
 /**
  * Writes of one run that are one transaction where they come in one turn of the event loop: the checkpoint of a step
- * follows the writes of its last task at once, and a commit costs more than what it holds. Work that fails takes its
- * group with it, as it fails the step.
+ * follows the writes of its last task at once, and a commit costs more than what it holds. So do those that come while an
+ * earlier one is under way. Work that fails takes those of its turn with it, as it fails their step.
  */
 export class WriteGroups {
   readonly #write: (work: () => void) => Promise<void>;
   #open: Group | undefined;
   #isClosed = false;
-  /** The write of the last group. */
-  #last: Promise<void> = Promise.resolve();
+  /** What is written next, in this order. */
+  readonly #waiting: Group[] = [];
+  #writing: Promise<void> | undefined;
 
-  /** `write` does synchronous work in one transaction, one after the other. */
+  /** `write` does synchronous work in one transaction; it may do the work again before it has written it. */
   constructor(write: (work: () => void) => Promise<void>) {
     this.#write = write;
   }
@@ -152,15 +152,39 @@ export class WriteGroups {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#open !== undefined) this.#end(this.#open);
-    await Promise.allSettled([this.#last]);
+    await this.#writing;
   }
 
   #end(group: Group): void {
     this.#open = undefined;
     clearImmediate(group.turn);
-    this.#last = this.#write(() => {
-      for (const work of group.works) work();
-    });
-    group.written.resolve(this.#last);
+    this.#waiting.push(group);
+    this.#writing ??= this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
+    /** How many of those that wait are written one by one, since they could not be together. */
+    let apart = 0;
+    while (this.#waiting.length > 0) {
+      const groups = this.#waiting.splice(0, apart > 0 ? 1 : this.#waiting.length);
+      apart = Math.max(0, apart - 1);
+      let isWorking = false;
+      try {
+        await this.#write(() => {
+          isWorking = true;
+          for (const { works } of groups) for (const work of works) work();
+          isWorking = false;
+        });
+        for (const { written } of groups) written.resolve();
+      } catch (error) {
+        if (isWorking && groups.length > 1) {
+          this.#waiting.unshift(...groups);
+          apart = groups.length;
+        } else for (const { written } of groups) written.reject(error);
+      }
+      // What has waited for this write goes on first: its checkpoint then goes with the writes before it.
+      if (this.#waiting.length > 0) await nextTurn();
+    }
+    this.#writing = undefined;
   }
 }

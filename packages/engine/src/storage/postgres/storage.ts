@@ -101,7 +101,7 @@ function createAttempt(
 ): AttemptStore {
   const stream = new AttemptStream(database, threads, of);
   return {
-    ...createAttemptRecords(database, of),
+    ...createAttemptRecords(database, of, stream),
     get isLost() {
       return stream.isLost;
     },

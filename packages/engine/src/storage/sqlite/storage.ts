@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Ledger, OperationStore } from "../attempt-store.ts";
+import { type Ledger, nothingTold, type OperationStore } from "../attempt-store.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
@@ -124,16 +124,19 @@ function attemptsOf({
         await commits.transaction(() => storeTold(database, saver.codec, of, { events, usage }));
       },
       checkpointer: (events) => new MillraceSaver(database, { saver, of, events }),
-      finish: (outcome) =>
-        commits.durably(() => {
-          const run = endRun(database, of, outcome);
-          if (run === undefined) return undefined;
-          const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
-          setSessionStatus(database, run.session_id, status, outcome.interrupts);
-          followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });
-          if (outcome.webhook !== undefined) insertWebhook(database, run, outcome.webhook);
-          return run;
-        }),
+      finish: (outcome, told = nothingTold) =>
+        told.carry((events, usage) =>
+          commits.durably(() => {
+            const run = endRun(database, of, outcome);
+            if (run === undefined) return undefined;
+            if (events.length > 0 || usage.length > 0) storeTold(database, saver.codec, of, { events, usage });
+            const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
+            setSessionStatus(database, run.session_id, status, outcome.interrupts);
+            followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });
+            if (outcome.webhook !== undefined) insertWebhook(database, run, outcome.webhook);
+            return run;
+          }),
+        ),
       release: () => commits.durably(() => parkRun(database, of)),
       get ledger() {
         return (ledger ??= createLedger(database, commits, of));

@@ -1,7 +1,12 @@
 import type { Data, ItemRow, NewCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
 import type { UsageEntry } from "../../usage.ts";
-import type { Values } from "../database/database.ts";
-import { type Fence, Statement, type Value } from "./statement.ts";
+import { later } from "../database/database.ts";
+
+/**
+ * Writes the rows of a batch ($5) for an attempt of a run ($1 to $4), or for none; `writes` is null where that was refused.
+ * The commit does not wait for the disk.
+ */
+export const writeRows = `SELECT millrace_write_v1($1, $2, $3, $4, $5) AS writes, ${later}`;
 
 /** A new checkpoint, of which only writes are known while it has no row. */
 interface InsertedCheckpoint {
@@ -48,90 +53,67 @@ export class Batch {
   events: StoredEvents | undefined;
   usage: readonly UsageEntry[] = [];
 
-  /**
-   * The statement, which gives one row: `writes` is null where the fence has refused it and nothing was written. Commits
-   * do not wait for the disk.
-   */
-  toStatement(fence: Fence | undefined): { sql: string; values: Values } {
-    const statement = new Statement(fence, this.events?.first);
-    this.#insertions(statement);
-    this.#changes(statement);
-    this.#removals(statement);
-    statement.addUsage(this.usage);
-    return statement.end();
+  /** What `millrace_write_v1` takes: lists of rows by name, as JSON. */
+  toRows(): string {
+    return JSON.stringify({ ...this.#usual(), seldom: unlessNothing(this.#seldom()) });
   }
 
-  #insertions(statement: Statement): void {
-    statement.insert("checkpoint_threads", ["key bigint", "thread_id text"], this.threads);
-    statement.insert("checkpoint_namespaces", ["key bigint", "thread bigint", "ns text"], this.namespaces);
-    statement.insert("checkpoint_runs", ["key bigint", "thread bigint", "run_id text"], this.runs);
-    const checkpoints = Array.from(this.inserted, ([key, { namespace, id, row }]) => {
-      return [key, namespace, id, ...checkpointValues(row)];
-    });
-    statement.insert(
-      "checkpoint_rows",
-      ["key bigint", "namespace bigint", "id text", ...checkpointColumns],
-      checkpoints,
-    );
-    const blobs = this.blobs.map(([key, thread, data, crc]) => [key, thread, ...columnsOf(data), crc]);
-    statement.insert("checkpoint_blobs", ["key bigint", "thread bigint", ...dataColumns], blobs);
-    const writes = this.writes.map(([checkpoint, run, { task, part, path, data, crc }]) => {
-      return [checkpoint, task, part, path, run ?? null, ...columnsOf(data), crc];
-    });
-    statement.insert("checkpoint_writes", [...writeColumns, ...dataColumns], writes);
-    statement.insert("checkpoint_items", itemColumns, this.items.filter(({ isNew }) => isNew).map(itemValues));
-    if (this.events === undefined) return;
-    const { first, last, data } = this.events;
-    statement.insert("run_events", eventColumns, [[first, last, ...columnsOf(data)]], "run");
+  #usual() {
+    const { events } = this;
+    return {
+      threads: listed(this.threads, ([key, thread_id]) => ({ key, thread_id })),
+      namespaces: listed(this.namespaces, ([key, thread, ns]) => ({ key, thread, ns })),
+      runs: listed(this.runs, ([key, thread, run_id]) => ({ key, thread, run_id })),
+      checkpoints: listed([...this.inserted], ([key, { namespace, id, row }]) => ({ key, namespace, id, ...row })),
+      blobs: listed(this.blobs, ([key, thread, data, crc]) => ({ key, thread, ...stored(data), crc })),
+      removed_writes: listed(this.removedWrites, ([checkpoint, task, part]) => ({ checkpoint, task, part })),
+      writes: listed(this.writes, ([checkpoint, run, { data, ...row }]) => ({
+        checkpoint,
+        run,
+        ...row,
+        ...stored(data),
+      })),
+      items: listed(
+        this.items.filter(({ isNew }) => isNew),
+        itemRow,
+      ),
+      changed_items: listed(
+        this.items.filter(({ isNew }) => !isNew),
+        itemRow,
+      ),
+      events: events && { first_id: events.first, last_id: events.last, ...stored(events.data) },
+      usage: listed(this.usage, (entry) => entry),
+    };
   }
 
-  #changes(statement: Statement): void {
-    statement.update("checkpoint_items", 2, itemColumns, this.items.filter(({ isNew }) => !isNew).map(itemValues));
-    const written = Array.from(this.written, ([key, row]) => [key, ...checkpointValues(row)]);
-    statement.update("checkpoint_rows", 1, ["key bigint", ...checkpointColumns], written);
-    const completed = this.completed.map(([key, data, crc]) => [key, null, data, crc]);
-    statement.update("checkpoint_rows", 1, ["key bigint", "base bigint", "data text", "crc bigint"], completed);
-    const clocks = this.clocks.map((key) => [key, 1]);
-    statement.update("checkpoint_threads", 1, ["key bigint", "clock_went_back smallint"], clocks);
-  }
-
-  #removals(statement: Statement): void {
-    statement.remove(
-      "checkpoint_threads",
-      ["thread_id text"],
-      this.removedThreads.map((id) => [id]),
-    );
-    statement.remove(
-      "checkpoint_rows",
-      ["key bigint"],
-      this.removedCheckpoints.map((key) => [key]),
-    );
-    statement.remove(
-      "checkpoint_blobs",
-      ["key bigint"],
-      this.removedBlobs.map((key) => [key]),
-    );
-    statement.remove(
-      "checkpoint_runs",
-      ["key bigint"],
-      this.removedRuns.map((key) => [key]),
-    );
-    statement.remove("checkpoint_writes", ["checkpoint bigint", "task text", "part int"], this.removedWrites);
-    statement.remove("checkpoint_writes", ["checkpoint bigint", "run bigint"], this.removedWritesOfRun);
+  #seldom() {
+    return {
+      written: listed([...this.written], ([key, row]) => ({ key, ...row })),
+      completed: listed(this.completed, ([key, data, crc]) => ({ key, data, crc })),
+      clocks: listed(this.clocks, (key) => key),
+      removed_threads: listed(this.removedThreads, (id) => id),
+      removed_checkpoints: listed(this.removedCheckpoints, (key) => key),
+      removed_blobs: listed(this.removedBlobs, (key) => key),
+      removed_runs: listed(this.removedRuns, (key) => key),
+      removed_writes_of_run: listed(this.removedWritesOfRun, ([checkpoint, run]) => ({ checkpoint, run })),
+    };
   }
 }
 
-const dataColumns = ["text text", "bytes bytea", "crc bigint"];
-const writeColumns = ["checkpoint bigint", "task text", "part int", "path text", "run bigint"];
-const itemColumns = ["thread bigint", "first int", "count int", ...dataColumns];
-const eventColumns = ["first_id int", "last_id int", "text text", "bytes bytea"];
-const checkpointColumns = ["parent text", "run bigint", "base bigint", "data text", "crc bigint"];
-
-function checkpointValues(row: NewCheckpoint | undefined): Value[] {
-  if (row === undefined) return [null, null, null, null, null];
-  return [row.parent ?? null, row.run ?? null, row.base ?? null, row.data, row.crc];
+/** The list of what `row` makes; JSON leaves it out where it is empty. */
+function listed<Given, Row>(all: readonly Given[], row: (given: Given) => Row): Row[] | undefined {
+  return all.length === 0 ? undefined : all.map(row);
 }
 
-function itemValues({ thread, row }: { thread: number; row: ItemRow }): Value[] {
-  return [thread, row.first, row.count, ...columnsOf(row.data), row.crc];
+function unlessNothing(rows: Record<string, unknown>): object | undefined {
+  return Object.values(rows).every((list) => list === undefined) ? undefined : rows;
+}
+
+/** The columns of a value; bytes are written as PostgreSQL reads them. */
+function stored(data: Data): { text: string } | { bytes: string } {
+  return typeof data === "string" ? { text: data } : { bytes: `\\x${data.toString("hex")}` };
+}
+
+function itemRow({ thread, row: { data, ...row } }: { thread: number; row: ItemRow }) {
+  return { thread, ...row, ...stored(data) };
 }

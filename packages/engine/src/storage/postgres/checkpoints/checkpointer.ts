@@ -13,7 +13,7 @@ import { listCheckpoints, pruneThread, removeRun } from "../../checkpoints/list-
 import { readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
 import type { AttemptStream } from "./stream.ts";
 import type { Threads } from "./threads.ts";
-import type { Place } from "./work.ts";
+import type { Place } from "./loader.ts";
 
 /**
  * The checkpointer in PostgreSQL: messages and list elements are stored once and append-only, for any graph, so that a turn

@@ -74,14 +74,19 @@ export class LoadedItems {
   }
 }
 
-/** Where the items of threads end that this process has written to, and the rows that it wrote last. */
+/** Where the items of threads end that this process writes to, and the rows that it wrote last. */
 export class RecentItems {
   readonly #next = new WeakMap<KnownThread, number>();
   readonly #rows = new WeakMap<KnownThread, ItemRow[]>();
 
-  /** The sequence of the next item; `undefined` where this process has written none. */
+  /** The sequence of the next item; `undefined` where that is not known. */
   next(thread: KnownThread): number | undefined {
     return this.#next.get(thread);
+  }
+
+  /** The next item of a thread to which this process has written none. */
+  beginAt(thread: KnownThread, next: number): void {
+    this.#next.set(thread, next);
   }
 
   /** The rows among the last ones that hold some of these items, in order. */

@@ -68,16 +68,35 @@ const selectWhole = (which: string): string => `WITH l AS (
 const selectWrites = "SELECT task, part, path, text, bytes, crc FROM checkpoint_writes WHERE checkpoint = $1";
 const blobColumns = "key, text, bytes, crc";
 
+/** Where a checkpointer is about to read and write: its first look brings all of that along. */
+export interface Place {
+  threadId: string;
+  name: string;
+  run: string | undefined;
+  /** Nobody has written anything of the run yet, so it is not looked for. */
+  isNewRun?: boolean;
+  /** Whether memory knows all of that, so that nothing has to be brought. */
+  isKnown?: boolean;
+}
+
+/** How many threads without rows are remembered. */
+const missingKept = 512;
+
 /** Loads the rows of checkpoints for one piece of work, each once. Its readers throw `NotLoaded` for what is not there yet. */
 export class Loader {
   readonly #database: PostgresDatabase;
-  readonly #place: { threadId: string; name: string; run: string | undefined } | undefined;
+  readonly #missing: Set<string>;
+  readonly #place: Place | undefined;
   readonly #loaded = new Map<string, unknown>();
   readonly items: LoadedItems;
 
-  /** `place`: what the work is about, which is loaded together. */
-  constructor(database: PostgresDatabase, place?: { threadId: string; name: string; run: string | undefined }) {
+  /**
+   * `missing`: threads that had no rows when they were looked for last; `place`: what the work is about, which is loaded
+   * together.
+   */
+  constructor(database: PostgresDatabase, missing: Set<string>, place?: Place) {
     this.#database = database;
+    this.#missing = missing;
     this.#place = place;
     this.items = new LoadedItems(database);
   }
@@ -90,22 +109,36 @@ export class Loader {
     return this.#known<{ key: number; clock_went_back: number }>(`thread ${threadId}`, load);
   }
 
-  /** Loads the place that the work is about. */
+  /**
+   * Loads the place that the work writes to. A thread that had no rows is not looked for again: where it has some by now,
+   * the write cannot make it and fails.
+   */
   async prefetch(): Promise<void> {
-    if (this.#place !== undefined) await this.#loadPlace(this.#place);
+    if (this.#place === undefined) return;
+    const { threadId } = this.#place;
+    if (this.#missing.delete(threadId)) this.#loaded.set(`thread ${threadId}`, undefined);
+    else await this.#loadPlace(this.#place);
   }
 
-  async #loadPlace(place: { threadId: string; name: string; run: string | undefined }): Promise<void> {
-    const { threadId, name, run } = place;
+  async #loadPlace({ threadId, name, run }: Place): Promise<void> {
     const [found] = await this.#database.rows(selectPlace, [threadId, name, run ?? null]);
     const row = readRow(ThreadRow, "checkpoint_threads", found);
     this.#loaded.set(`thread ${threadId}`, row && { key: row.key, clock_went_back: row.clock_went_back });
-    if (row === undefined) return;
+    if (row === undefined) {
+      if (this.#missing.size >= missingKept) this.#missing.clear();
+      this.#missing.add(threadId);
+      return;
+    }
     const { key, namespace, newest_id } = row;
     const known = namespace === null ? undefined : { key: namespace, newest_id: newest_id ?? "" };
     this.#loaded.set(`namespace ${key} ${name}`, known);
     if (run !== undefined) this.#loaded.set(`run ${key} ${run}`, row.run ?? undefined);
     this.#loaded.set(`next ${key}`, row.next_item);
+  }
+
+  /** The next item of a thread, as far as that was loaded. */
+  loadedNext(thread: number): number | undefined {
+    return this.#loaded.has(`next ${thread}`) ? this.nextItem(thread) : undefined;
   }
 
   namespace(thread: number, name: string) {
@@ -118,6 +151,7 @@ export class Loader {
   }
 
   run(thread: number, runId: string): number | undefined {
+    if (this.#place?.isNewRun === true && this.#place.run === runId) return undefined;
     const sql = "SELECT key FROM checkpoint_runs WHERE thread = $1 AND run_id = $2";
     return this.#get(`run ${thread} ${runId}`, async () => (await this.#one(Key, sql, [thread, runId]))?.key);
   }

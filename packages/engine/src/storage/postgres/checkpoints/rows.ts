@@ -12,7 +12,8 @@ import type {
 import type { PostgresDatabase } from "../database/database.ts";
 import type { Batch } from "./batch.ts";
 import { inOrder, RecentItems } from "./items.ts";
-import { type Place, type Work, Works } from "./work.ts";
+import type { Place } from "./loader.ts";
+import { type Work, Works } from "./work.ts";
 
 /** The rows of the checkpointer in PostgreSQL, for synchronous work; see `Works`. */
 export class PostgresCheckpointRows implements CheckpointRows {
@@ -28,13 +29,19 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   /** See `Works.write`. */
-  write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<void> {
+  write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<Work> {
     return this.#works.write(work, place, send);
   }
 
   /** Whether a write to this thread finds its next item without a look at the database. */
   knowsItems(thread: KnownThread): boolean {
     return this.#recent.next(thread) !== undefined;
+  }
+
+  /** Remembers where the items of a thread end, as far as a work that was written has found it out. */
+  learnItems(thread: KnownThread, { fresh, loader }: Work): void {
+    const next = fresh.has(thread.key) ? 1 : loader.loadedNext(thread.key);
+    if (next !== undefined && !this.knowsItems(thread)) this.#recent.beginAt(thread, next);
   }
 
   get #current(): Work {

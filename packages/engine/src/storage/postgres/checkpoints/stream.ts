@@ -7,9 +7,9 @@ import { packEvents } from "../../events/event-batch.ts";
 import { readRow } from "../../rows.ts";
 import type { UsageEntry } from "../../usage.ts";
 import type { PostgresDatabase } from "../database/database.ts";
-import type { Batch } from "./batch.ts";
+import { type Batch, writeRows } from "./batch.ts";
 import type { Threads } from "./threads.ts";
-import type { Place } from "./work.ts";
+import type { Place } from "./loader.ts";
 
 /** Milliseconds between two looks at a database that is away: the first, and the longest. */
 const [firstPause, longestPause] = [50, 1_000];
@@ -19,6 +19,12 @@ const patience = 60_000;
 const Written = z.object({ writes: z.number().nullable() });
 const Standing = z.object({ attempt: z.number(), writes: z.number(), last_id: z.number(), has_session: z.boolean() });
 type Standing = z.infer<typeof Standing>;
+
+/** How many writes there have to be before the end of an attempt, and the rows that are written with it. */
+export interface EndFence {
+  writes: number | undefined;
+  rows?: string | undefined;
+}
 
 /** What a write of an attempt takes along. */
 export interface Told {
@@ -47,9 +53,36 @@ export class AttemptStream {
   }
 
   /** Writes what was told and, with it, what `more` writes. */
-  async write({ events, usage }: Told, more?: { place: Place; work: () => void }): Promise<void> {
-    const { session_id, run_id } = this.#of;
-    const place = more?.place ?? { threadId: session_id, name: "", run: run_id };
+  async write(told: Told, more?: { place: Place; work: () => void }): Promise<void> {
+    await this.#write(told, more, (batch) => this.#send(batch));
+  }
+
+  /**
+   * Has what was told last, if anything, written by `end` with the end of the run. It gives "refused" where the fence has not
+   * let it pass, and has written nothing then.
+   */
+  async end<Result>(told: Told, end: (fence: EndFence) => Promise<Result | "refused">): Promise<Result> {
+    const tryOn = async (rows?: string): Promise<Result> => {
+      for (;;) {
+        const result = await end({ writes: this.#expected, rows });
+        if (result !== "refused") return result;
+        await this.#goOn(told.events[0]?.id);
+      }
+    };
+    if (told.events.length === 0 && told.usage.length === 0) return await tryOn();
+    const ended = Promise.withResolvers<Result>();
+    await this.#write(told, undefined, async (batch) => ended.resolve(await tryOn(batch.toRows())));
+    return await ended.promise;
+  }
+
+  async #write(
+    { events, usage }: Told,
+    more: { place: Place; work: () => void } | undefined,
+    send: (batch: Batch) => Promise<void>,
+  ): Promise<void> {
+    const { session_id, run_id, attempt } = this.#of;
+    const isNewRun = attempt === 1 && this.#writes === 0;
+    const place = { ...(more?.place ?? { threadId: session_id, name: "", run: run_id }), isNewRun };
     const work = (): void => {
       const { batch } = this.#threads.rows;
       const first = events[0];
@@ -61,14 +94,21 @@ export class AttemptStream {
       more?.work();
     };
     checkOrder(run_id, events);
-    await this.#threads.write(place, work, (batch) => this.#send(batch));
+    await this.#threads.write(place, work, send);
+  }
+
+  /** How many writes of the attempt there are before the next one; of no attempt, any number. */
+  get #expected(): number | undefined {
+    return this.#of.attempt === undefined ? undefined : this.#writes;
   }
 
   async #send(batch: Batch): Promise<void> {
+    const rows = batch.toRows();
     const until = performance.now() + patience;
     for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
       try {
-        if (await this.#sendOnce(batch)) return;
+        if (await this.#sendOnce(rows)) return;
+        await this.#goOn(batch.events?.first);
         pause = firstPause;
       } catch (error) {
         const isAway = error instanceof AppError && error.code === "storage_unavailable";
@@ -79,28 +119,27 @@ export class AttemptStream {
     }
   }
 
-  /** Sends the write; false where it has to be sent again. Throws what refuses it. */
-  async #sendOnce(batch: Batch): Promise<boolean> {
+  /** Sends the write; false where the fence has refused it. */
+  async #sendOnce(rows: string): Promise<boolean> {
     const { run_id, session_id, attempt } = this.#of;
-    const writes = attempt === undefined ? undefined : this.#writes;
-    const { sql, values } = batch.toStatement({ run_id, session_id, attempt, writes });
-    const [row] = await this.#database.rows(sql, values);
-    const written = Written.parse(row).writes;
-    if (written !== null) {
-      this.#writes = written;
-      return true;
-    }
+    const values = [run_id, session_id, attempt ?? null, this.#expected ?? null, rows];
+    const [row] = await this.#database.rows(writeRows, values);
+    const { writes } = Written.parse(row);
+    this.#writes = writes ?? this.#writes;
+    return writes !== null;
+  }
+
+  /** After a refusal: returns where the write has to be sent again, and throws what else is the reason. */
+  async #goOn(firstEvent = 0): Promise<void> {
+    const { run_id, attempt } = this.#of;
     const standing = await this.#standing();
     // Another store of the same attempt has written: this one goes on from there.
     const goesOn = standing.writes > this.#writes;
     if (goesOn) this.#writes = standing.writes;
-    if (goesOn && attempt !== undefined) return false;
+    if (goesOn && attempt !== undefined) return;
     if (standing.writes < this.#writes) throw this.#lostCommits();
-    const id = batch.events?.first ?? 0;
-    throw new AppError(
-      "invalid_state",
-      `Expected an event id above ${standing.last_id} in run "${run_id}", got ${id}.`,
-    );
+    const problem = `Expected an event id above ${standing.last_id} in run "${run_id}", got ${firstEvent}.`;
+    throw new AppError("invalid_state", problem);
   }
 
   /** Whether a write whose connection broke is there. Waits for the database. */

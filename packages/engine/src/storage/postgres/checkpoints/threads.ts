@@ -4,9 +4,10 @@ import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { type Codec, createCodec } from "../../checkpoints/codec.ts";
 import type { Data } from "../../checkpoints/rows.ts";
 import type { PostgresDatabase } from "../database/database.ts";
-import type { Batch } from "./batch.ts";
+import { isTaken } from "../database/errors.ts";
+import { type Batch, writeRows } from "./batch.ts";
 import { PostgresCheckpointRows } from "./rows.ts";
-import type { Place } from "./work.ts";
+import type { Place } from "./loader.ts";
 
 /** Milliseconds that a write waits for an earlier one of its thread, which may wait for a database that is away. */
 const patience = 120_000;
@@ -31,16 +32,30 @@ export class Threads {
 
   /** Runs synchronous work that writes to a thread, after all earlier writes to it; `send` sends what it writes. */
   async write(place: Omit<Place, "isKnown">, work: () => void, send = this.#send): Promise<void> {
-    const { threadId, name, run } = place;
-    await this.#turns.run(threadId, () => {
-      const state = this.store.cache.get(threadId);
-      const isKnown =
-        state !== undefined &&
-        this.rows.knowsItems(state.items) &&
-        state.namespaces.has(name) &&
-        (run === undefined || state.runs.has(run));
-      return this.rows.write(work, { threadId, name, run, isKnown }, send);
+    const { threadId } = place;
+    await this.#turns.run(threadId, async () => {
+      try {
+        await this.#writeOnce({ ...place, isKnown: this.#knows(place) }, work, send);
+      } catch (error) {
+        if (!isTaken(error)) throw error;
+        // Somebody else has made what this process took for new: it looks, and writes again.
+        this.store.cache.delete(threadId);
+        await this.#writeOnce({ ...place, isNewRun: false }, work, send);
+      }
     });
+  }
+
+  async #writeOnce(place: Place, work: () => void, send: (batch: Batch) => Promise<void>): Promise<void> {
+    const done = await this.rows.write(work, place, send);
+    const state = this.store.cache.get(place.threadId);
+    if (state !== undefined) this.rows.learnItems(state.items, done);
+  }
+
+  /** Whether memory has everything that a write looks for. */
+  #knows({ threadId, name, run, isNewRun = false }: Omit<Place, "isKnown">): boolean {
+    const state = this.store.cache.get(threadId);
+    if (state === undefined || !this.rows.knowsItems(state.items) || !state.namespaces.has(name)) return false;
+    return run === undefined || isNewRun || state.runs.has(run);
   }
 
   /** Forgets a thread when its rows are gone, or may be. */
@@ -73,7 +88,6 @@ export class Threads {
   }
 
   readonly #send = async (batch: Batch): Promise<void> => {
-    const { sql, values } = batch.toStatement(undefined);
-    await this.#database.rows(sql, values);
+    await this.#database.rows(writeRows, [null, null, null, null, batch.toRows()]);
   };
 }

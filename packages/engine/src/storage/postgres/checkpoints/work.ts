@@ -2,16 +2,7 @@ import { z } from "zod";
 import type { PostgresDatabase } from "../database/database.ts";
 import { Batch } from "./batch.ts";
 import { NotLoaded } from "./items.ts";
-import { Loader } from "./loader.ts";
-
-/** Where a checkpointer is about to read and write: its first look brings all of that along. */
-export interface Place {
-  threadId: string;
-  name: string;
-  run: string | undefined;
-  /** Whether memory knows all of that, so that nothing has to be brought. */
-  isKnown?: boolean;
-}
+import { Loader, type Place } from "./loader.ts";
 
 /** One piece of work: what it has read, what it writes, and how memory forgets it. */
 export interface Work {
@@ -34,6 +25,8 @@ const blockSize = 1000;
  */
 export class Works {
   readonly #database: PostgresDatabase;
+  /** Threads that had no rows when they were looked for last. */
+  readonly #missing = new Set<string>();
   #current: Work | undefined;
   #keys = { next: 0, end: 0 };
 
@@ -61,16 +54,16 @@ export class Works {
 
   /** The result of work that reads. */
   async read<Result>(work: () => Result, place?: Place): Promise<Result> {
-    const loader = new Loader(this.#database, place);
+    const loader = new Loader(this.#database, this.#missing, place);
     return (await this.#repeat(work, loader, () => undefined)).result;
   }
 
   /**
    * Runs work that writes, and hands what it writes to `send`. What memory has noted of it is taken back when either
-   * fails, and before it runs again.
+   * fails, and before it runs again. Gives the work that was written.
    */
-  async write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<void> {
-    const loader = new Loader(this.#database, place);
+  async write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<Work> {
+    const loader = new Loader(this.#database, this.#missing, place);
     if (place.isKnown !== true) await loader.prefetch();
     const takeBack = ({ undo }: Work): void => {
       for (const step of undo.toReversed()) step();
@@ -82,6 +75,7 @@ export class Works {
       takeBack(done);
       throw error;
     }
+    return done;
   }
 
   async #repeat<Result>(

@@ -15,6 +15,9 @@ const lostSaid = /timeout|terminated|not queryable|closed/iu;
 /** Refusals that somebody else's transaction is the reason for: it is tried again. */
 const collided = new Set(["40001", "40P01", "55P03"]);
 
+/** Characters that PostgreSQL has no place for, in a text or in JSON. */
+const unreadable = /^22(021|P02|P05)$/u;
+
 /** Whether the same may go well when it is tried again at once. */
 export function isCollision(error: unknown): boolean {
   const { code } = Failure.catch({ code: undefined, message: "" }).parse(error);
@@ -47,8 +50,11 @@ export function toStorageError(error: unknown, place: string): AppError {
     return tell("storage_readonly", "Grant the user of MILLRACE_DATABASE all rights on the database.");
   if (code === "53100") return tell("storage_full", "Free some space on the disk of PostgreSQL.", true);
   if (code === "XX001" || code === "XX002") return tell("storage_corrupt", "Restore the database from a backup.");
-  if (code === "22021" || code === "22P05") {
-    return tell("invalid_parameter", "Leave the character NUL out of identifiers and names.");
+  if (unreadable.test(code)) {
+    return tell(
+      "invalid_parameter",
+      "Leave the character NUL and halves of surrogate pairs out of identifiers and names.",
+    );
   }
   if (lost.test(code) || (code === "" && lostSaid.test(message))) {
     return tell("storage_unavailable", "Check that PostgreSQL runs at the address in MILLRACE_DATABASE.", true);

@@ -98,9 +98,11 @@ export const runFunctions = String.raw`
 
   -- Ends a run that is not over and still the attempt's, with its session and what is to be told. Questions that wait,
   -- or that p_asks says the run leaves, are the caller's to follow: with p_follows it does so in the same transaction.
+  -- p_rows: what the attempt writes last, for millrace_write_v1. Nothing is written where the run does not stand at p_writes.
   CREATE FUNCTION millrace_finish_v1(
     p_run_id text, p_attempt int, p_status text, p_error text, p_ended_at text, p_session_status text, p_interrupts text,
-    p_asks boolean, p_follows boolean, p_url text, p_host text, p_body text, p_now text, p_again boolean
+    p_asks boolean, p_follows boolean, p_url text, p_host text, p_body text, p_now text, p_again boolean,
+    p_session_id text, p_writes bigint, p_rows jsonb
   ) RETURNS TABLE (outcome text, run runs, session_status text) LANGUAGE plpgsql AS $$
   DECLARE
     s record;
@@ -110,23 +112,25 @@ export const runFunctions = String.raw`
     WHERE runs.run_id = p_run_id FOR NO KEY UPDATE OF sessions;
     IF NOT FOUND THEN RETURN; END IF;
     -- Whatever else its attempt writes is waited for.
-    PERFORM FROM runs WHERE runs.run_id = p_run_id FOR UPDATE;
-    IF p_again THEN
-      SELECT * INTO ended FROM runs WHERE runs.run_id = p_run_id AND status = p_status AND updated_at = p_ended_at
-        AND attempt = coalesce(p_attempt, attempt);
-      IF FOUND THEN
-        RETURN QUERY SELECT 'ended', ended, sessions.status FROM sessions WHERE id = s.id;
-        RETURN;
-      END IF;
+    SELECT * INTO ended FROM runs WHERE runs.run_id = p_run_id FOR UPDATE;
+    IF p_again AND ended.status = p_status AND ended.updated_at = p_ended_at
+      AND ended.attempt = coalesce(p_attempt, ended.attempt) THEN
+      RETURN QUERY SELECT 'ended', ended, sessions.status FROM sessions WHERE id = s.id;
+      RETURN;
     END IF;
+    IF ended.status NOT IN ('pending', 'running') OR ended.attempt <> coalesce(p_attempt, ended.attempt) THEN RETURN; END IF;
     IF NOT p_follows AND (p_asks OR EXISTS (SELECT FROM approvals WHERE session = s.id AND state = 'pending')) THEN
       RETURN QUERY SELECT 'approvals', NULL::runs, NULL;
       RETURN;
     END IF;
-    UPDATE runs SET status = p_status, error = p_error, updated_at = p_ended_at
-    WHERE runs.run_id = p_run_id AND status IN ('pending', 'running') AND attempt = coalesce(p_attempt, attempt)
-    RETURNING * INTO ended;
-    IF NOT FOUND THEN RETURN; END IF;
+    IF p_rows IS NOT NULL THEN
+      ended.writes := millrace_write_v1(p_run_id, p_session_id, p_attempt, p_writes, p_rows) - 1;
+    END IF;
+    IF ended.writes IS NULL OR ended.writes <> p_writes THEN
+      RETURN QUERY SELECT 'refused', NULL::runs, NULL;
+      RETURN;
+    END IF;
+    UPDATE runs SET status = p_status, error = p_error, updated_at = p_ended_at WHERE id = ended.id RETURNING * INTO ended;
     IF EXISTS (SELECT FROM runs WHERE session = s.id AND status IN ('pending', 'running')) THEN
       p_session_status := 'busy';
     END IF;

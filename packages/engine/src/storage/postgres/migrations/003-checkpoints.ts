@@ -1,4 +1,5 @@
 import type { Migration } from "../migrations.ts";
+import { writeFunction } from "./003-write-function.ts";
 
 /**
  * Checkpoints as SQLite has them, with what runs have told and models were sent. A value is `text`, or `bytes` where JSON
@@ -119,5 +120,6 @@ export const checkpoints: Migration = {
       cost double precision NOT NULL,
       PRIMARY KEY (owner, day)
     );
+    ${writeFunction}
   `,
 };

@@ -1,16 +1,17 @@
 import { z } from "zod";
-import type { AttemptStore, RunOutcome, RunWriter } from "../../attempt-store.ts";
+import { type AttemptStore, nothingTold, type RunOutcome, type RunWriter } from "../../attempt-store.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, SessionStatus } from "../../records.ts";
 import { parseRow, readRow } from "../../rows.ts";
 import type { PostgresDatabase, Statements } from "../database/database.ts";
+import type { AttemptStream, EndFence } from "../checkpoints/stream.ts";
 import { followSession } from "../records/approvals.ts";
 import { failFenced } from "./fence.ts";
 import { createLedger } from "./ledger.ts";
 import { createOperationStore } from "./operations.ts";
 import { runColumns, StoredRun } from "./run-rows.ts";
 
-const Outcome = z.object({ outcome: z.enum(["ended", "approvals"]) });
+const Outcome = z.object({ outcome: z.enum(["ended", "approvals", "refused"]) });
 const SessionRow = z.object({ session_status: SessionStatus });
 
 /** An end that is to be written. `asks`: whether the run leaves questions. */
@@ -19,19 +20,25 @@ interface End {
   outcome: RunOutcome;
   asks: boolean;
   now: string;
+  /** What is written with it. */
+  fence: EndFence;
   /** The answer to a former try was lost. */
   again: boolean;
 }
 
-/** What `millrace_finish_v1` answers: the run that has ended, "approvals" where questions are to be followed. */
+/**
+ * What `millrace_finish_v1` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
+ * what is written with it was.
+ */
 async function end(
   statements: Statements,
-  { of, outcome, asks, now, again }: End,
+  { of, outcome, asks, now, fence, again }: End,
   follows: boolean,
-): Promise<Run | "approvals" | undefined> {
+): Promise<Run | "approvals" | "refused" | undefined> {
   const { status, error = null, session_status, interrupts, ended_at = now, webhook } = outcome;
   const sql = `SELECT outcome, session_status, ${runColumns}
-    FROM millrace_finish_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS ended
+    FROM millrace_finish_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+      $15, $16, $17) AS ended
     LEFT JOIN LATERAL (SELECT (ended.run).*) AS runs ON true`;
   const [row] = await statements.rows(sql, [
     of.run_id,
@@ -49,6 +56,9 @@ async function end(
     webhook?.body ?? null,
     now,
     again,
+    of.session_id,
+    fence.writes ?? null,
+    fence.rows ?? null,
   ]);
   const found = readRow(Outcome, "runs", row)?.outcome;
   if (found !== "ended") return found;
@@ -59,17 +69,21 @@ async function end(
 }
 
 /** `AttemptStore.finish`. One statement, and four more where questions wait or are left: what that means is decided here. */
-async function finish(database: PostgresDatabase, of: RunWriter, outcome: RunOutcome): Promise<Run | undefined> {
+async function finish(
+  database: PostgresDatabase,
+  { of, outcome, fence }: Pick<End, "of" | "outcome" | "fence">,
+): Promise<Run | "refused" | undefined> {
   const { interrupts } = outcome;
   const asks = Object.values(interrupts).some((asked) => asked.length > 0);
   const now = new Date().toISOString();
   return await database.once(async (again) => {
-    const ending: End = { of, outcome, asks, now, again };
+    const ending: End = { of, outcome, asks, now, fence, again };
     const alone = asks ? "approvals" : await end(database, ending, false);
     if (alone !== "approvals") return alone;
     return await database.transaction(async (statements) => {
       const run = await end(statements, ending, true);
-      if (run === undefined || run === "approvals") return undefined;
+      if (run === undefined || run === "refused") return run;
+      if (run === "approvals") throw new Error("Questions are followed in this transaction.");
       await followSession(statements, { session_id: run.session_id, interrupts });
       return run;
     });
@@ -80,6 +94,7 @@ async function finish(database: PostgresDatabase, of: RunWriter, outcome: RunOut
 export function createAttemptRecords(
   database: PostgresDatabase,
   of: RunWriter,
+  stream: AttemptStream,
 ): Pick<AttemptStore, "reserve" | "finish" | "release" | "ledger" | "operations"> {
   const writer = [of.run_id, of.attempt ?? null];
   return {
@@ -91,7 +106,12 @@ export function createAttemptRecords(
         if (!isOwn && of.attempt !== undefined) await failFenced(database, of);
       }),
 
-    finish: (outcome) => database.inOrder(`session ${of.session_id}`, () => finish(database, of, outcome)),
+    finish: (outcome, told = nothingTold) =>
+      told.carry((events, usage) =>
+        stream.end({ events, usage }, (fence) =>
+          database.inOrder(`session ${of.session_id}`, () => finish(database, { of, outcome, fence })),
+        ),
+      ),
 
     release: () =>
       database.once(async () => {

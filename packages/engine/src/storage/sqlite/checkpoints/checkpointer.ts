@@ -11,12 +11,12 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import type { RunWriter, UnstoredEvents } from "../../attempt-store.ts";
 import type { CacheLimits } from "../../checkpoints/cache.ts";
 import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
-import { type Codec, createCodec } from "../../checkpoints/codec.ts";
+import { type Codec, createCodec, Reader } from "../../checkpoints/codec.ts";
 import { type Database, isBusy, retryBusy } from "../database/database.ts";
 import { storeTold } from "../events/events.ts";
 import { listCheckpoints, pruneThread, removeRun } from "../../checkpoints/list-checkpoints.ts";
 import { readWrites } from "../../checkpoints/pending-writes.ts";
-import { missing, placeOf, readerOf, readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
+import { missing, placeOf, readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
 import { vacuum } from "../database/lock-database.ts";
 import { SqliteCheckpointRows } from "./rows.ts";
 
@@ -163,7 +163,8 @@ export class MillraceSaver extends SqliteSaver {
     if (tuple === undefined) return undefined;
     const { threadId, name } = placeOf(tuple.config);
     if (threadId === undefined) throw missing("thread_id");
-    const reader = await readerOf(this.#store, threadId);
+    const items = this.#database.read(() => this.#store.thread(threadId)?.items);
+    const reader = new Reader(this.#store.rows, threadId, items);
     const ours = await reader.build(() => {
       const state = this.#store.thread(threadId);
       const namespace = state === undefined ? undefined : this.#store.namespace(state, name);

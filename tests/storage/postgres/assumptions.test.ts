@@ -1,0 +1,36 @@
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { afterAll, describe, expect, it } from "vitest";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import { runRecord, sessionRecord } from "../../contract/records.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+const place = { configurable: { thread_id: "s1", checkpoint_ns: "", run_id: "r1" } };
+
+describe.skipIf(server === undefined)("a first write of a run", () => {
+  it("looks again where others have made meanwhile what it took for new", async () => {
+    const url = (await server?.create()) ?? "";
+    const storage = await createPostgresStorage(url);
+    try {
+      await storage.sessions.create(sessionRecord("s1"));
+      await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+      // Found empty, so that the write does not ask for it again.
+      expect(await storage.checkpointer.getTuple(place)).toBeUndefined();
+      await withClient(url, async (client) => {
+        await client.query("INSERT INTO checkpoint_threads (key, thread_id) VALUES (-1, 's1')");
+        await client.query("INSERT INTO checkpoint_runs (key, thread, run_id) VALUES (-2, -1, 'r1')");
+      });
+      const attempt = storage.attempt({ session_id: "s1", run_id: "r1", attempt: 1 });
+      const saver = attempt.checkpointer({ carry: (write) => write([], []) });
+      const checkpoint = emptyCheckpoint();
+      await saver.put(place, checkpoint, { source: "input", step: -1, parents: {} }, {});
+      expect((await storage.checkpointer.getTuple(place))?.checkpoint.id).toBe(checkpoint.id);
+      const { rows } = await withClient(url, (client) => client.query("SELECT thread_id FROM checkpoint_threads"));
+      expect(rows).toEqual([{ thread_id: "s1" }]);
+    } finally {
+      await storage.close();
+    }
+  });
+});

@@ -1,0 +1,45 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import { describeStorage } from "../../contract/storage.ts";
+import { startPooler } from "../../support/processes/pooler.ts";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
+import { startTestServer } from "../../support/test-server.ts";
+
+const server = await startPostgres();
+const pooler = server === undefined ? undefined : await startPooler(await server.create());
+afterAll(async () => {
+  await pooler?.stop();
+  await server?.stop();
+});
+
+async function newDatabase(): Promise<string> {
+  return pooler?.of((await server?.create()) ?? "") ?? "";
+}
+
+const addresses = new Map<string, string>();
+
+describe.skipIf(pooler === undefined)("PostgreSQL behind PgBouncer in transaction mode", () => {
+  describeStorage("the storage behind PgBouncer", async (place) => {
+    const url = addresses.get(place) ?? (await newDatabase());
+    addresses.set(place, url);
+    return await createPostgresStorage(url);
+  });
+
+  it("does not keep a statement in a connection, nor a setting", async () => {
+    const database = await newDatabase();
+    const served = await startTestServer({ database });
+    try {
+      const { thread_id } = await served.client.threads.create();
+      await served.client.runs.wait(thread_id, "counter", { input: { value: 1 } });
+      const left = await withClient(database, async (client) => {
+        const { rows } = await client.query(
+          "SELECT current_setting('synchronous_commit') AS commits, (SELECT count(*)::int FROM pg_prepared_statements) AS statements",
+        );
+        return rows;
+      });
+      expect(left).toEqual([{ commits: "on", statements: 0 }]);
+    } finally {
+      await served.remove();
+    }
+  });
+});
