@@ -11,6 +11,7 @@ import { measureInProcess } from "./in-process/in-process.ts";
 import { measureLongSession } from "./servers/long-session.ts";
 import { measureLoopCost } from "./in-process/loop-cost.ts";
 import { measureMemory, measureStart, measureTurns } from "./servers/over-http.ts";
+import { measurePostgres } from "./servers/on-postgres.ts";
 import { measureOwners } from "./servers/owners.ts";
 import { measurePolicies } from "./in-process/policy-cost.ts";
 import { measureRuns, measureTokens } from "./servers/runs.ts";
@@ -18,7 +19,7 @@ import { measureSearch } from "./in-process/search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
 import { measureTextCalls } from "./in-process/text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,console,package]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,console,package]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -151,6 +152,7 @@ async function measure(
   try {
     await add("policies", () => measurePolicies(model.url, amounts.policies));
     await add("owners", () => measureOwners(model.url, amounts.owners, amounts.requests));
+    await add("postgres", () => measurePostgres(model.url, amounts));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
     await add("rest", () =>
       measureRest(model.url, { starts: Math.min(3, amounts.starts), turns: amounts.turns, waits: amounts.rest }),

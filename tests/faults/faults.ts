@@ -15,6 +15,7 @@ import { createRandom, type Figure, type Scenario } from "./harness/scenario.ts"
 const scenarios: Record<string, () => Promise<Scenario>> = {
   // Those that take longest come first, so that none of them is alone at the end.
   kills: async () => (await import("./crashes/kills.ts")).kills,
+  database: async () => (await import("./storage/database-crashes.ts")).databaseCrashes,
   corruption: async () => (await import("./storage/corruption.ts")).corruption,
   backup: async () => (await import("./storage/backup.ts")).backup,
   points: async () => (await import("./crashes/points.ts")).points,

@@ -45,11 +45,11 @@ export const bundledServer = join(projectFolder, "dist", "server", "server.js");
 /**
  * Starts what `npm start` starts over the bench's graphs in an empty data folder, which `stop` removes. `bundled` starts
  * what `npm run build` made, with the graphs it bundled; `isFirst`, as if nothing were kept of an earlier start;
- * `apiKeys`, as MILLRACE_API_KEYS lists them.
+ * `apiKeys`, as MILLRACE_API_KEYS lists them; `database`, the address of one in PostgreSQL.
  */
 export async function startMillrace(
   modelUrl: string,
-  { bundled = false, isFirst = false, apiKeys = "" } = {},
+  { bundled = false, isFirst = false, apiKeys = "", database = "" } = {},
 ): Promise<ServerUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
   mkdirSync(join(folder, "workspace"));
@@ -66,6 +66,7 @@ export async function startMillrace(
     MILLRACE_MODEL: "openai:bench",
     MILLRACE_LOG_LEVEL: "error",
     MILLRACE_API_KEYS: apiKeys,
+    ...(database === "" ? {} : { MILLRACE_DATABASE: database }),
   };
   const inspectorPort = await freePort();
   const server = await startServer({
@@ -157,14 +158,13 @@ async function startServer(options: StartOptions): Promise<ServerUnderTest> {
     throw error;
   }
   const readyMs = performance.now() - started;
-  const processes = (): number[] => family(child.pid ?? 0);
   return {
     name: options.name,
     url,
     pid: child.pid ?? 0,
     readyMs,
-    cpuMs: () => processes().reduce((sum, pid) => sum + cpuOf(pid), 0),
-    residentMb: () => processes().reduce((sum, pid) => sum + residentOf(pid), 0),
+    cpuMs: () => cpuOfFamily(child.pid ?? 0),
+    residentMb: () => family(child.pid ?? 0).reduce((sum, pid) => sum + residentOf(pid), 0),
     stop: async () => {
       await stopGroup(child);
       options.cleanUp();
@@ -209,6 +209,11 @@ function plainEnvironment(modelUrl: string): Record<string, string> {
     OPENAI_API_KEY: "bench",
     LANGSMITH_TRACING: "false",
   };
+}
+
+/** CPU that a process and everything it started have used so far, ms. */
+export function cpuOfFamily(root: number): number {
+  return family(root).reduce((sum, pid) => sum + cpuOf(pid), 0);
 }
 
 /** The process and everything it started. */

@@ -1,0 +1,209 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
+import type { Storage } from "@millrace/engine/storage/storage";
+import { startPostgres, withClient } from "../../support/processes/postgres.ts";
+import type { Figure, Section } from "../figures.ts";
+import { countdown, toolSteps } from "../graphs/steps.ts";
+import { burst, createThreads, percentile, waitRun, type RunBody } from "./load.ts";
+import { cpuOfFamily, startMillrace, type ServerUnderTest } from "./servers.ts";
+
+const noop: RunBody = { assistant: "noop", input: { value: "x" } };
+const agent: RunBody = {
+  assistant: "agent",
+  input: { messages: [{ role: "user", content: "What is the value of the answer?" }] },
+  context: { mode: "free_work" },
+};
+const clients = 32;
+/** Milliseconds after which PostgreSQL has told what its processes have counted. */
+const countsTold = 2_000;
+
+/** How much is measured. */
+export interface PostgresAmounts {
+  runs: number;
+  steps: number;
+  long: { steps: number };
+}
+
+/** A server over PostgreSQL and one over SQLite, in turns; PostgreSQL runs on the same machine and waits for its disk. */
+export async function measurePostgres(modelUrl: string, amounts: PostgresAmounts): Promise<Section> {
+  const title = "PostgreSQL beside SQLite";
+  const postgres = await startPostgres({ isLasting: true });
+  const pid = postgres?.own?.pid();
+  if (postgres === undefined || pid === undefined) return { title: `${title}: not installed`, figures: [] };
+  try {
+    const database = await postgres.create();
+    const servers = [await startMillrace(modelUrl), await startMillrace(modelUrl, { database })] as const;
+    try {
+      const figures = [
+        ...(await latencies(...servers, amounts.runs, () => cpuOfFamily(pid))),
+        ...(await rates(...servers, amounts.runs)),
+        ...(await transactions(servers[1], database)),
+        ...(await connections(database)),
+      ];
+      return { title, figures: [...figures, ...(await supersteps(await postgres.create(), amounts))] };
+    } finally {
+      for (const server of servers) await server.stop();
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+/** No-op runs by one client, one here and one there. */
+async function latencies(
+  sqlite: ServerUnderTest,
+  other: ServerUnderTest,
+  runs: number,
+  databaseCpu: () => number,
+): Promise<Figure[]> {
+  const taken: Record<"sqlite" | "other", number[]> = { sqlite: [], other: [] };
+  const cpu = { sqlite: 0, other: 0, database: 0 };
+  const warm = Math.ceil(runs / 2);
+  const [ofSqlite, ofOther] = [
+    await createThreads(sqlite.url, runs + warm),
+    await createThreads(other.url, runs + warm),
+  ];
+  for (let index = 0; index < runs + warm; index += 1) {
+    if (index === warm) {
+      Object.assign(taken, { sqlite: [], other: [] });
+      Object.assign(cpu, { sqlite: -sqlite.cpuMs(), other: -other.cpuMs(), database: -databaseCpu() });
+    }
+    taken.sqlite.push(await timed(() => waitRun(sqlite.url, ofSqlite[index] ?? "", noop)));
+    taken.other.push(await timed(() => waitRun(other.url, ofOther[index] ?? "", noop)));
+  }
+  const [before, after] = [percentile(taken.sqlite, 50), percentile(taken.other, 50)];
+  const perRun = (name: keyof typeof cpu, now: number): number => (cpu[name] + now) / runs;
+  return [
+    { measure: "no-op run on SQLite, p50", value: before, unit: "ms" },
+    { measure: "no-op run on PostgreSQL, p50", value: after, unit: "ms", max: 12 },
+    { measure: "what it takes longer", value: after - before, unit: "ms", max: 3 },
+    { measure: "no-op run on PostgreSQL, p99", value: percentile(taken.other, 99), unit: "ms" },
+    { measure: "CPU of the server on SQLite, a run", value: perRun("sqlite", sqlite.cpuMs()), unit: "ms" },
+    { measure: "CPU of the server on PostgreSQL, a run", value: perRun("other", other.cpuMs()), unit: "ms" },
+    { measure: "CPU of PostgreSQL, a run", value: perRun("database", databaseCpu()), unit: "ms" },
+  ];
+}
+
+/** No-op runs by many clients, in three rounds here and there. */
+async function rates(sqlite: ServerUnderTest, other: ServerUnderTest, runs: number): Promise<Figure[]> {
+  const rate = async (server: ServerUnderTest): Promise<number> => {
+    const total = Math.max(clients, 2 * runs);
+    const threads = await createThreads(server.url, total);
+    const work = (index: number): Promise<unknown> => waitRun(server.url, threads[index] ?? "", noop);
+    return (await burst({ total, concurrency: clients, cpu: () => 0 }, work)).runsPerSecond;
+  };
+  const found: { sqlite: number; other: number }[] = [];
+  for (let round = 0; round < 3; round += 1) found.push({ sqlite: await rate(sqlite), other: await rate(other) });
+  const median = (of: (round: (typeof found)[number]) => number): number => percentile(found.map(of), 50);
+  return [
+    { measure: `${clients} clients on SQLite`, value: median((round) => round.sqlite), unit: "runs/s" },
+    { measure: `${clients} clients on PostgreSQL`, value: median((round) => round.other), unit: "runs/s" },
+    { measure: "of SQLite's rate", value: 100 * median((round) => round.other / round.sqlite), unit: "%", min: 70 },
+  ];
+}
+
+const Counted = z.object({ commits: z.number(), updates: z.number(), hot: z.number() });
+
+async function counted(database: string): Promise<z.infer<typeof Counted>> {
+  await delay(countsTold);
+  const sql = `SELECT sum(xact_commit + xact_rollback)::float8 AS commits,
+      (SELECT n_tup_upd::float8 FROM pg_stat_user_tables WHERE relname = 'runs') AS updates,
+      (SELECT n_tup_hot_upd::float8 FROM pg_stat_user_tables WHERE relname = 'runs') AS hot
+    FROM pg_stat_database WHERE datname = current_database()`;
+  return await withClient(database, async (client) => Counted.parse((await client.query(sql)).rows[0]));
+}
+
+/** Transactions of a run, each of which is a round trip, without those of a server that does nothing. */
+async function transactions({ url }: ServerUnderTest, database: string): Promise<Figure[]> {
+  const count = 40;
+  const during = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = await counted(database);
+    await work();
+    return (await counted(database)).commits - before.commits;
+  };
+  const ofRuns = async (body: RunBody): Promise<number> => {
+    const threads = await createThreads(url, count);
+    await waitRun(url, threads[0] ?? "", body);
+    return await during(async () => {
+      for (const thread of threads.slice(1)) await waitRun(url, thread, body);
+    });
+  };
+  const idle = await during(async () => undefined);
+  const perRun = async (body: RunBody): Promise<number> => ((await ofRuns(body)) - idle) / (count - 1);
+  const figures = [
+    { measure: "transactions of a no-op run", value: await perRun(noop), unit: "", max: 10 },
+    { measure: "transactions of an agent that calls five tools", value: await perRun(agent), unit: "", max: 90 },
+  ];
+  const { updates, hot } = await counted(database);
+  return [
+    ...figures,
+    { measure: "updates of runs that touch no index", value: (100 * hot) / updates, unit: "%", min: 90 },
+  ];
+}
+
+async function connections(database: string): Promise<Figure[]> {
+  const sql = `SELECT count(*)::int AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+  const row = await withClient(database, async (client) => (await client.query(sql)).rows[0]);
+  const { count } = z.object({ count: z.number() }).parse(row);
+  return [{ measure: "connections of a server", value: count, unit: "", max: 10 }];
+}
+
+/** Steps in this process, and how large the database is after them. */
+async function supersteps(database: string, { steps, long }: PostgresAmounts): Promise<Figure[]> {
+  const sqlite = createSqliteStorage(":memory:");
+  const storage = await createPostgresStorage(database);
+  const size = "SELECT pg_database_size(current_database())::float8 / 1048576 AS mb";
+  const megabytes = async (): Promise<number> =>
+    await withClient(
+      database,
+      async (client) => z.object({ mb: z.number() }).parse((await client.query(size)).rows[0]).mb,
+    );
+  try {
+    const [cheapBefore, cheap] = [await perStep(sqlite, countdown, steps), await perStep(storage, countdown, steps)];
+    await perStep(storage, toolSteps, long.steps);
+    const before = await megabytes();
+    const [toolBefore, tool] = [
+      await perStep(sqlite, toolSteps, long.steps),
+      await perStep(storage, toolSteps, long.steps),
+    ];
+    return [
+      { measure: "a superstep of a no-op node on SQLite", value: cheapBefore, unit: "ms" },
+      { measure: "the same on PostgreSQL", value: cheap, unit: "ms", max: 1 },
+      { measure: "a step with a result of 2 KB on SQLite", value: toolBefore, unit: "ms" },
+      { measure: "the same on PostgreSQL", value: tool, unit: "ms", max: 1.4 },
+      {
+        measure: `what ${long.steps} such steps add to the database`,
+        value: (await megabytes()) - before,
+        unit: "MB",
+        max: 3,
+      },
+    ];
+  } finally {
+    await storage.close();
+    await sqlite.close();
+  }
+}
+
+/** Milliseconds of a superstep, each on its checkpoint; two supersteps are one step with a tool. */
+async function perStep(
+  { checkpointer }: Storage,
+  graph: typeof countdown | typeof toolSteps,
+  steps: number,
+): Promise<number> {
+  const compiled = graph.compile({ checkpointer });
+  const walk = async (left: number): Promise<void> => {
+    const configurable = { thread_id: crypto.randomUUID() };
+    await compiled.invoke({ left }, { configurable, recursionLimit: 2 * left + 10, durability: "sync" });
+  };
+  await walk(Math.min(50, steps));
+  return (await timed(() => walk(steps))) / steps / (graph === toolSteps ? 2 : 1);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+}

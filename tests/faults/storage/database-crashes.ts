@@ -1,0 +1,206 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { startPostgres, withClient, type OwnPostgres } from "../../support/processes/postgres.ts";
+import { shapeNames } from "../harness/aftermath.ts";
+import { readEffects } from "../harness/effect-log.ts";
+import { atMost, noneOf, quantile, type Figure, type Random, type Scenario } from "../harness/scenario.ts";
+import { answer } from "../harness/script.ts";
+import { approveSubject, beginSubject, judge, noFindings, settled, type Subject } from "../harness/subject.ts";
+import { getThread, listRuns, openWorld, type World } from "../harness/world.ts";
+
+const workers = 6;
+/** Milliseconds within which a run must be at its end, however often PostgreSQL is away meanwhile. */
+const patience = 120_000;
+/** Milliseconds within which the server works again when PostgreSQL does. */
+const longestReturn = 5_000;
+const perMinute = 60_000;
+
+/**
+ * PostgreSQL crashes every 5 to 10 s, and once a minute one of its processes is killed, under runs of all shapes: commits that
+ * nobody waited for are gone each time, and the server stays.
+ */
+export const databaseCrashes: Scenario = {
+  name: "database",
+  async run({ long, random, say }) {
+    const [minutes, leastRuns] = long ? [10, 1_000] : [1, 50];
+    const postgres = await startPostgres({ isLasting: true });
+    const own = postgres?.own;
+    if (postgres === undefined || own === undefined) {
+      return [{ what: "crashes of PostgreSQL", measured: "skipped: it is not installed", target: "0", holds: true }];
+    }
+    const database = await postgres.create();
+    const world = await openWorld(answer, {
+      environment: { MILLRACE_DATABASE: database, MILLRACE_LOG_LEVEL: "fatal" },
+    });
+    try {
+      const load = new Load(world, random);
+      const over = new AbortController();
+      const working = Promise.all(Array.from({ length: workers }, () => load.work(over.signal)));
+      const crashing = new Crashes(world, own, database);
+      for (const end = performance.now() + minutes * perMinute; performance.now() < end;) {
+        await delay(5_000 + random.below(5_000));
+        await crashing.next();
+        if (crashing.returns.length % 10 === 0) say(`${crashing.returns.length} crashes, ${load.subjects.length} runs`);
+      }
+      over.abort();
+      await working;
+      return [
+        ...(await load.figures()),
+        {
+          what: "runs",
+          measured: `${load.subjects.length} under ${crashing.returns.length} crashes, ${crashing.kills} of one process`,
+          target: `≥ ${leastRuns}`,
+          holds: load.subjects.length >= leastRuns,
+        },
+        atMost("slowest return after a crash, ms", Math.round(quantile(crashing.returns, 1)), longestReturn, "ms"),
+        ...(await storedFigures(database, load.unknown)),
+      ];
+    } finally {
+      await world.close();
+      await postgres.stop();
+    }
+  },
+};
+
+/** Runs one after the other, each of which has to come to its right end. */
+class Load {
+  readonly subjects: Subject[] = [];
+  unknown = 0;
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #findings = noFindings();
+  #begun = 0;
+
+  constructor(world: World, random: Random) {
+    this.#world = world;
+    this.#random = random;
+  }
+
+  async work(over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      const subject = await this.#begin();
+      this.subjects.push(subject);
+      let end = await patiently(() => settled(this.#world, subject, patience));
+      if (end?.waiting === true) {
+        await this.#approve(subject);
+        end = await patiently(() => settled(this.#world, subject, patience));
+      }
+      if (end === undefined) this.#findings.unended.push(`${subject.item} was not over after ${patience} ms`);
+      else if (end.status === "missing") this.#findings.lost.push(`${subject.item}: its run is gone`);
+      else if (end.status !== "success") this.#findings.unended.push(`${subject.item} ended with ${end.status}`);
+      await delay(this.#random.below(1_000));
+    }
+  }
+
+  /** One that was refused may be there all the same: the next try is another item in another thread. */
+  #begin(): Promise<Subject> {
+    return patiently(() => {
+      this.#begun += 1;
+      return beginSubject(this.#world, this.#random.pick(shapeNames), `d${this.#begun}`);
+    });
+  }
+
+  /** Says yes once: where the answer was lost, the run is there. */
+  async #approve(subject: Subject): Promise<void> {
+    const { server } = this.#world;
+    const before = subject.runId;
+    await patiently(async () => {
+      const { status } = await getThread(server, subject.threadId);
+      const newest = (await listRuns(server, subject.threadId))[0]?.run_id ?? before;
+      if (newest !== before) subject.runId = newest;
+      else if (status === "interrupted") await approveSubject(this.#world, subject);
+    });
+  }
+
+  async figures(): Promise<Figure[]> {
+    const findings = this.#findings;
+    const effects = readEffects(this.#world.effectsFile);
+    for (const subject of this.subjects) await judge(this.#world, subject, effects, findings);
+    this.unknown = findings.unknown;
+    const runs = this.subjects.length;
+    return [
+      noneOf("accepted messages lost", findings.lost, runs),
+      noneOf("duplicate unsafe effects", findings.duplicates, runs),
+      noneOf("runs not at their right end", findings.unended, runs),
+      noneOf("ambiguous outcomes not reported", findings.unreported, findings.unknown),
+      noneOf("histories a strict provider refused", this.#world.model.unexpected, runs),
+    ];
+  }
+}
+
+class Crashes {
+  /** Milliseconds after each crash until a run was taken and came to its end. */
+  readonly returns: number[] = [];
+  /** How many of them came of one process that was killed. */
+  kills = 0;
+  readonly #world: World;
+  readonly #own: OwnPostgres;
+  readonly #database: string;
+  #lastKill = performance.now() - perMinute / 2;
+
+  constructor(world: World, own: OwnPostgres, database: string) {
+    this.#world = world;
+    this.#own = own;
+    this.#database = database;
+  }
+
+  async next(): Promise<void> {
+    if (performance.now() - this.#lastKill > perMinute) {
+      this.#lastKill = performance.now();
+      this.kills += 1;
+      await killOne(this.#database);
+    } else await this.#own.crash();
+    const begun = performance.now();
+    await patiently(() => beginSubject(this.#world, "streaming", "return"), 20);
+    this.returns.push(performance.now() - begun);
+  }
+}
+
+/** Kills one process that serves the server; PostgreSQL then ends all others and recovers. Resolves when it has. */
+async function killOne(database: string): Promise<void> {
+  const sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'millrace' ORDER BY state_change DESC LIMIT 1";
+  const rows = await withClient(database, async (client) => (await client.query(sql)).rows);
+  const [found] = z.array(z.object({ pid: z.number() })).parse(rows);
+  if (found !== undefined) process.kill(found.pid, "SIGKILL");
+  await patiently(() => withClient(database, async (client) => void (await client.query("SELECT 1"))), 20);
+}
+
+/** What `work` gives when it succeeds, however often the database is away. */
+async function patiently<Result>(work: () => Promise<Result>, pause = 200): Promise<Result> {
+  for (const end = performance.now() + patience; ; await delay(pause)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+  }
+}
+
+const Stored = z.object({ unfinished: z.number(), ambiguous: z.number(), crashes: z.number(), again: z.number() });
+
+/** What the database says at the end. `unknown`: calls that were told as such. */
+async function storedFigures(database: string, unknown: number): Promise<Figure[]> {
+  const sql = `SELECT
+    (SELECT count(*)::int FROM runs WHERE status IN ('pending', 'running')) AS unfinished,
+    (SELECT count(*)::int FROM tool_calls WHERE state <> 'finished' AND effect IN ('unsafe', 'reconcilable')) AS ambiguous,
+    (SELECT sum(crashes)::int FROM runs) AS crashes,
+    (SELECT count(*)::int FROM runs WHERE attempt > 1) AS again`;
+  const row = await withClient(database, async (client) => (await client.query(sql)).rows[0]);
+  const { unfinished, ambiguous, crashes, again } = Stored.parse(row);
+  const hidden = Math.max(0, ambiguous - unknown);
+  return [
+    { what: "unfinished runs in the database", measured: `${unfinished}`, target: "0", holds: unfinished === 0 },
+    {
+      what: "ambiguous calls in the database that nobody was told of",
+      measured: `${hidden} of ${ambiguous}`,
+      target: "0",
+      holds: hidden === 0,
+    },
+    {
+      what: "crashes of the server, and runs that went on from an earlier state",
+      measured: `${crashes}, ${again}`,
+      target: "0, any",
+      holds: crashes === 0,
+    },
+  ];
+}
