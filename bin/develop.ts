@@ -56,7 +56,9 @@ export async function develop(manifest: string): Promise<void> {
       prepareNext();
       if (child !== serving?.child || ending.signal.aborted) return;
       serving = undefined;
-      process.stdout.write("The server has ended; a change starts it again\n");
+      process.stdout.write(
+        "The server has ended, see above. The next change of a file starts it again; Ctrl-C ends this.\n",
+      );
     });
     child.send(turn);
   };

@@ -12,6 +12,9 @@ import { prepareFolders } from "@millrace/engine/process/folders";
 import { lookAtPostgres } from "@millrace/engine/storage/postgres/database/look-at-database";
 import { checkWhole } from "@millrace/engine/storage/sqlite/database/maintenance";
 import { chooseModel } from "@millrace/models/choose-model";
+import { createModel } from "@millrace/models/load-model";
+import { openModels } from "@millrace/models/registry/registry";
+import { offline } from "@millrace/offline/offline";
 import { MemorySaver } from "@langchain/langgraph";
 import { agentGraphs } from "../src/agent-runs/agent-run.ts";
 import { findSandbox } from "../src/tools/programs/sandbox.ts";
@@ -69,10 +72,7 @@ export async function doctor(enter: () => Promise<Place>): Promise<boolean> {
       hasRules = auth !== undefined;
       return await graphsText(config);
     });
-    await look("model", async () => {
-      const { model, why } = await chooseModel(config);
-      return `${model} (${why})`;
-    });
+    await look("model", () => modelText(config));
     await look("keys", () => keysText(config, hasRules));
     for (const { variable, owner, remedy } of unknownOwners(config, config.apiKeys, hasRules)) {
       tell("owners", "note", `${variable} names ${owner}, which is no owner of a key; ${remedy}`);
@@ -144,6 +144,16 @@ async function portText({ host, port, portIsDefault }: Config): Promise<string> 
   } finally {
     server.close();
   }
+}
+
+/** The model of runs that choose none. Throws for one that could not be asked: no such provider, no key, no package. */
+async function modelText(config: Config): Promise<string> {
+  const { model, why } = await chooseModel(config);
+  const chosen = { ...config, model };
+  const models = openModels(chosen, createLogger("silent"), { offline });
+  const { main } = models.roles();
+  createModel(main, {}, chosen, { models });
+  return main === model ? `${model} (${why})` : `${main} (the role main of models.yaml)`;
 }
 
 function keysText({ apiKeys, host }: Config, hasRules: boolean): string {

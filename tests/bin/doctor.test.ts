@@ -67,7 +67,9 @@ describe("millrace doctor", () => {
         MILLRACE_DATA_DIR: join(folder, "data"),
         MILLRACE_WORKSPACE: join(folder, "nowhere"),
         MILLRACE_OWNER_LIMITS: "guest:cost_per_day=1",
+        MILLRACE_MODEL: "gpt-4o",
       });
+      expect(out).toMatch(/^WRONG {2}model .*"gpt-4o" names no known provider\. Known: .*openai/mu);
       expect(out).toMatch(/^WRONG {2}port .* is in use\. Stop what uses it, or set PORT/mu);
       expect(out).toMatch(/^WRONG {2}folders .*nowhere.*MILLRACE_WORKSPACE/mu);
       expect(out).toMatch(/^WRONG {2}keys .*MILLRACE_API_KEYS is empty\. Set MILLRACE_API_KEYS to owner:key/mu);

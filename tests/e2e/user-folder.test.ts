@@ -170,7 +170,9 @@ describe("what is served anew", () => {
     await writeFile(join(folder, "langgraph.json"), "{");
     command = new Command(["dev"], folder);
     await command.says(/could not be read as a list of graphs/u);
-    await command.says(/^The server has ended; a change starts it again$/u);
+    await command.says(
+      /^The server has ended, see above\. The next change of a file starts it again; Ctrl-C ends this\.$/u,
+    );
     const heard = command.lines.length;
     await writeFile(join(folder, "langgraph.json"), manifest);
     expect(await run(await command.url(heard), "functional", { value: 1 })).toBeDefined();
@@ -180,7 +182,7 @@ describe("what is served anew", () => {
 
 describe("the command", () => {
   it.each([
-    [["start", "--config", "nowhere.json"], /There is no .*nowhere\.json.*millrace start --config/u, 1],
+    [["start", "--config", "nowhere.json"], /There is no .*nowhere\.json.*--config <file>.*millrace new/u, 1],
     [["serve"], /There is no command "serve"/u, 64],
     [["start", "--colour"], /--colour/u, 64],
   ])("says what is wrong with %j", async (words, expected, code) => {
