@@ -151,11 +151,13 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     async function endings(take: string): Promise<{ both: number; neither: number; ended: number }> {
       const told = { both: 0, neither: 0, ended: 0 };
       const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
+      const threads = new Threads(database);
       await withClient(url, async (client) => {
         for (let round = 1; round <= 40; round += 1) {
           await database.change("UPDATE runs SET status = 'running', attempt = $1", [round]);
           const writer: RunWriter = { ...of, attempt: round };
-          const finish = (): Promise<unknown> => createAttemptRecords(database, writer).finish(outcome);
+          const stream = new AttemptStream(database, threads, writer);
+          const finish = (): Promise<unknown> => createAttemptRecords(database, writer, stream).finish(outcome);
           // Every other time the end comes first, as far as it can.
           const early = round % 2 === 0 ? finish() : undefined;
           await client.query("BEGIN");
