@@ -12,6 +12,10 @@ const kept = join(root, "package.json.kept");
 const workspaces = ["engine", "models", "offline", "testing"];
 // It wants an older better-sqlite3, which npm would compile; here `overrides` say that ours does. So its files come along.
 const copied = "langgraph-checkpoint-sqlite";
+// The page of all routes needs three files of it. It depends on a package that tells its maker of every installation.
+const page = "swagger-ui-dist";
+const pageFiles = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
+const pageLicences = ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"];
 
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
 const write = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
@@ -35,7 +39,8 @@ function nameByPath(file) {
     .replaceAll(/(["'])@millrace\/(\w+)(?:\/([\w/-]+))?\1/g, (_, quote, workspace, path = "server") =>
       importing(quote, workspace, "src", `${path}.js`),
     )
-    .replaceAll(/(["'])@langchain\/langgraph-checkpoint-sqlite\1/g, (_, quote) => importing(quote, copied, "index.js"));
+    .replaceAll(/(["'])@langchain\/langgraph-checkpoint-sqlite\1/g, (_, quote) => importing(quote, copied, "index.js"))
+    .replaceAll(`\`${page}/`, () => `\`${relative(dirname(file), join(output, "packages", page))}/`);
   if (named !== text) writeFileSync(file, named);
 }
 
@@ -46,6 +51,8 @@ function build() {
   for (const name of ["dist/index.js", "dist/index.d.ts", "LICENSE"])
     cpSync(join(saver, name), join(output, "packages", copied, basename(name)));
   for (const file of globSync(`${output}/**/*.{js,d.ts}`)) nameByPath(file);
+  for (const name of [...pageFiles, ...pageLicences])
+    cpSync(join(root, "node_modules", page, name), join(output, "packages", page, name));
   run(process.execPath, "console/build.ts", join(output, "console", "release"));
   for (const name of ["millrace.cjs", "resolve-once.cjs"]) cpSync(join(root, "bin", name), join(output, "bin", name));
   chmodSync(join(output, "bin", "millrace.cjs"), 0o755);
@@ -77,10 +84,10 @@ function published() {
     type,
     bin: Object.fromEntries(Object.entries(bin).map(([command, file]) => [command, `dist/package/${file}`])),
     exports: { ...Object.fromEntries(places), "./package.json": "./package.json" },
-    files: ["dist/package", "CHANGELOG.md"],
+    files: ["dist/package", "CHANGELOG.md", ".env.example"],
     dependencies: Object.fromEntries(
       all
-        .filter(([one]) => !one.startsWith("@millrace/") && !one.endsWith(copied))
+        .filter(([one]) => !one.startsWith("@millrace/") && !one.endsWith(copied) && one !== page)
         .toSorted(([one], [other]) => one.localeCompare(other)),
     ),
     // It bundles the pages of graphs that have some; a server without one says what to install.

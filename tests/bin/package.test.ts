@@ -15,10 +15,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "@millrace/testing/model-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { packageFiles, packAndInstall, run } from "../support/processes/packed.ts";
 import { programEnvironment } from "../support/processes/program.ts";
 import { projectFolder } from "../support/source-files.ts";
 
+/** A project whose graph is tested by the kit. */
+const kit = join(projectFolder, "tests", "fixtures", "package", "kit");
 let folder = "";
 /** The folder that the package is installed in. */
 let app = "";
@@ -57,6 +60,26 @@ async function serving(cwd: string, env: Record<string, string>, use: (url: stri
   }
 }
 
+const Locked = z.looseObject({
+  dependencies: z.record(z.string(), z.string()).default({}),
+  hasInstallScript: z.boolean().default(false),
+});
+const lock = z
+  .looseObject({ packages: z.record(z.string(), Locked) })
+  .parse(JSON.parse(readFileSync(join(projectFolder, "package-lock.json"), "utf8")));
+
+/** The packages of these names and all that they need, by the lock file of the project. */
+function neededBy(names: Set<string>): Set<string> {
+  for (const name of names) {
+    for (const one of Object.keys(lock.packages[`node_modules/${name}`]?.dependencies ?? {})) names.add(one);
+  }
+  return names;
+}
+
+function hasInstallScript(name: string): boolean {
+  return lock.packages[`node_modules/${name}`]?.hasInstallScript === true;
+}
+
 describe("the package", () => {
   it("holds JavaScript, types and the console, no sources and no tests, and names what it needs", () => {
     const files = globSync("**/*", { cwd: installed });
@@ -66,7 +89,8 @@ describe("the package", () => {
     const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
     expect([manifest.version, isPrivate, manifest.scripts]).toEqual([version, undefined, undefined]);
     const needed = new Set<string>();
-    for (const file of files.filter((one) => one.endsWith(".js") && !one.includes("/console/"))) {
+    const ofBrowsers = /\/console\/|\/swagger-ui-dist\//u;
+    for (const file of files.filter((one) => one.endsWith(".js") && !ofBrowsers.test(one))) {
       const text = readFileSync(join(installed, file), "utf8");
       for (const [, name = ""] of text.matchAll(
         /\b(?:from |import |import\()"((?!node:)(?:@[\w-]+\/)?[a-z][\w.-]*)[/"]/gu,
@@ -76,6 +100,11 @@ describe("the package", () => {
     expect(needed.size).toBeGreaterThan(30);
     const named = { ...manifest.dependencies, ...manifest.peerDependencies };
     expect([...needed].filter((name) => !(name in named))).toEqual([]);
+    // Of all that comes along, no more than this has a script for npm to run at an installation; start/package.md says what each does.
+    const seen = new Set(Object.keys(manifest.dependencies));
+    const withScript = [...neededBy(seen)].filter((name) => hasInstallScript(name));
+    expect(withScript.toSorted()).toEqual(["@turbodocx/html-to-docx", "esbuild"]);
+    expect(existsSync(join(installed, ".env.example"))).toBe(true);
   });
 
   it(
@@ -98,6 +127,8 @@ describe("the package", () => {
         expect(readFileSync(join(empty, ".millrace", "workspace", "note.txt"), "utf8")).toContain("hello");
         const page = await fetch(`${url}/console/`);
         expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<script")]);
+        const script = await fetch(`${url}/docs/swagger-ui-bundle.js`);
+        expect([script.status, await script.text()]).toEqual([200, expect.stringContaining("SwaggerUIBundle")]);
         const info: unknown = await (await fetch(`${url}/info`)).json();
         expect(JSON.stringify(info)).toContain(
           JSON.parse(readFileSync(join(installed, "package.json"), "utf8")).version,
@@ -144,6 +175,26 @@ describe("the package", () => {
     );
   });
 
+  it("does what docs/start/package.md shows", { timeout: 60_000 }, async () => {
+    const page = readFileSync(join(projectFolder, "docs/start/package.md"), "utf8");
+    const blocks = [...page.matchAll(/^```(json|ts)\n([\s\S]*?)^```$/gmu)];
+    const project = join(app, "page");
+    mkdirSync(project);
+    for (const [, language, text = ""] of blocks) {
+      const name = language === "json" ? "langgraph.json" : (/^\/\/ ([\w.-]+\.ts)/u.exec(text)?.[1] ?? "");
+      writeFileSync(join(project, name), text);
+    }
+    expect(readdirSync(project).toSorted()).toEqual(["agent.ts", "graph.test.ts", "langgraph.json", "texts.ts"]);
+    await serving(project, { MILLRACE_MODEL: "offline" }, async (url) => {
+      expect(await (await fetch(`${url}/tools`)).text()).toContain('"count_words"');
+    });
+    const tested = join(app, "page-test");
+    mkdirSync(tested);
+    for (const name of ["graph.ts", "langgraph.json"]) cpSync(join(kit, name), join(tested, name));
+    cpSync(join(project, "graph.test.ts"), join(tested, "graph.test.ts"));
+    expect(await run(process.execPath, ["--test"], tested)).toMatch(/pass 1\b/u);
+  });
+
   it(
     "makes a project whose test is green at once, and which names where the package came from",
     { timeout: 60_000 },
@@ -170,7 +221,6 @@ describe("the package", () => {
   it("brings a test kit, with types, that needs no key", { timeout: 60_000 }, async () => {
     const project = join(app, "kit");
     mkdirSync(project);
-    const kit = join(projectFolder, "tests", "fixtures", "package", "kit");
     for (const name of readdirSync(kit)) cpSync(join(kit, name), join(project, name.replace("kit.", "graph.test.")));
     const said = await run(process.execPath, ["--test"], project);
     expect(said).toMatch(/pass 1\b/u);

@@ -22,7 +22,7 @@ export async function run(command: string, given: string[], cwd: string): Promis
 
 /** What of the project the package `millrace` is made of. */
 export const packageFiles =
-  "package.json pack.mjs tsconfig.package.json CHANGELOG.md README.md LICENSE bin console exports packages src toolkits".split(
+  "package.json pack.mjs tsconfig.package.json CHANGELOG.md .env.example README.md LICENSE bin console exports packages src toolkits".split(
     " ",
   );
 
