@@ -23,6 +23,8 @@ const texts = {
   en: {
     begin: (thread: string, graph: string) =>
       `Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends, --thread with this id goes on later.`,
+    waits: (thread: string, graph: string) =>
+      `The run waits for a person. Answer it with: millrace chat --graph ${graph} --thread ${thread}`,
     approve: "Approve? y, or why not: ",
     answer: "Your answer: ",
     stopped: "(stopped)",
@@ -31,6 +33,8 @@ const texts = {
   zh: {
     begin: (thread: string, graph: string) =>
       `会话 ${thread}（${graph}）。Ctrl-C 停止回答，/quit 结束，以后用 --thread 加此编号继续。`,
+    waits: (thread: string, graph: string) =>
+      `运行正在等待人的回答。回答请用：millrace chat --graph ${graph} --thread ${thread}`,
     approve: "是否批准？输入 y，或说明拒绝的理由：",
     answer: "你的回答：",
     stopped: "（已停止）",
@@ -107,12 +111,16 @@ export async function runOnce(
   if (asJson) stdout.write(`${JSON.stringify({ type: "thread", thread_id: thread })}\n`);
   let isOpen = false;
   let isWell = true;
+  let waits = false;
   for await (const told of streamRun(place, thread, { graph, input: inputOf(message) })) {
     if (told.type === "failed" || told.type === "question") isWell = false;
+    waits ||= told.type === "question";
     if (asJson) stdout.write(`${JSON.stringify(told)}\n`);
     else isOpen = show(told, isOpen);
   }
   if (isOpen) stdout.write("\n");
+  // Beside what a script reads.
+  if (waits) process.stderr.write(`${said.waits(thread, graph)}\n`);
   return isWell;
 }
 

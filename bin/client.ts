@@ -37,11 +37,18 @@ const State = z.object({
   values: z.object({ messages: z.array(Chunk).optional() }).nullish(),
 });
 
+/** The answer to values that are not of their form. */
+const Wrong = z.object({
+  error: z.object({
+    issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })),
+  }),
+});
+
 /** A request, and a clear failure where the server is away or refuses. */
 async function send({ url, key }: ServerPlace, method: string, path: string, body?: unknown, signal?: AbortSignal) {
   const headers = { "content-type": "application/json", ...(key !== undefined && { "x-api-key": key }) };
-  const text = body === undefined ? null : JSON.stringify(body);
-  const response = await fetch(`${url}${path}`, { method, headers, body: text, signal: signal ?? null }).catch(
+  const sent = body === undefined ? null : JSON.stringify(body);
+  const response = await fetch(`${url}${path}`, { method, headers, body: sent, signal: signal ?? null }).catch(
     (error: unknown) => {
       if (signal?.aborted === true) throw error;
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
@@ -51,13 +58,37 @@ async function send({ url, key }: ServerPlace, method: string, path: string, bod
     },
   );
   if (response.ok) return response;
-  const said = await response.text();
-  const suggestion = response.status === 401 ? "Give the key with --key, or in MILLRACE_API_KEY." : undefined;
+  const text = reasonOf(await response.text());
   throw new AppError(
     response.status === 401 ? "auth" : "api_error",
-    `The server answered ${response.status}: ${said}`,
-    { suggestion },
+    `The server answered ${response.status}: ${text}`,
+    {
+      suggestion: remedies[response.status],
+    },
   );
+}
+
+/** What to do about an answer of the server. */
+const remedies: Readonly<Record<number, string>> = {
+  401: "Give the key with --key, or in MILLRACE_API_KEY.",
+  404: "Name a graph or an assistant that is served with --graph.",
+};
+
+/** What is wrong with a request, in words. */
+function reasonOf(answer: string): string {
+  const { data } = Wrong.safeParse(parsedJson(answer));
+  return data === undefined
+    ? answer
+    : data.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Most refusals are plain text.
+    return undefined;
+  }
 }
 
 /** The thread with this id, made where it is not there; a new one without an id. */

@@ -162,6 +162,13 @@ describe("a conversation from the terminal", () => {
     expect([...new Set(types)]).toEqual(["thread", "begun", "call", "result", "text"]);
     const texts = told.filter(({ type }) => type === "text").map(({ text }) => text);
     expect(texts.join("")).toBe("Nothing there.");
+    for (const [words, problem] of [
+      [["--thread", "mine"], "answered 400: thread_id: expected a UUID"],
+      [["--graph", "nobody"], "is served with --graph."],
+    ] as const) {
+      const refused = await millrace(["run", "--url", sessions.server.url, ...words, "Hello"]);
+      expect([refused.code, refused.error]).toEqual([1, expect.stringContaining(problem)]);
+    }
     const away = await millrace(["run", "--url", "http://127.0.0.1:1", "Hello"]);
     expect([away.code, away.error]).toEqual([1, expect.stringContaining("millrace start")]);
   });
@@ -248,6 +255,19 @@ describe("a conversation from the terminal", () => {
     expect(existsSync(join(sessions.server.config.workspace, "gone"))).toBe(false);
     type("/quit\r");
     await expect.poll(() => child?.exitCode).toBe(0);
+  });
+
+  it("says how to answer a run that waits for a person, beside what it prints", async () => {
+    const old = join(sessions.server.config.workspace, "waiting");
+    mkdirSync(old);
+    writeFileSync(join(old, "note.md"), "old");
+    sessions.model.push({ toolCalls: [{ name: "delete_file", arguments: { path: "waiting" } }] });
+    const { code, out, error } = await millrace(["run", "--url", sessions.server.url, "Delete the folder waiting"]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/\n\? Delete the folder waiting/u);
+    expect(error).toMatch(
+      /^The run waits for a person\. Answer it with: millrace chat --graph agent --thread \S{36}\n$/u,
+    );
   });
 
   it("takes its lines from a pipe, and ends with the last", async () => {
