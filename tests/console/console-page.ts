@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import axe from "axe-core";
-import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { expect, vi } from "vitest";
 import { z } from "zod";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 import type { Config } from "@millrace/engine/config/config";
-import { findChromium } from "../support/pages/browser-page.ts";
+import { findChromium, launchChromium } from "../support/pages/browser-page.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -58,7 +58,7 @@ export async function openStage(
     ...changes,
   });
   await whenServed(server.url);
-  const browser = await chromium.launch({ executablePath: chromiumPath ?? "", args: ["--no-sandbox"] });
+  const browser = await launchChromium(chromiumPath ?? "");
   const kept: KeptPages = new Map();
   const stage: Stage = {
     server,

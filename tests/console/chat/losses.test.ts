@@ -1,11 +1,12 @@
 import { mkdtemp, mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium, type Browser, type CDPSession } from "playwright-core";
+import type { Browser, CDPSession } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { FaultProxy } from "@millrace/testing/fault-proxy";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { launchChromium } from "../../support/pages/browser-page.ts";
 import { ServerProcess } from "../../support/processes/server-process.ts";
 import { begin, chromiumPath, say, sees, shownTexts, whenServed, type Tab } from "../console-page.ts";
 
@@ -71,7 +72,7 @@ describe.skipIf(chromiumPath === undefined)("what is lost in the middle of a run
       () => ({ kind: "none" }),
     ).listen();
     await whenServed(proxy.url);
-    browser = await chromium.launch({ executablePath: chromiumPath ?? "", args: ["--no-sandbox"] });
+    browser = await launchChromium(chromiumPath ?? "");
     const context = await browser.newContext({ viewport: { width: 1280, height: 2000 } });
     const page = await context.newPage();
     const problems: string[] = [];
