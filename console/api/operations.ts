@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { ApiError, request, send } from "./client.ts";
-import { OperationDiff } from "./shapes.ts";
+import { Operation, OperationDiff } from "./shapes.ts";
 
 /** The lines that an operation changed. */
 export function useDiff(threadId: string, operationId: string, limit: number, enabled = true) {
@@ -65,20 +65,28 @@ const Conflict = z.object({
 });
 /** Why an operation cannot be taken back; `later`: those that have built on it and would have to go with it. */
 export type Conflict = z.infer<typeof Conflict>;
-const Undone = z.object({ operations: z.array(z.object({ operation_id: z.string() })), conflicts: z.array(Conflict) });
+const Undone = z.object({ operations: z.array(Operation), conflicts: z.array(Conflict) });
+
+/** What is taken back, and what stands in the way of it: then nothing is. */
+export interface UndoPlan {
+  operations: readonly Operation[];
+  conflicts: readonly Conflict[];
+}
+
+/** What would be taken back with all changes since a message, or of a run, also those that the page has not loaded. */
+export function planUndo(threadId: string, what: { since_message: string } | { run_id: string }): Promise<UndoPlan> {
+  const body = { ...what, dry_run: true };
+  return request(`/threads/${threadId}/operations/undo`, Undone, { method: "POST", body });
+}
 
 /** Takes operations back, all of them or none: then the conflicts say why. */
-export async function undoTogether(
-  threadId: string,
-  ids: readonly string[],
-): Promise<{ done: number; conflicts: readonly Conflict[] }> {
+export async function undoTogether(threadId: string, ids: readonly string[]): Promise<UndoPlan> {
   const path = `/threads/${threadId}/operations/undo`;
   try {
-    const { operations } = await request(path, Undone, { method: "POST", body: { operation_ids: ids } });
-    return { done: operations.length, conflicts: [] };
+    return await request(path, Undone, { method: "POST", body: { operation_ids: ids } });
   } catch (error) {
     const told = error instanceof ApiError && error.status === 409 ? z.safeParse(Undone, error.body).data : undefined;
     if (told === undefined) throw error;
-    return { done: 0, conflicts: told.conflicts };
+    return { operations: [], conflicts: told.conflicts };
   }
 }

@@ -28,8 +28,12 @@ export function useCaller() {
 }
 
 /** A page of the list of threads. */
-export function useThreads(search: { query?: string; status?: string; archived?: boolean; pinned?: boolean } = {}) {
+export function useThreads(
+  search: { query?: string; status?: string; archived?: boolean; pinned?: boolean } = {},
+  enabled = true,
+) {
   return useInfiniteQuery({
+    enabled,
     queryKey: ["threads", search],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>

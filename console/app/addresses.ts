@@ -4,6 +4,7 @@ export const addresses = {
   thread: "/t/:thread",
   inbox: "/inbox",
   run: "/t/:thread/run/:run",
+  context: "/t/:thread/context",
   graph: "/g/:assistant",
   graphs: "/g",
   runs: "/runs",
@@ -14,6 +15,8 @@ export const threadAddress = (thread: string): string => `/t/${encodeURIComponen
 /** Where a run is inspected. */
 export const runAddress = (thread: string, run: string): string =>
   `${threadAddress(thread)}/run/${encodeURIComponent(run)}`;
+/** Where it is shown what the model of a thread was sent. */
+export const contextAddress = (thread: string): string => `${threadAddress(thread)}/context`;
 /** Where a graph or an assistant is shown. */
 export const graphAddress = (assistant: string): string => `/g/${encodeURIComponent(assistant)}`;
 /** What stands before every address of the console. */

@@ -23,6 +23,7 @@ const pages = {
   inbox: () => import("../pages/inbox.tsx"),
   runs: () => import("../pages/runs/runs-page.tsx"),
   run: () => import("../pages/run/run-page.tsx"),
+  context: () => import("../pages/context/context-page.tsx"),
   graphs: () => import("../pages/graph/graphs-page.tsx"),
   graph: () => import("../pages/graph/graph-page.tsx"),
 };
@@ -30,6 +31,7 @@ const ChatPage = lazy(async () => ({ default: (await pages.chat()).ChatPage }));
 const InboxPage = lazy(async () => ({ default: (await pages.inbox()).InboxPage }));
 const RunsPage = lazy(async () => ({ default: (await pages.runs()).RunsPage }));
 const RunPage = lazy(async () => ({ default: (await pages.run()).RunPage }));
+const ContextPage = lazy(async () => ({ default: (await pages.context()).ContextPage }));
 const GraphsPage = lazy(async () => ({ default: (await pages.graphs()).GraphsPage }));
 const GraphPage = lazy(async () => ({ default: (await pages.graph()).GraphPage }));
 
@@ -41,7 +43,7 @@ function loadAhead(...names: (keyof typeof pages)[]): void {
 /** Begins to load the page of an address before it is known who is signed in. */
 export function loadPageOf(path: string): void {
   const [, place, , part] = path.slice(base.length).split("/");
-  if (place === "t") loadAhead(part === "run" ? "run" : "chat");
+  if (place === "t") loadAhead(part === "run" || part === "context" ? part : "chat");
   else if (place === "inbox") loadAhead("inbox");
   else if (place === "runs") loadAhead("runs");
 }
@@ -132,6 +134,9 @@ function Places() {
           {({ thread, run }) => (
             <RunPage key={run} threadId={decodeURIComponent(thread)} runId={decodeURIComponent(run)} />
           )}
+        </Route>
+        <Route path={addresses.context}>
+          {({ thread }) => <ContextPage key={thread} threadId={decodeURIComponent(thread)} />}
         </Route>
         <Route path={addresses.inbox}>
           <InboxPage />

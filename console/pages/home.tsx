@@ -10,9 +10,10 @@ import { preferences } from "../app/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { createThread, useModels, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
+import { Failed, Loading } from "../parts/states.tsx";
 import { notifyError } from "../parts/toast.tsx";
 import { shortTime } from "../text/time.ts";
-import { Choices, useChoices } from "./chat/composer/choices.tsx";
+import { Choices, takeModelAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
 
 const draftName = "new";
@@ -22,11 +23,12 @@ const mostShown = 5;
 /** Where one begins: a field to start with, what waits, what works, what was. */
 export function HomePage() {
   const { t } = useTranslation();
-  const threads = useThreads({ archived: false }).data?.pages.flatMap((page) => page.threads) ?? [];
+  const recent = useThreads({ archived: false });
+  const threads = threadsOf(recent);
   const approvals = useApprovals().data ?? [];
-  const waiting = threads.filter(({ status }) => status === "interrupted");
-  const working = threads.filter(({ status }) => status === "busy");
-  const isNew = threads.length === 0;
+  const waiting = useThreadsOf("interrupted", recent);
+  const working = useThreadsOf("busy", recent);
+  const isNew = recent.data !== undefined && threads.length === 0;
   const [text, setText] = useState(() => readDraft(draftName));
   return (
     <div className="home">
@@ -34,6 +36,10 @@ export function HomePage() {
         <h1 className="home-title">{t("home.greeting")}</h1>
         <NewThread text={text} setText={setText} />
         <OfflineHint />
+        {recent.isPending && <Loading lines={4} />}
+        {recent.error !== null && recent.data === undefined && (
+          <Failed error={recent.error} onRetry={() => void recent.refetch()} />
+        )}
         {isNew && (
           <section className="examples" aria-label={t("home.examples")}>
             {[t("home.example1"), t("home.example2"), t("home.example3")].map((example) => (
@@ -62,6 +68,16 @@ export function HomePage() {
   );
 }
 
+function threadsOf({ data }: Pick<ReturnType<typeof useThreads>, "data">): readonly ThreadInfo[] {
+  return data?.pages.flatMap((page) => page.threads) ?? [];
+}
+
+/** The threads of a status: those of the list, and where that goes on, what the server finds. */
+function useThreadsOf(status: string, { data, hasNextPage }: ReturnType<typeof useThreads>): readonly ThreadInfo[] {
+  const found = useThreads({ archived: false, status }, hasNextPage);
+  return threadsOf(hasNextPage ? found : { data }).filter((thread) => thread.status === status);
+}
+
 /** The field that starts a thread. */
 function NewThread({ text, setText }: { text: string; setText: (text: string) => void }) {
   const { t } = useTranslation();
@@ -78,6 +94,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
     setSending(true);
     try {
       const id = await createThread();
+      takeModelAlong(id, choices.model);
       const said = { id: crypto.randomUUID(), text: words, attachments: [], at: new Date().toISOString() };
       // Without an answer the page of the chat sends it again.
       await sendMessage(id, { said, assistant: choices.assistant, context: choices.context });

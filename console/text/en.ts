@@ -167,6 +167,8 @@ export const en = {
     oneTool: "One tool at a time, then ask",
     modelDefault: "The server’s model",
     runFailed: "The run failed",
+    context: "What the model sees",
+    openRun: "Open the run",
     usage: "{{percent}} of the model’s window is used",
     gone: "This chat does not exist any more",
     goneHint: "It was deleted, here or in another window.",

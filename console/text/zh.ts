@@ -169,6 +169,8 @@ export const zh: Catalogue = {
     oneTool: "每次一个工具，之后询问",
     modelDefault: "服务器的模型",
     runFailed: "运行失败",
+    context: "模型看到的内容",
+    openRun: "查看运行",
     usage: "已使用模型窗口的 {{percent}}",
     gone: "此对话已不存在",
     goneHint: "它在这里或另一个窗口中被删除了。",

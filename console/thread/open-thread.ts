@@ -3,6 +3,7 @@ import { approvalsOf } from "../api/approvals.ts";
 import { ApiError, request } from "../api/client.ts";
 import { followThread, type ConnectionState } from "../api/live/events.ts";
 import type { FeedEvent } from "../api/live/feed.ts";
+import { stopThread } from "../api/runs/runs.ts";
 import { Activity, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
 import { readEvent, type ThreadEvent } from "./events.ts";
 import { withPage } from "./from-messages.ts";
@@ -186,9 +187,15 @@ export class OpenThread {
     this.#set({ thread: { ...this.#snapshot.thread, isBusy: true } });
   }
 
-  /** Says that a stop was asked for. */
-  expectStop(): void {
+  /** Stops what works in the thread. Where that does not arrive, it can be asked for again. */
+  async stop(): Promise<void> {
     this.#set({ isStopping: true });
+    try {
+      await stopThread(this.id);
+    } catch (error) {
+      this.#set({ isStopping: false });
+      throw error;
+    }
   }
 
   /** Takes an item away that never was on the server. */
@@ -240,8 +247,11 @@ function isTurn({ method, namespace, data }: ThreadEvent): boolean {
   return method.startsWith("input") || (method === "custom" && z.safeParse(Changed, data).success);
 }
 
+const Attached = z.object({ attachments: z._default(z.array(z.object({ path: z.string() })), []) });
 const QueuedInput = z.object({
-  messages: z.array(z.looseObject({ id: z.optional(z.string()), content: z.unknown() })),
+  messages: z.array(
+    z.looseObject({ id: z.optional(z.string()), content: z.unknown(), additional_kwargs: z.optional(Attached) }),
+  ),
 });
 
 function queuedOf(run: Run): UserItem {
@@ -251,7 +261,7 @@ function queuedOf(run: Run): UserItem {
     kind: "user",
     id: last?.id ?? run.run_id,
     text,
-    attachments: [],
+    attachments: (last?.additional_kwargs?.attachments ?? []).map(({ path }) => ({ name: path })),
     timestamp: run.created_at,
     state: "queued",
     runId: run.run_id,

@@ -166,6 +166,7 @@ function screens(): Screen[] {
       path: `/t/${note}/run/${run}?view=${view}`,
       part,
     })),
+    { name: "context", path: `/t/${note}/context`, part: ".context-request .diff" },
     { name: "gone", path: "/t/00000000-0000-7000-8000-000000000000", part: "h1.blank-title" },
     { name: "nowhere", path: "/nowhere", part: "h1.blank-title" },
   ];
@@ -257,6 +258,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/inbox", "/approvals", "/inbox"],
         ["/runs", "/runs", "/runs"],
         ["/t/:thread/run/:run", `/threads/${threads.note}/runs/${run}`, `/t/${threads.note}/run/${run}`],
+        ["/t/:thread/context", `/threads/${threads.note}/context`, `/t/${threads.note}/context`],
         ["/g", "/assistants/search", "/g"],
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
         ["the list of chats", "/threads/info/search", "/"],

@@ -1,3 +1,4 @@
+import Activity from "icon:activity";
 import ChevronRight from "icon:chevron-right";
 import GitFork from "icon:git-fork";
 import RefreshCw from "icon:refresh-cw";
@@ -5,7 +6,7 @@ import Play from "icon:play";
 import { memo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { threadAddress } from "../../app/addresses.ts";
+import { runAddress, threadAddress } from "../../app/addresses.ts";
 import { choose, rerun, takeUp } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
@@ -143,6 +144,7 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
   const thread = useOpenThread();
   const [, navigate] = useLocation();
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
+  const { runId } = item;
   const again = () => {
     thread.expectRun();
     rerun(thread.id, item.id)
@@ -161,6 +163,11 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
       >
         <GitFork size={15} />
       </IconButton>
+      {runId !== undefined && (
+        <IconButton label={t("chat.openRun")} onClick={() => navigate(runAddress(thread.id, runId))}>
+          <Activity size={15} />
+        </IconButton>
+      )}
     </div>
   );
 }

@@ -8,13 +8,13 @@ import { usePageTitle } from "../../app/news.ts";
 import { onChange } from "../../api/live/feed.ts";
 import { undoTogether } from "../../api/operations.ts";
 import { useThreadDetails } from "../../api/threads.ts";
-import { stopThread } from "../../api/runs/runs.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { Empty, Failed, Loading, messageOf } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { undoable } from "../../thread/operations.ts";
 import { isGone, OpenThread } from "../../thread/open-thread.ts";
+import CircleAlert from "icon:circle-alert";
 import SearchX from "icon:search-x";
 import { ApprovalDock } from "./approval-dock.tsx";
 import { Composer, editLast } from "./composer/composer.tsx";
@@ -40,6 +40,7 @@ function Chat() {
   const [, navigate] = useLocation();
   const error = useSnapshot((snapshot) => snapshot.error);
   const isLoading = useSnapshot((snapshot) => snapshot.isLoading);
+  const hasItems = useSnapshot(({ thread: { order } }) => order.length > 0);
   const details = useThreadDetails(thread.id, !isGone(error));
   usePageTitle(details.data?.name);
   useStopByEscape();
@@ -60,15 +61,31 @@ function Chat() {
         <div className="chat-loading">
           <Loading lines={5} />
         </div>
-      ) : error !== undefined ? (
+      ) : error !== undefined && !hasItems ? (
         <Failed error={error} onRetry={() => void thread.sync()} />
       ) : (
         <Conversation />
       )}
+      {error !== undefined && hasItems && <StaleBar error={error} />}
       <div className="chat-foot">
         <ApprovalDock />
         <Composer threadId={thread.id} />
       </div>
+    </div>
+  );
+}
+
+/** Says that what is shown could not be read again, and reads it once more. */
+function StaleBar({ error }: { error: unknown }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  return (
+    <div className="error-bar" role="alert">
+      <CircleAlert size={18} />
+      <span>{visible(messageOf(error))}</span>
+      <Button size="small" onClick={() => void thread.sync()}>
+        {t("app.retry")}
+      </Button>
     </div>
   );
 }
@@ -84,8 +101,7 @@ function useStopByEscape(): void {
       if (isElsewhere || document.querySelector("[role=dialog], [role=menu]") !== null) return;
       const { thread: state } = thread.snapshot();
       if (!state.isBusy) return;
-      thread.expectStop();
-      stopThread(thread.id).catch(notifyError);
+      thread.stop().catch(notifyError);
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
@@ -99,9 +115,9 @@ async function undoNewest(thread: OpenThread): Promise<void> {
     notify(i18next.t("operation.nothing"));
     return;
   }
-  const { done, conflicts } = await undoTogether(thread.id, [newest.operation_id]);
+  const { operations, conflicts } = await undoTogether(thread.id, [newest.operation_id]);
   const [conflict] = conflicts;
-  if (conflict === undefined) notify(i18next.t("operation.undoCount", { count: done }));
+  if (conflict === undefined) notify(i18next.t("operation.undoCount", { count: operations.length }));
   else notify(`${visible(conflict.path)}: ${conflict.message}`, { kind: "error" });
   await thread.sync();
 }
@@ -125,10 +141,7 @@ function useChatCommands(): void {
           group: "here",
           label: t("chat.stop"),
           keys: "mod+.",
-          run: () => {
-            thread.expectStop();
-            stopThread(thread.id).catch(notifyError);
-          },
+          run: () => void thread.stop().catch(notifyError),
         },
       ],
       [t, thread],

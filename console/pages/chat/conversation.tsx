@@ -44,7 +44,12 @@ export function Conversation() {
     if (element !== null) element.scrollTop = element.scrollHeight;
   }, []);
   useFollow(scroller, isAtEnd, toEnd);
-  useEffect(toEnd, [toEnd]);
+  // What one has said oneself is seen, wherever one has scrolled to.
+  const sending = useSnapshot(({ thread: { items, order: ids } }) => {
+    const last = items.get(ids.at(-1) ?? "");
+    return last?.kind === "user" && last.state === "sending" ? last.id : undefined;
+  });
+  useEffect(toEnd, [toEnd, sending]);
   const loadOlder = async () => {
     if (isLoadingOlder.current || before === null) return;
     isLoadingOlder.current = true;

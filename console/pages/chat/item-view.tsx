@@ -2,9 +2,12 @@ import CircleAlert from "icon:circle-alert";
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
+import { rerun } from "../../api/runs/runs.ts";
+import { Button } from "../../parts/button.tsx";
+import { notifyError } from "../../parts/toast.tsx";
 import type { NoteItem } from "../../thread/items.ts";
 import { AssistantMessage } from "./assistant-message.tsx";
-import { useItem } from "./thread-context.tsx";
+import { useItem, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { UserMessage } from "./user-message.tsx";
 
 /** One item of a conversation, by its kind. */
@@ -20,16 +23,37 @@ export const ItemView = memo(function ItemView({ id }: { id: string }) {
     case "system":
       return <p className="system-line">{visible(item.text)}</p>;
     case "error":
-      return (
-        <div className="error-bar" role="alert">
-          <CircleAlert size={18} />
-          <span>{visible(item.text)}</span>
-        </div>
-      );
+      return <ErrorBar text={item.text} id={item.id} />;
     case undefined:
       return null;
   }
 });
+
+/** Why a run failed, and another try where nothing was said since. */
+function ErrorBar({ id, text }: { id: string; text: string }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const question = useSnapshot(({ thread: { order, items, isBusy } }) =>
+    isBusy || order.at(-1) !== id ? undefined : order.findLast((one) => items.get(one)?.kind === "user"),
+  );
+  const again = (message: string) => {
+    thread.expectRun();
+    rerun(thread.id, message)
+      .catch(notifyError)
+      .finally(() => void thread.sync());
+  };
+  return (
+    <div className="error-bar" role="alert">
+      <CircleAlert size={18} />
+      <span>{visible(text)}</span>
+      {question !== undefined && (
+        <Button size="small" onClick={() => again(question)}>
+          {t("app.retry")}
+        </Button>
+      )}
+    </div>
+  );
+}
 
 /** A grey line about what happened in between. */
 function Note({ item: { note, values } }: { item: NoteItem }) {

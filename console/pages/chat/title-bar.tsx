@@ -3,12 +3,13 @@ import MoreHorizontal from "icon:ellipsis";
 import Download from "icon:download";
 import FileDiff from "icon:file-diff";
 import Pencil from "icon:pencil";
+import ScanText from "icon:scan-text";
 import Shrink from "icon:shrink";
 import Trash from "icon:trash-2";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { threadAddress } from "../../app/addresses.ts";
+import { contextAddress, threadAddress } from "../../app/addresses.ts";
 import type { ThreadDetails } from "../../api/shapes.ts";
 import { compress } from "../../api/runs/runs.ts";
 import { exportThread, forkThread, renameThread } from "../../api/threads.ts";
@@ -83,6 +84,11 @@ export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
             label: t("threads.exportMarkdown"),
             icon: <Download size={16} />,
             onSelect: () => void exportThread({ thread_id: thread.id, name }, "markdown").catch(notifyError),
+          },
+          {
+            label: t("chat.context"),
+            icon: <ScanText size={16} />,
+            onSelect: () => navigate(contextAddress(thread.id)),
           },
           { label: t("chat.compress"), icon: <Shrink size={16} />, onSelect: shorten },
           "line",

@@ -7,6 +7,7 @@ import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
 import { keepDraft, readDraft } from "../../app/drafts.ts";
 import { isComposing } from "../../app/keys.ts";
+import { planUndo, type UndoPlan } from "../../api/operations.ts";
 import { rerun } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
@@ -50,11 +51,12 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [, navigate] = useLocation();
-  const [asks, setAsks] = useState(false);
+  const [asked, setAsked] = useState<UndoPlan>();
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
   const allOperations = useSnapshot((snapshot) => snapshot.operations);
   const order = useSnapshot((snapshot) => snapshot.thread.order);
-  const since = operationsSince(allOperations, order, item.id);
+  const hasLater = operationsSince(allOperations, order, item.id).length > 0;
+  const ask = () => void planUndo(thread.id, { since_message: item.id }).then(setAsked, notifyError);
   return (
     <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
       <IconButton label={t("chat.edit")} onClick={onEdit} disabled={isBusy} data-edit="">
@@ -67,12 +69,12 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
       >
         <GitFork size={15} />
       </IconButton>
-      {since.length > 0 && (
-        <IconButton label={t("operation.undoSince")} onClick={() => setAsks(true)} disabled={isBusy}>
+      {hasLater && (
+        <IconButton label={t("operation.undoSince")} onClick={ask} disabled={isBusy}>
           <Undo size={15} />
         </IconButton>
       )}
-      {asks && <ConfirmUndo operations={since} onClose={() => setAsks(false)} />}
+      {asked !== undefined && <ConfirmUndo operations={asked.operations} onClose={() => setAsked(undefined)} />}
     </div>
   );
 }

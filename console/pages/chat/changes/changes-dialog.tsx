@@ -1,21 +1,23 @@
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Operation } from "../../../api/shapes.ts";
+import { planUndo, type UndoPlan } from "../../../api/operations.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { Empty } from "../../../parts/states.tsx";
+import { notifyError } from "../../../parts/toast.tsx";
 import { undoable } from "../../../thread/operations.ts";
 import { shortTime } from "../../../text/time.ts";
 import { ConfirmUndo } from "./confirm-undo.tsx";
 import { OperationCard } from "./operation-card.tsx";
-import { useSnapshot } from "../thread-context.tsx";
+import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
 /** All changes of a thread, by the run that made them. */
 export function ChangesDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const operations = useSnapshot((snapshot) => snapshot.operations);
   const runs = useMemo(() => [...Map.groupBy(operations, ({ run_id }) => run_id).entries()], [operations]);
-  const [asked, setAsked] = useState<readonly Operation[]>();
+  const thread = useOpenThread();
+  const [asked, setAsked] = useState<UndoPlan>();
   return (
     <Dialog title={t("operation.changes")} onClose={onClose} size="wide">
       <div className="dialog-body">
@@ -25,7 +27,10 @@ export function ChangesDialog({ onClose }: { onClose: () => void }) {
             <header className="row-between">
               <h2>{shortTime(own.at(-1)?.created_at ?? "")}</h2>
               {undoable(own).length > 0 && (
-                <Button size="small" onClick={() => setAsked(undoable(own))}>
+                <Button
+                  size="small"
+                  onClick={() => void planUndo(thread.id, { run_id: run }).then(setAsked, notifyError)}
+                >
                   {t("operation.undoRun")}
                 </Button>
               )}
@@ -36,7 +41,7 @@ export function ChangesDialog({ onClose }: { onClose: () => void }) {
           </section>
         ))}
       </div>
-      {asked !== undefined && <ConfirmUndo operations={asked} onClose={() => setAsked(undefined)} />}
+      {asked !== undefined && <ConfirmUndo operations={asked.operations} onClose={() => setAsked(undefined)} />}
     </Dialog>
   );
 }

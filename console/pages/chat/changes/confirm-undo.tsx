@@ -29,16 +29,17 @@ export function ConfirmUndo({
   const [ids, setIds] = useState<ReadonlySet<string>>(() => new Set(operations.map((one) => one.operation_id)));
   const [conflicts, setConflicts] = useState(found);
   const [isUndoing, setUndoing] = useState(false);
-  const chosen = all.filter(({ operation_id }) => ids.has(operation_id));
+  const known = new Map([...operations, ...all].map((one) => [one.operation_id, one]));
+  const chosen = [...known.values()].filter(({ operation_id }) => ids.has(operation_id));
   const later = conflicts.flatMap((conflict) => conflict.later).filter((id) => !ids.has(id));
   const undo = async (wanted: ReadonlySet<string>) => {
     setUndoing(true);
     setIds(wanted);
     try {
-      const { done, conflicts: now } = await undoTogether(thread.id, [...wanted]);
+      const { operations: done, conflicts: now } = await undoTogether(thread.id, [...wanted]);
       setConflicts(now);
       if (now.length > 0) return;
-      notify(t("operation.undoCount", { count: done }));
+      notify(t("operation.undoCount", { count: done.length }));
       onClose();
       await thread.sync();
     } catch (error) {

@@ -4,6 +4,7 @@ import SlidersHorizontal from "icon:sliders-horizontal";
 import Bot from "icon:bot";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { keepDraft, readDraft } from "../../../app/drafts.ts";
 import { preferences, setPreferences, usePreferences, type Preferences } from "../../../app/preferences.ts";
 import { useAssistants, useModels, useThreadDetails } from "../../../api/threads.ts";
 import { Menu } from "../../../parts/menu.tsx";
@@ -29,12 +30,33 @@ function chosenContext({ retrieval, oneToolAtATime }: Preferences): Record<strin
   return { ...(!retrieval && noRetrieval), ...(oneToolAtATime && oneTool) };
 }
 
+/** Where the model that was chosen for a thread, or for new ones, is kept on this device. */
+const modelPlace = (threadId = "new"): string => `${threadId}.model`;
+
+/** Takes the model that was chosen for a new thread along into it. */
+export function takeModelAlong(threadId: string, model: string | undefined): void {
+  keepDraft(modelPlace(threadId), model ?? "");
+}
+
+/** The model that is chosen for a thread; one that is not there any more is not asked for. */
+function useChosenModel(threadId: string | undefined): [string | undefined, RunChoices["chooseModel"]] {
+  const place = modelPlace(threadId);
+  const [kept, setKept] = useState(() => readDraft(place));
+  const models = useModels().data?.models;
+  const isThere = kept !== "" && (models?.some(({ name }) => name === kept) ?? true);
+  const choose = (name = "") => {
+    setKept(name);
+    keepDraft(place, name);
+  };
+  return [isThere ? kept : undefined, choose];
+}
+
 /** The choices of a thread; a new one begins with what was chosen last. */
 export function useChoices(threadId?: string): RunChoices {
   const assistants = useAssistants().data ?? [];
   const details = useThreadDetails(threadId ?? "", threadId !== undefined).data;
   const [chosen, setChosen] = useState<string>();
-  const [model, setModel] = useState<string>();
+  const [model, chooseModel] = useChosenModel(threadId);
   const options = usePreferences();
   const own = details?.assistant_id ?? details?.graph_id;
   const wanted = chosen ?? own ?? preferences().assistant;
@@ -53,7 +75,7 @@ export function useChoices(threadId?: string): RunChoices {
       setChosen(id);
       setPreferences({ assistant: id });
     },
-    chooseModel: setModel,
+    chooseModel,
   };
 }
 

@@ -6,7 +6,6 @@ import { useTranslation } from "react-i18next";
 import { keepDraft, readDraft } from "../../../app/drafts.ts";
 import { isComposing } from "../../../app/keys.ts";
 import { preferences } from "../../../app/preferences.ts";
-import { stopThread } from "../../../api/runs/runs.ts";
 import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { Unsent } from "../../../app/outbox.ts";
@@ -21,7 +20,7 @@ export function Composer({ threadId }: { threadId: string }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [text, setText] = useDraft(threadId);
-  const [paths, setPaths] = useState<readonly string[]>([]);
+  const [paths, setPaths] = useDraftPaths(threadId);
   const [isAttaching, setAttaching] = useState(false);
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
   const isAsked = useSnapshot((snapshot) => snapshot.approvals.length > 0);
@@ -66,7 +65,13 @@ export function Composer({ threadId }: { threadId: string }) {
         void send();
       }}
     >
-      <Queue threadId={threadId} onEdit={(words) => setText((now) => (now === "" ? words : `${now}\n${words}`))} />
+      <Queue
+        threadId={threadId}
+        onEdit={({ text: words, attachments }) => {
+          setText((now) => (now === "" ? words : `${now}\n${words}`));
+          setPaths([...new Set([...paths, ...attachments.map(({ name }) => name)])]);
+        }}
+      />
       {isAttaching && (
         <AttachForm
           onAdd={(path) => setPaths([...paths.filter((one) => one !== path), path])}
@@ -92,7 +97,7 @@ export function Composer({ threadId }: { threadId: string }) {
           </IconButton>
           <Choices choices={choices} />
           <span className="space" />
-          {isBusy && <StopButton threadId={threadId} />}
+          {isBusy && <StopButton />}
           {(!isBusy || text.trim() !== "") && (
             <button
               type="submit"
@@ -110,19 +115,15 @@ export function Composer({ threadId }: { threadId: string }) {
   );
 }
 
-function StopButton({ threadId }: { threadId: string }) {
+function StopButton() {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const isStopping = useSnapshot((snapshot) => snapshot.isStopping);
-  const stop = () => {
-    thread.expectStop();
-    stopThread(threadId).catch(notifyError);
-  };
   return (
     <button
       type="button"
       className="stop-button"
-      onClick={stop}
+      onClick={() => void thread.stop().catch(notifyError)}
       disabled={isStopping}
       aria-label={isStopping ? t("chat.stopping") : t("chat.stop")}
       title={isStopping ? t("chat.stopping") : `${t("chat.stop")} (Esc)`}
@@ -145,6 +146,14 @@ function useDraft(threadId: string): [string, (next: string | ((now: string) => 
   const [text, setText] = useState(() => readDraft(threadId));
   useEffect(() => keepDraft(threadId, text), [threadId, text]);
   return [text, setText];
+}
+
+/** Files that are attached, which survive a reload as the text does: a path has no line breaks. */
+function useDraftPaths(threadId: string): [readonly string[], (next: readonly string[]) => void] {
+  const place = `${threadId}.files`;
+  const [paths, setPaths] = useState<readonly string[]>(() => readDraft(place).split("\n").filter(Boolean));
+  useEffect(() => keepDraft(place, paths.join("\n")), [place, paths]);
+  return [paths, setPaths];
 }
 
 /** Lets a field grow with what is written, up to what the sheet allows. */

@@ -1,0 +1,93 @@
+import { useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useCallsOf, useSentRequest, type RequestDifference } from "../../api/context.ts";
+import { CopyButton } from "../../markdown/code.tsx";
+import { visible } from "../../markdown/links.ts";
+import { DiffLines } from "../../parts/diff.tsx";
+import { LongText } from "../../parts/json-view.tsx";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { diffOf } from "../../run/state-diff.ts";
+import { work } from "../../text/inspector/work.ts";
+import { byteSize, longTime, percent } from "../../text/time.ts";
+
+/** The requests of a run: each as it was sent, and how it differs from the one that its node made before. */
+export function SentRequests({ threadId, runId }: { threadId: string; runId: string }) {
+  const { t } = useTranslation(work);
+  const calls = useCallsOf(threadId, runId);
+  const [chosen, setChosen] = useState<number>();
+  if (calls.isPending) return <Loading lines={3} />;
+  if (calls.error !== null && calls.data === undefined) {
+    return <Failed error={calls.error} onRetry={() => void calls.refetch()} />;
+  }
+  const list = calls.data ?? [];
+  const number = chosen ?? list[0]?.number;
+  if (number === undefined) return <p className="hint">{t("run.notKept")}</p>;
+  return (
+    <section className="context-request">
+      <h2>{t("context.requests")}</h2>
+      <select
+        className="filter"
+        aria-label={t("context.requests")}
+        value={number}
+        onChange={({ target }) => setChosen(Number(target.value))}
+      >
+        {list.map((call) => (
+          <option key={call.number} value={call.number}>
+            {call.number} · {visible(call.node)} · {longTime(call.asked_at)}
+          </option>
+        ))}
+      </select>
+      <Sent threadId={threadId} runId={runId} number={number} />
+    </section>
+  );
+}
+
+function Sent({ threadId, runId, number }: { threadId: string; runId: string; number: number }) {
+  const { t } = useTranslation(work);
+  const { data, error, refetch } = useSentRequest(threadId, runId, number);
+  const text = useMemo(() => JSON.stringify(data?.request, null, 2) ?? "", [data]);
+  if (error !== null) return <Failed error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading lines={4} />;
+  return (
+    <>
+      <h3>{t("context.difference")}</h3>
+      {data.difference === null ? (
+        <p className="hint">{t("context.first")}</p>
+      ) : (
+        <Difference difference={data.difference} />
+      )}
+      <h3>
+        {t("run.request")}
+        <CopyButton text={JSON.stringify(data.request)} label={t("context.copy")} className="icon-button" />
+      </h3>
+      <LongText text={text} label={t("run.request")} />
+    </>
+  );
+}
+
+function Difference({ difference }: { difference: RequestDifference }) {
+  const { t } = useTranslation(work);
+  const { same_bytes: same, bytes, tools_changed, other_changes: others, messages, former_messages } = difference;
+  const lines = useMemo(
+    () => diffOf(former_messages.flatMap(linesOf), messages.flatMap(linesOf)),
+    [former_messages, messages],
+  );
+  return (
+    <>
+      <p>
+        {t("context.same", {
+          same: byteSize(same),
+          bytes: byteSize(bytes),
+          percent: percent(same / Math.max(1, bytes)),
+        })}
+      </p>
+      {tools_changed && <p>{t("context.toolsChanged")}</p>}
+      {others.length > 0 && <p>{t("context.othersChanged", { names: others.map(visible).join(", ") })}</p>}
+      {lines.length > 0 && <DiffLines lines={lines} />}
+    </>
+  );
+}
+
+function linesOf(message: Record<string, unknown>): string[] {
+  return JSON.stringify(message, null, 2).split("\n");
+}

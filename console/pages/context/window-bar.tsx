@@ -1,0 +1,40 @@
+import { useTranslation } from "react-i18next";
+import type { ThreadContext } from "../../api/context.ts";
+import { work } from "../../text/inspector/work.ts";
+import { count, percent } from "../../text/time.ts";
+import { useSectionName } from "./section-name.ts";
+
+/** The window of the model as a bar: what each section takes, what is kept for the answer, and what is free. */
+export function WindowBar({ context: { sections, budget, usage } }: { context: ThreadContext }) {
+  const { t } = useTranslation(work);
+  const nameOf = useSectionName();
+  const reserve = budget.allocations.find(({ category }) => category === "output_reserve")?.tokens ?? 0;
+  const parts = [
+    ...sections.map(({ name, token_count }) => ({ part: name, name: nameOf(name), tokens: token_count })),
+    { part: "output_reserve", name: t("context.reserve"), tokens: reserve },
+    { part: "free", name: t("context.free"), tokens: budget.remaining },
+  ].filter(({ tokens }) => tokens > 0);
+  return (
+    <figure className="window">
+      <div className="window-bar" aria-hidden="true">
+        {parts.map(({ part, name, tokens }) => (
+          <span key={part} data-part={part} title={name} style={{ width: `${(tokens / usage.limit) * 100}%` }} />
+        ))}
+      </div>
+      <figcaption>
+        <ul className="window-parts" aria-label={t("context.window")}>
+          {parts.map(({ part, name, tokens }) => (
+            <li key={part}>
+              <i data-part={part} />
+              {name}
+              <small>
+                {count(tokens)}
+                {tokens / usage.limit >= 0.005 && ` · ${percent(tokens / usage.limit)}`}
+              </small>
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+    </figure>
+  );
+}
