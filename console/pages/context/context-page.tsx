@@ -47,7 +47,7 @@ function Context({ threadId, context }: { threadId: string; context: ThreadConte
   const { last_call: last, usage, sections } = context;
   if (last === null) return <Empty title={t("context.none")} hint={t("context.noneHint")} />;
   return (
-    <div className="context-body">
+    <div className="usage-tab">
       <dl className="run-facts">
         <Fact name={t("context.model")} value={visible(last.model)} />
         <Fact name={t("context.node")} value={visible(last.call)} />

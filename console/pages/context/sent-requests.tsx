@@ -23,7 +23,7 @@ export function SentRequests({ threadId, runId }: { threadId: string; runId: str
   const number = chosen ?? list[0]?.number;
   if (number === undefined) return <p className="hint">{t("run.notKept")}</p>;
   return (
-    <section className="context-request">
+    <section className="json-view context-request">
       <h2>{t("context.requests")}</h2>
       <select
         className="filter"

@@ -4,6 +4,18 @@ import { work } from "../../text/inspector/work.ts";
 import { count, percent } from "../../text/time.ts";
 import { useSectionName } from "./section-name.ts";
 
+/** The colours of the sections are those of the parts of a run. */
+const colours: Record<string, string> = {
+  system_prompt: "node",
+  documentation: "tool",
+  implicit_context: "tool",
+  tools: "model",
+  message_history: "agent",
+  output_reserve: "run",
+};
+
+const bar = { display: "flex", height: 14, marginBottom: 10, borderRadius: 7, overflow: "hidden" };
+
 /** The window of the model as a bar: what each section takes, what is kept for the answer, and what is free. */
 export function WindowBar({ context: { sections, budget, usage } }: { context: ThreadContext }) {
   const { t } = useTranslation(work);
@@ -15,19 +27,25 @@ export function WindowBar({ context: { sections, budget, usage } }: { context: T
     { part: "free", name: t("context.free"), tokens: budget.remaining },
   ].filter(({ tokens }) => tokens > 0);
   return (
-    <figure className="window">
-      <div className="window-bar" aria-hidden="true">
+    <figure>
+      <div className="window-bar" aria-hidden="true" style={bar}>
         {parts.map(({ part, name, tokens }) => (
-          <span key={part} data-part={part} title={name} style={{ width: `${(tokens / usage.limit) * 100}%` }} />
+          <span
+            key={part}
+            className="span-mark"
+            data-kind={colours[part] ?? part}
+            title={name}
+            style={{ width: `${(tokens / usage.limit) * 100}%`, height: "100%", borderRadius: 0 }}
+          />
         ))}
       </div>
       <figcaption>
-        <ul className="window-parts" aria-label={t("context.window")}>
+        <ul className="run-facts" aria-label={t("context.window")}>
           {parts.map(({ part, name, tokens }) => (
-            <li key={part}>
-              <i data-part={part} />
+            <li key={part} className="time-check">
+              <i className="span-mark" data-kind={colours[part] ?? part} />
               {name}
-              <small>
+              <small className="hint">
                 {count(tokens)}
                 {tokens / usage.limit >= 0.005 && ` · ${percent(tokens / usage.limit)}`}
               </small>
