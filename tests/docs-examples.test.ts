@@ -25,7 +25,7 @@ function blocksOf(page: string): { language: string; text: string }[] {
 const recipes = "tests/recipes.test.ts";
 const readme = "tests/docs.test.ts";
 const deployment = "tests/bin/deployment.test.ts";
-const backups = "tests/storage/postgres/backup-page.test.ts";
+const backups = "tests/storage/postgres/operation/backup-page.test.ts";
 const aPackage = "tests/bin/package.test.ts";
 const ofToolkit = (name: string, test: string): string => `toolkits/${name}/tests/${test}.test.ts`;
 const times = (count: number, test: string): string[] => Array.from({ length: count }, () => test);

@@ -8,10 +8,10 @@ import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/dat
 import { lookAtPostgres } from "@millrace/engine/storage/postgres/database/look-at-database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
-import { startPostgres } from "../../support/processes/postgres.ts";
-import { programEnvironment } from "../../support/processes/program.ts";
-import { projectFolder } from "../../support/source-files.ts";
-import { startTestServer } from "../../support/test-server.ts";
+import { startPostgres } from "../../../support/processes/postgres.ts";
+import { programEnvironment } from "../../../support/processes/program.ts";
+import { projectFolder } from "../../../support/source-files.ts";
+import { startTestServer } from "../../../support/test-server.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
-import { startPostgres, withClient } from "../../support/processes/postgres.ts";
-import { programEnvironment } from "../../support/processes/program.ts";
-import { projectFolder } from "../../support/source-files.ts";
-import { runRecord, sessionRecord } from "../../contract/records.ts";
+import { startPostgres, withClient } from "../../../support/processes/postgres.ts";
+import { programEnvironment } from "../../../support/processes/program.ts";
+import { projectFolder } from "../../../support/source-files.ts";
+import { runRecord, sessionRecord } from "../../../contract/records.ts";
 
 const page = readFileSync(join(projectFolder, "docs/operate/outgrowing-one-file.md"), "utf8");
 const server = await startPostgres();
