@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
+import BetterSqlite from "better-sqlite3";
 import { Client as SecondClient } from "langgraph-sdk-2";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
 import type { Logger } from "@millrace/engine/logger";
@@ -10,7 +11,7 @@ import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startServer } from "../../src/server.ts";
-import { createDatabase } from "./processes/postgres.ts";
+import { createDatabase, withClient } from "./processes/postgres.ts";
 import { inject } from "vitest";
 
 /** A server on a free port with the graphs of `test-graphs.ts`, and the official client for it. */
@@ -56,6 +57,17 @@ export async function openStorageOf({ dataDir, database }: Config): Promise<Open
   return database === undefined
     ? createSqliteStorage(join(dataDir, "millrace.db"))
     : await createPostgresStorage(database);
+}
+
+/** The rows of a statement that both databases know, of a server that is at work. */
+export async function rowsOf({ dataDir, database }: Config, sql: string): Promise<unknown[]> {
+  if (database !== undefined) return await withClient(database, async (client) => (await client.query(sql)).rows);
+  const file = new BetterSqlite(join(dataDir, "millrace.db"), { readonly: true });
+  try {
+    return file.prepare(sql).all();
+  } finally {
+    file.close();
+  }
 }
 
 /** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */

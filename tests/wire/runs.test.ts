@@ -433,6 +433,8 @@ describe("cancelling", () => {
   test("POST /threads/:thread_id/runs/:run_id/cancel 202: at once; of a run that is over it does nothing", async () => {
     const threadId = await newThread();
     const run = await waiting(threadId);
+    // Stopped before, it would leave nothing to go on with.
+    await expect.poll(async () => (await server.client.threads.getState(threadId)).next).toEqual(["wait"]);
     const path = `/threads/${threadId}/runs/${run.run_id}/cancel`;
     expect(await send("POST", `${path}?wait=0&reason=taken`)).toEqual([202, ""]);
     await expect.poll(async () => (await server.client.runs.get(threadId, run.run_id)).status).toBe("interrupted");

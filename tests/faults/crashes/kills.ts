@@ -23,7 +23,7 @@ export const kills: Scenario = {
         // Every third is killed within 20 ms of its acceptance.
         await delay(random.below(kill % 3 === 0 ? 20 : usualTime[shape]));
         await world.server.kill();
-        aftermath.noteFinished(hit);
+        await aftermath.noteFinished(hit);
         await world.server.start();
         await aftermath.recover(hit);
         if ((kill + 1) % 10 === 0) say(`${kill + 1} of ${count} kills`);

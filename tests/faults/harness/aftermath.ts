@@ -1,4 +1,3 @@
-import { finishedTools, readDatabase } from "./database.ts";
 import { readEffects } from "./effect-log.ts";
 import { atMost, noneOf, type Figure } from "./scenario.ts";
 import { callsOf, shapes, type Shape } from "./script.ts";
@@ -26,10 +25,10 @@ export class Aftermath {
   }
 
   /** While the server is down: remembers which calls of these runs are over by its ledger. */
-  noteFinished(hit: readonly Subject[]): void {
+  async noteFinished(hit: readonly Subject[]): Promise<void> {
     const effects = readEffects(this.#world.effectsFile);
     for (const { shape, item, threadId } of hit) {
-      const finished = finishedTools(this.#world.server.databaseFile, threadId);
+      const finished = await this.#world.database.finishedTools(threadId);
       const calls = callsOf(shape, item).flat();
       // The ledger knows the tools but not the items: of a tool that a run calls twice it is not clear which one is over.
       for (const call of calls.filter(({ name }) => calls.filter((other) => other.name === name).length === 1)) {
@@ -66,7 +65,7 @@ export class Aftermath {
     const effects = readEffects(this.#world.effectsFile);
     for (const subject of this.#subjects) await judge(this.#world, subject, effects, findings);
     await this.#world.server.stop();
-    const database = readDatabase(this.#world.server.databaseFile);
+    const database = await this.#world.database.verdict();
     const repeated = this.#finished.filter(({ name, done }) => done === 0 || effects.get(name)?.done !== done);
     const hidden = Math.max(0, database.ambiguousCalls - findings.unknown);
     const runs = this.#subjects.length;

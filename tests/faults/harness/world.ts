@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { startPostgres } from "../../support/processes/postgres.ts";
 import { ServerProcess } from "../../support/processes/server-process.ts";
 import { projectFolder } from "../../support/source-files.ts";
+import { type StoppedDatabase, stoppedFile, stoppedPostgres } from "./database.ts";
 
 const graphNames = ["one", "nested", "retrying", "talker", "watched"];
 
@@ -15,6 +17,8 @@ export interface World {
   effectsFile: string;
   server: ServerProcess;
   model: ModelServer;
+  /** What its server has stored; to be read while that is stopped. */
+  database: StoppedDatabase;
   close(): Promise<void>;
 }
 
@@ -22,6 +26,19 @@ export interface World {
 export interface WorldOptions {
   environment?: Record<string, string>;
   nodeArguments?: string[];
+}
+
+/** With `MILLRACE_TEST_STORAGE=postgres`, a PostgreSQL and an empty database in it. */
+async function openPostgres(): Promise<{ url: string; stop(): Promise<void> } | undefined> {
+  if (process.env["MILLRACE_TEST_STORAGE"] !== "postgres") return undefined;
+  const started = await startPostgres();
+  if (started === undefined) throw new Error("MILLRACE_TEST_STORAGE=postgres, and there is no PostgreSQL.");
+  try {
+    return { url: await started.create(), stop: () => started.stop() };
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
 }
 
 /** Starts a server over the fault suite's graphs in an empty folder, with a model that answers by `handler`. */
@@ -38,6 +55,7 @@ export async function openWorld(
   const graphs = Object.fromEntries(graphNames.map((name) => [name, `${shapesFile}:${name}`]));
   graphs["agent"] = `${join(projectFolder, "src/graph/workflow.ts")}:workflow`;
   await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+  const postgres = await openPostgres();
   const model = await startModelServer({ handler, record: false });
   const server = new ServerProcess(folder, workspace, nodeArguments);
   server.configure({
@@ -47,11 +65,13 @@ export async function openWorld(
     EFFECTS_FILE: effectsFile,
     OPENAI_BASE_URL: model.url,
     OPENAI_API_KEY: "test-key",
+    ...(postgres && { MILLRACE_DATABASE: postgres.url }),
     ...environment,
   });
   const close = async (): Promise<void> => {
     await server.end("SIGKILL");
     await model.close();
+    await postgres?.stop();
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -60,7 +80,8 @@ export async function openWorld(
     await close();
     throw error;
   }
-  return { folder, workspace, effectsFile, server, model, close };
+  const database = postgres === undefined ? stoppedFile(server.databaseFile) : stoppedPostgres(postgres.url);
+  return { folder, workspace, effectsFile, server, model, database, close };
 }
 
 /** An answer of the server: status and body, parsed where it is JSON (`undefined` when there is none). */

@@ -3,12 +3,11 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { agentFiles, hands, scriptsOf } from "../../agents/agent-flow.ts";
 import { startModelServer } from "@millrace/testing/model-server";
 import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
 import { projectFolder } from "../../support/source-files.ts";
-import type { TestServer } from "../../support/test-server.ts";
+import { openStorageOf, type TestServer } from "../../support/test-server.ts";
 
 /** Threads are whose `readers` they name; what the rules write there is no plain copy of what crons say of themselves. */
 const rules = `
@@ -47,7 +46,7 @@ async function by(server: TestServer, user: string, method: string, path: string
 /** Lets time pass until the cron is due. */
 async function untilDue(server: TestServer, cronId: string): Promise<TestServer> {
   await server.close();
-  const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
+  const storage = await openStorageOf(server.config);
   await storage.crons.update(cronId, { next_run_date: "2026-01-01T00:00:00.000Z" });
   await storage.close();
   return await server.restart();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
+import { textOf } from "../../support/processes/postgres.ts";
 import type { TestServer } from "../../support/test-server.ts";
 
 /** What Ada's requests prove themselves with, and what her rules hand on to graphs. */
@@ -53,8 +54,11 @@ async function kept(): Promise<string> {
   await server.close();
   const names = await readdir(server.config.dataDir, { recursive: true, withFileTypes: true });
   const files = names.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  expect(files.length).toBeGreaterThan(0);
-  return (await Promise.all(files.map((file) => readFile(file, "latin1")))).join("\n");
+  const texts = await Promise.all(files.map((file) => readFile(file, "latin1")));
+  const { database } = server.config;
+  if (database !== undefined) texts.push(await textOf(database));
+  expect(texts.length).toBeGreaterThan(0);
+  return texts.join("\n");
 }
 
 describe("what the rules say of a user beyond who it is", () => {

@@ -41,6 +41,7 @@ const Grants = z.array(z.looseObject({ grant_id: z.string() }));
 const Operations = z.looseObject({ operations: z.array(z.looseObject({ operation_id: z.string() })) });
 const States = z.array(z.looseObject({ checkpoint: z.object({ checkpoint_id: z.string() }) }));
 const Approvals = z.array(z.looseObject({ id: z.string() }));
+const State = z.object({ next: z.array(z.string()) });
 const Runs = z.array(z.looseObject({ run_id: z.string(), status: z.string() }));
 
 let users = 0;
@@ -115,6 +116,9 @@ async function working(user: Somebody): Promise<Ids> {
   const run_id = idOf(await user.json("POST", `/threads/${thread_id}/runs`, body), "run_id");
   const status = async () => Runs.parse(await user.json("GET", `/threads/${thread_id}/runs`))[0]?.status;
   await expect.poll(status).toBe("running");
+  // What it writes until it waits is written.
+  const next = async () => State.parse(await user.json("GET", `/threads/${thread_id}/state`)).next;
+  await expect.poll(next).toEqual(["wait"]);
   return { thread_id, run_id };
 }
 

@@ -110,7 +110,10 @@ describe("/v1/responses", () => {
 
     const never = Promise.withResolvers<void>();
     model.push({ text: "Never said.", hold: { after: 0, until: never.promise } });
+    const before = model.requests.length;
     const { id: other } = await client.responses.create(ask("Hello", { background: true }));
+    // Before that, what the model would say is left for the next request.
+    await expect.poll(() => model.requests.length).toBe(before + 1);
     expect(await client.responses.cancel(other)).toMatchObject({ id: other, status: "cancelled" });
     never.resolve();
   });

@@ -104,7 +104,12 @@ async function startOwn(installed: string | undefined, { isLasting = false }: Po
     const [code] = await made.ended;
     if (code !== 0) throw new Error(`initdb failed: ${made.said()}`);
     const fsync = isLasting ? "on" : "off";
-    const settings = ["listen_addresses=", `unix_socket_directories=${folder}`, `fsync=${fsync}`, "max_connections=50"];
+    const settings = [
+      "listen_addresses=",
+      `unix_socket_directories=${folder}`,
+      `fsync=${fsync}`,
+      "max_connections=400",
+    ];
     const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`;
     const begin = async (): Promise<Started> => {
       const begun = start(join(programs, "postgres"), ["-D", data, ...settings.flatMap((setting) => ["-c", setting])]);
@@ -162,7 +167,6 @@ async function isReady(url: string, server: Started): Promise<void> {
 
 let created = 0;
 
-/** A new database beside the one of the address. */
 /** A new, empty database beside the one of an address. */
 export async function createDatabase(url: string): Promise<string> {
   const name = `millrace_${process.pid}_${++created}`;
@@ -172,6 +176,23 @@ export async function createDatabase(url: string): Promise<string> {
   const address = new URL(url);
   address.pathname = `/${name}`;
   return address.href;
+}
+
+const Table = z.object({ name: z.string() });
+
+/** Everything that stands in the tables of a database, bytes as they are. */
+export async function textOf(url: string): Promise<string> {
+  return await withClient(url, async (client) => {
+    const tables = await client.query(
+      "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+    );
+    let text = "";
+    for (const { name } of z.array(Table).parse(tables.rows)) {
+      const { rows } = await client.query({ text: `SELECT * FROM ${name}`, rowMode: "array" });
+      for (const value of rows.flat()) text += `${Buffer.isBuffer(value) ? value.toString("latin1") : String(value)}\n`;
+    }
+    return text;
+  });
 }
 
 /** Lends a connection, and closes it. */

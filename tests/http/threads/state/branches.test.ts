@@ -105,6 +105,9 @@ describe("the branches of a thread", () => {
       await expect
         .poll(async () => (await graphs.client.threads.get(thread_id)).status)
         .toMatch(graph === "asker" ? "interrupted" : "busy");
+      // It has written all that it writes before it is let through.
+      const at = async (): Promise<string[]> => (await graphs.client.threads.getState(thread_id)).next;
+      await expect.poll(at).toEqual([graph === "asker" ? "ask" : "wait"]);
       const had = await states();
       const refused = await graphs.send("PUT", `/threads/${thread_id}/head`, {
         checkpoint_id: checkpoint.checkpoint_id,

@@ -21,13 +21,17 @@ const GroupRow = z.object({
   session_id: z.string(),
   first_id: z.number(),
   last_id: z.number(),
+});
+const DataRow = z.object({
   text: z.string().nullable(),
   bytes: z.instanceof(Uint8Array).nullable(),
 });
 
-const selectGroups = `SELECT session_id, first_id, last_id, text, bytes
+const selectGroups = `SELECT session_id, first_id, last_id
   FROM runs JOIN sessions ON sessions.id = runs.session JOIN run_events ON run = runs.id
   WHERE run_id = $1 AND last_id > $2 ORDER BY last_id LIMIT $3`;
+const selectGroup = `SELECT text, bytes FROM run_events
+  WHERE run = (SELECT id FROM runs WHERE run_id = $1) AND last_id = $2`;
 /** Removes the oldest rows of the oldest log that is due; see `EventStore.expire`. */
 const expirePart = `WITH log AS (
     SELECT id FROM runs WHERE log_kept AND updated_at < $1 AND status NOT IN ('pending', 'running')
@@ -52,22 +56,30 @@ export function createEventStore(database: PostgresDatabase, codec: Codec): Even
       FROM runs WHERE run_id = $1`;
     return readRow(StandingRow, "runs", (await database.rows(sql, [runId]))[0]);
   };
+  /** What a group holds. It can be gone since its row was seen: then it is as if it had been gone before. */
+  const group = (runId: string, { session_id, last_id, first_id }: z.infer<typeof GroupRow>): Promise<RunEvent[]> =>
+    groups.get(`${runId} ${last_id}`, async () => {
+      const [row] = await database.rows(selectGroup, [runId, last_id]);
+      const data = readRow(DataRow, "run_events", row);
+      return data === undefined ? [] : unpackEvents(await codec.decode(session_id, dataOf(data)), first_id);
+    });
   const read: EventStore["read"] = async (runId, after, limit) => {
     const found: RunEvent[] = [];
     let cursor = after;
     while (found.length < limit) {
-      const wanted = Math.min(rowsAtOnce, limit - found.length);
-      const rows = readRows(GroupRow, "run_events", await database.rows(selectGroups, [runId, cursor, wanted]));
-      for (const { session_id, first_id, last_id, ...data } of rows) {
-        const decode = async () => unpackEvents(await codec.decode(session_id, dataOf(data)), first_id);
-        const events = await groups.get(`${runId} ${last_id}`, decode);
+      const page = [runId, cursor, Math.min(rowsAtOnce, limit - found.length)];
+      const rows = readRows(GroupRow, "run_events", await database.rows(selectGroups, page));
+      if (rows.length === 0) break;
+      // A group may hold many events, and the state of a long session: no more of them are read than are asked for.
+      const enough = rows.findIndex(({ last_id }) => last_id >= cursor + limit - found.length);
+      const wanted = enough === -1 ? rows : rows.slice(0, enough + 1);
+      for (const events of await Promise.all(wanted.map((row) => group(runId, row)))) {
         found.push(...events.filter((event) => event.id > cursor));
-        cursor = last_id;
-        // A group may hold the state of a long session: other requests go on between two of them.
+        cursor = events.at(-1)?.id ?? cursor;
+        // Other requests go on between two of them.
         await nextTurn();
-        if (found.length >= limit) break;
       }
-      if (rows.length < wanted) break;
+      cursor = wanted.at(-1)?.last_id ?? cursor;
     }
     return found.slice(0, limit);
   };

@@ -103,20 +103,23 @@ export function createModelRequestStore(database: PostgresDatabase, threads: Thr
     return fromStored(session_id, row, { value, head: row.head_text, tools });
   };
 
+  const noteOne = async (of: RunWriter, request: ModelRequest): Promise<void> => {
+    const { session_id, run_id, model_call_id, node, is_silent, asked_at } = request;
+    const data = await threads.encodeWhole(session_id, toStored(request));
+    const { head, definitions, tools } = texts.of(request);
+    const values = [run_id, model_call_id, node, is_silent ? 1 : 0, asked_at, head.hash, tools.hash];
+    const isKnown = stored.has(head.hash) && stored.has(tools.hash);
+    const noted = { of, request, values: [...values, ...columnsOf(data)] };
+    if (!(isKnown && (await note(database, { ...noted, shared: [] })))) {
+      await note(database, { ...noted, shared: [head, ...definitions, tools] });
+    }
+    if (stored.size >= textsRemembered) stored.clear();
+    stored.add(head.hash).add(tools.hash);
+  };
+
   return {
-    async noteOf(of, request) {
-      const { session_id, run_id, model_call_id, node, is_silent, asked_at } = request;
-      const data = await threads.encodeWhole(session_id, toStored(request));
-      const { head, definitions, tools } = texts.of(request);
-      const values = [run_id, model_call_id, node, is_silent ? 1 : 0, asked_at, head.hash, tools.hash];
-      const isKnown = stored.has(head.hash) && stored.has(tools.hash);
-      const noted = { of, request, values: [...values, ...columnsOf(data)] };
-      if (!(isKnown && (await note(database, { ...noted, shared: [] })))) {
-        await note(database, { ...noted, shared: [head, ...definitions, tools] });
-      }
-      if (stored.size >= textsRemembered) stored.clear();
-      stored.add(head.hash).add(tools.hash);
-    },
+    // One after the other: each gets the number after the last one.
+    noteOf: (of, request) => database.inOrder(`requests ${request.run_id}`, () => noteOne(of, request)),
 
     async last(session_id, node) {
       if (node === undefined) return await read(session_id, `AND is_silent = 0 ${newest}`, []);
