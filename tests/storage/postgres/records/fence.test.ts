@@ -13,8 +13,8 @@ import { createAttemptRecords } from "@millrace/engine/storage/postgres/run-reco
 import { createLedger } from "@millrace/engine/storage/postgres/run-records/ledger";
 import { createRunStore } from "@millrace/engine/storage/postgres/run-records/runs";
 import { createSessionStore } from "@millrace/engine/storage/postgres/records/sessions";
-import { runRecord, sessionRecord } from "../../contract/records.ts";
-import { startPostgres, withClient } from "../../support/processes/postgres.ts";
+import { runRecord, sessionRecord } from "../../../contract/records.ts";
+import { startPostgres, withClient } from "../../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

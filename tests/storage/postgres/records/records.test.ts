@@ -5,9 +5,9 @@ import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
 import { createLedger } from "@millrace/engine/storage/postgres/run-records/ledger";
 import { createNamespaceStore } from "@millrace/engine/storage/postgres/records/namespaces";
 import { createTaskStore } from "@millrace/engine/storage/postgres/records/tasks";
-import { describeLedger } from "../../contract/runs/ledger.ts";
-import { describeTasks } from "../../contract/tasks.ts";
-import { startPostgres } from "../../support/processes/postgres.ts";
+import { describeLedger } from "../../../contract/runs/ledger.ts";
+import { describeTasks } from "../../../contract/tasks.ts";
+import { startPostgres } from "../../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -3,9 +3,9 @@ import type { Change } from "@millrace/engine/storage/changes";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
-import { runRecord, sessionRecord } from "../../contract/records.ts";
-import { operation } from "../../contract/runs/operations.ts";
-import { startPostgres } from "../../support/processes/postgres.ts";
+import { runRecord, sessionRecord } from "../../../contract/records.ts";
+import { operation } from "../../../contract/runs/operations.ts";
+import { startPostgres } from "../../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
-import { startPostgres } from "../../support/processes/postgres.ts";
+import { startPostgres } from "../../../support/processes/postgres.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());
