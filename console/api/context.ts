@@ -54,8 +54,6 @@ const Sent = z.object({
   request: z.unknown(),
   difference: z.nullable(
     z.object({
-      same_bytes: z.number(),
-      bytes: z.number(),
       same_messages: z.number(),
       messages: Messages,
       former_messages: Messages,

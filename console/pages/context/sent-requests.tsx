@@ -8,7 +8,7 @@ import { LongText } from "../../parts/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { diffOf } from "../../run/state-diff.ts";
 import { work } from "../../text/inspector/work.ts";
-import { byteSize, longTime, percent } from "../../text/time.ts";
+import { longTime } from "../../text/time.ts";
 
 /** The requests of a run: each as it was sent, and how it differs from the one that its node made before. */
 export function SentRequests({ threadId, runId }: { threadId: string; runId: string }) {
@@ -67,7 +67,7 @@ function Sent({ threadId, runId, number }: { threadId: string; runId: string; nu
 
 function Difference({ difference }: { difference: RequestDifference }) {
   const { t } = useTranslation(work);
-  const { same_bytes: same, bytes, tools_changed, other_changes: others, messages, former_messages } = difference;
+  const { same_messages: same, tools_changed, other_changes: others, messages, former_messages } = difference;
   const lines = useMemo(
     () => diffOf(former_messages.flatMap(linesOf), messages.flatMap(linesOf)),
     [former_messages, messages],
@@ -75,13 +75,9 @@ function Difference({ difference }: { difference: RequestDifference }) {
   return (
     <>
       <p>
-        {t("context.same", {
-          same: byteSize(same),
-          bytes: byteSize(bytes),
-          percent: percent(same / Math.max(1, bytes)),
-        })}
+        {t("context.same", { count: same, all: same + messages.length })}{" "}
+        {t(tools_changed ? "context.toolsChanged" : "context.toolsSame")}
       </p>
-      {tools_changed && <p>{t("context.toolsChanged")}</p>}
       {others.length > 0 && <p>{t("context.othersChanged", { names: others.map(visible).join(", ") })}</p>}
       {lines.length > 0 && <DiffLines lines={lines} />}
     </>
