@@ -20,9 +20,9 @@ export function findChromium(): string | undefined {
   return places.find((place) => existsSync(place));
 }
 
-/** Starts it for tests, which look at elements and not at pixels: without a graphics card to imitate it takes a tenth less. */
+/** Starts it for tests. */
 export function launchChromium(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer"] });
+  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
 
 /** Serves the page that uses the hooks. */
