@@ -53,6 +53,6 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
   it("is nothing before the first call", async () => {
     const { thread_id } = await stage.server.client.threads.create();
     tab = await stage.open({ path: `/t/${thread_id}/context`, locale: "zh-CN" });
-    await tab.page.getByText("还没有请求过模型").waitFor();
+    await expect.poll(() => tab.page.locator(".blank-title").innerText()).toBe("还没有请求过模型");
   });
 });

@@ -57,6 +57,7 @@ describe.skipIf(chromiumPath === undefined)("what a chat keeps when something go
     await page.unroute("**/cancel");
     await stop.click();
     await rests(tab);
+    expect(await stop.count()).toBe(0);
     held.resolve();
   });
 
@@ -132,7 +133,7 @@ describe.skipIf(chromiumPath === undefined)("what a chat keeps when something go
     await page.getByRole("button", { name: "Go to the end" }).waitFor();
     await say(tab, "and now");
     await sees(tab, "You said: and now");
-    await page.getByRole("button", { name: "Go to the end" }).waitFor({ state: "detached" });
+    await expect.poll(() => page.getByRole("button", { name: "Go to the end" }).count()).toBe(0);
   });
 
   it("everything since a message is taken back, also what the page has not loaded (UI-12)", async () => {
