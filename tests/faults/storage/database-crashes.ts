@@ -30,7 +30,7 @@ export const databaseCrashes: Scenario = {
     }
     const database = await postgres.create();
     const world = await openWorld(answer, {
-      environment: { MILLRACE_DATABASE: database, MILLRACE_LOG_LEVEL: "fatal" },
+      environment: { MILLRACE_DATABASE: database },
     });
     try {
       const load = new Load(world, random);

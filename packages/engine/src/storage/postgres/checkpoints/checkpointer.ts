@@ -11,7 +11,7 @@ import {
 import type { UnstoredEvents } from "../../attempt-store.ts";
 import { listCheckpoints, pruneThread, removeRun } from "../../checkpoints/list-checkpoints.ts";
 import { readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
-import type { AttemptStream } from "./stream.ts";
+import { type AttemptStream, patiently } from "./stream.ts";
 import type { Threads } from "./threads.ts";
 import type { Place } from "./loader.ts";
 
@@ -37,7 +37,8 @@ export class PostgresSaver extends BaseCheckpointSaver {
   }
 
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    return await readTuple(this.#threads.store, config);
+    const read = () => readTuple(this.#threads.store, config);
+    return await (this.#groups === undefined ? read() : patiently(read));
   }
 
   async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {

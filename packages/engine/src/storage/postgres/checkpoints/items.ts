@@ -60,7 +60,7 @@ export class LoadedItems {
       JOIN checkpoint_items ON thread = $1 AND first BETWEEN low - ${rowItems - 1} AND high AND first + count > low`;
     const values = [thread, wanted.map(([first]) => first), wanted.map(([, last]) => last)];
     const { rows, asked } = this.#of(thread);
-    const found = readRows(StoredItems, "checkpoint_items", await this.#database.rows(sql, values));
+    const found = readRows(StoredItems, "checkpoint_items", await this.#database.read(sql, values));
     for (const { first, count, crc, ...data } of found) rows.set(first, { first, count, crc, data: dataOf(data) });
     for (const [first, last] of wanted) asked.add(`${first} ${last}`);
   }

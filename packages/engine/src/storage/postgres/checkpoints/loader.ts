@@ -121,7 +121,7 @@ export class Loader {
   }
 
   async #loadPlace({ threadId, name, run }: Place): Promise<void> {
-    const [found] = await this.#database.rows(selectPlace, [threadId, name, run ?? null]);
+    const [found] = await this.#database.read(selectPlace, [threadId, name, run ?? null]);
     const row = readRow(ThreadRow, "checkpoint_threads", found);
     this.#loaded.set(`thread ${threadId}`, row && { key: row.key, clock_went_back: row.clock_went_back });
     if (row === undefined) {
@@ -188,7 +188,7 @@ export class Loader {
 
   /** Loads a checkpoint with everything that one reads of it: its base, the writes at it, and values in rows of their own. */
   async #loadWhole(which: string, values: Values): Promise<{ key: number } | undefined> {
-    const parts = readRows(PartRow, "checkpoint_rows", await this.#database.rows(selectWhole(which), values));
+    const parts = readRows(PartRow, "checkpoint_rows", await this.#database.read(selectWhole(which), values));
     const blobs: number[] = [];
     for (const { kind, key, id, parent, base, text, crc, run_id } of parts) {
       if (kind === "write" || text === null) continue;
@@ -268,12 +268,12 @@ export class Loader {
   }
 
   async #one<Row>(schema: z.ZodType<Row>, sql: string, values: Values): Promise<Row | undefined> {
-    const [row] = await this.#database.rows(sql, values);
+    const [row] = await this.#database.read(sql, values);
     return readRow(schema, "checkpoint_rows", row);
   }
 
   async #all<Row>(schema: z.ZodType<Row>, sql: string, values: Values): Promise<Row[]> {
-    return readRows(schema, "checkpoint_rows", await this.#database.rows(sql, values));
+    return readRows(schema, "checkpoint_rows", await this.#database.read(sql, values));
   }
 }
 

@@ -94,7 +94,20 @@ export class AttemptStream {
       more?.work();
     };
     checkOrder(run_id, events);
-    await this.#threads.write(place, work, send);
+    let isSent = false;
+    const sending = (batch: Batch): Promise<void> => {
+      isSent = true;
+      return send(batch);
+    };
+    await patiently(
+      () => this.#threads.write(place, work, sending),
+      () => !isSent,
+    );
+  }
+
+  /** How many writes PostgreSQL has confirmed. */
+  get confirmed(): number {
+    return this.#writes;
   }
 
   /** How many writes of the attempt there are before the next one; of no attempt, any number. */
@@ -137,35 +150,26 @@ export class AttemptStream {
     const goesOn = standing.writes > this.#writes;
     if (goesOn) this.#writes = standing.writes;
     if (goesOn && attempt !== undefined) return;
-    if (standing.writes < this.#writes) throw this.#lostCommits();
+    if (standing.writes < this.#writes) throw this.giveUp();
     const problem = `Expected an event id above ${standing.last_id} in run "${run_id}", got ${firstEvent}.`;
     throw new AppError("invalid_state", problem);
   }
 
   /** Whether a write whose connection broke is there. Waits for the database. */
   async #hasHappened(batch: Batch, until: number): Promise<boolean> {
-    const { writes, last_id } = await this.#standingSoon(until);
+    const { writes, last_id } = await patiently(
+      () => this.#standing(),
+      () => performance.now() < until,
+    );
     if (this.#of.attempt === undefined) return batch.events !== undefined && last_id >= batch.events.last;
-    if (writes < this.#writes) throw this.#lostCommits();
+    if (writes < this.#writes) throw this.giveUp();
     const hasHappened = writes > this.#writes;
     this.#writes = writes;
     return hasHappened;
   }
 
-  async #standingSoon(until: number): Promise<Standing> {
-    for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
-      try {
-        return await this.#standing();
-      } catch (error) {
-        const isAway = error instanceof AppError && error.code === "storage_unavailable";
-        if (!isAway || performance.now() > until) throw error;
-        await sleep(pause, undefined, { ref: false });
-      }
-    }
-  }
-
   /** The database came back without the newest commits: the attempt cannot go on from what it remembers. */
-  #lostCommits(): AppError {
+  giveUp(): AppError {
     this.isLost = true;
     return new AppError(
       "storage_unavailable",
@@ -195,6 +199,20 @@ export class AttemptStream {
       );
     }
     return standing;
+  }
+}
+
+/** What `work` gives when the database is back, in the patience of an attempt and as long as it may be done `again`. */
+export async function patiently<Result>(work: () => Promise<Result>, again = (): boolean => true): Promise<Result> {
+  const until = performance.now() + patience;
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    try {
+      return await work();
+    } catch (error) {
+      const isAway = error instanceof AppError && error.code === "storage_unavailable";
+      if (!isAway || !again() || performance.now() > until) throw error;
+      await sleep(pause, undefined, { ref: false });
+    }
   }
 }
 

@@ -44,7 +44,7 @@ export class Works {
   nextKey(): number {
     if (this.#keys.next >= this.#keys.end) {
       throw new NotLoaded(async () => {
-        const [row] = await this.#database.rows("SELECT nextval('checkpoint_keys') AS first");
+        const [row] = await this.#database.read("SELECT nextval('checkpoint_keys') AS first");
         const { first } = Block.parse(row);
         this.#keys = { next: first, end: first + blockSize };
       });

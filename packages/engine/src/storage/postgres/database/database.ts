@@ -16,6 +16,9 @@ const collisionTries = 5;
 /** Milliseconds that `once` goes on: where PostgreSQL does not answer at all, and where it may have written. */
 const [outagePatience, unknownPatience] = [2_000, 20_000];
 
+/** Milliseconds that what a run writes waits for a database that is away. */
+const runPatience = 60_000;
+
 /** The values of a statement's `$1`, `$2`, … */
 export type Values = readonly (Value | readonly Value[])[];
 type Value = string | number | boolean | null | Uint8Array;
@@ -98,6 +101,11 @@ export class PostgresDatabase implements Statements {
     return await this.#connected(async (client) => (await this.#run(client, sql, values)).rows);
   }
 
+  /** `rows` of a statement that changes nothing: it is sent again where its connection has broken. */
+  async read(sql: string, values: Values = []): Promise<unknown[]> {
+    return await this.once(() => this.rows(sql, values));
+  }
+
   async change(sql: string, values: Values = []): Promise<number> {
     return await this.#connected(async (client) => (await this.#run(client, sql, values)).rowCount ?? 0);
   }
@@ -164,8 +172,9 @@ export class PostgresDatabase implements Statements {
   /**
    * Writes once, also where a connection breaks before the answer is there. `work` is called again then, with `again`: it
    * looks first whether it has been done already.
+   * `isOfRun`: a run writes, which can wait for longer than a request.
    */
-  async once<Result>(work: (again: boolean) => Promise<Result>): Promise<Result> {
+  async once<Result>(work: (again: boolean) => Promise<Result>, isOfRun = false): Promise<Result> {
     const begun = performance.now();
     let again = false;
     for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
@@ -174,7 +183,8 @@ export class PostgresDatabase implements Statements {
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "storage_unavailable") throw error;
         again ||= this.#unknown.has(error);
-        if (performance.now() - begun + pause > (again ? unknownPatience : outagePatience)) throw error;
+        const most = isOfRun ? runPatience : again ? unknownPatience : outagePatience;
+        if (performance.now() - begun + pause > most) throw error;
         await sleep(pause * (0.5 + Math.random() / 2), undefined, { ref: false });
       }
     }
@@ -203,6 +213,7 @@ export class PostgresDatabase implements Statements {
   }
 
   async #tried<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const begun = performance.now();
     for (let tries = 0; ; tries += 1) {
       if (this.#refusal !== undefined) throw this.#refusal;
       let client: pg.PoolClient | undefined;
@@ -216,6 +227,12 @@ export class PostgresDatabase implements Statements {
           continue;
         }
         const told = toStorageError(error, this.place);
+        // Nothing was sent: it is tried again until PostgreSQL has had the time to start anew.
+        const waits = performance.now() - begun < outagePatience && client === undefined && this.#closing === undefined;
+        if (waits && told.code === "storage_unavailable") {
+          await sleep(50 * (0.5 + Math.random()), undefined, { ref: false });
+          continue;
+        }
         isBroken = told.code === "storage_unavailable";
         if (isBroken && client !== undefined) {
           this.#unknown.add(told);

@@ -54,12 +54,12 @@ export function createEventStore(database: PostgresDatabase, codec: Codec): Even
     const sql = `SELECT status NOT IN ('pending', 'running') AS is_over,
         coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1) AS last_id
       FROM runs WHERE run_id = $1`;
-    return readRow(StandingRow, "runs", (await database.rows(sql, [runId]))[0]);
+    return readRow(StandingRow, "runs", (await database.read(sql, [runId]))[0]);
   };
   /** What a group holds. It can be gone since its row was seen: then it is as if it had been gone before. */
   const group = (runId: string, { session_id, last_id, first_id }: z.infer<typeof GroupRow>): Promise<RunEvent[]> =>
     groups.get(`${runId} ${last_id}`, async () => {
-      const [row] = await database.rows(selectGroup, [runId, last_id]);
+      const [row] = await database.read(selectGroup, [runId, last_id]);
       const data = readRow(DataRow, "run_events", row);
       return data === undefined ? [] : unpackEvents(await codec.decode(session_id, dataOf(data)), first_id);
     });
@@ -68,7 +68,7 @@ export function createEventStore(database: PostgresDatabase, codec: Codec): Even
     let cursor = after;
     while (found.length < limit) {
       const page = [runId, cursor, Math.min(rowsAtOnce, limit - found.length)];
-      const rows = readRows(GroupRow, "run_events", await database.rows(selectGroups, page));
+      const rows = readRows(GroupRow, "run_events", await database.read(selectGroups, page));
       if (rows.length === 0) break;
       // A group may hold many events, and the state of a long session: no more of them are read than are asked for.
       const enough = rows.findIndex(({ last_id }) => last_id >= cursor + limit - found.length);
@@ -91,7 +91,7 @@ export function createEventStore(database: PostgresDatabase, codec: Codec): Even
     async last(runId) {
       const sql = `SELECT coalesce(max(last_id), -1) AS last_id FROM run_events
         WHERE run = (SELECT id FROM runs WHERE run_id = $1)`;
-      return parseRow(LastRow, "run_events", (await database.rows(sql, [runId]))[0]).last_id;
+      return parseRow(LastRow, "run_events", (await database.read(sql, [runId]))[0]).last_id;
     },
 
     async expire(before) {

@@ -130,7 +130,7 @@ export function createSessionStore(database: PostgresDatabase): SessionStore {
     },
 
     async get(sessionId) {
-      const [row] = await database.rows(`SELECT ${columns} FROM sessions WHERE session_id = $1`, [sessionId]);
+      const [row] = await database.read(`SELECT ${columns} FROM sessions WHERE session_id = $1`, [sessionId]);
       return readRow(SessionRow, "sessions", row);
     },
 

@@ -104,7 +104,7 @@ export function createAttemptRecords(
           WHERE run_id = $1 AND ($2::int IS NULL OR attempt = $2)`;
         const isOwn = (await database.change(sql, [...writer, mark])) > 0;
         if (!isOwn && of.attempt !== undefined) await failFenced(database, of);
-      }),
+      }, true),
 
     finish: (outcome, told = nothingTold) =>
       told.carry((events, usage) =>
@@ -120,7 +120,7 @@ export function createAttemptRecords(
         await database.change(sql, writer);
       }),
 
-    ledger: createLedger(database, of),
-    operations: createOperationStore(database, of),
+    ledger: createLedger(database, of, stream),
+    operations: createOperationStore(database, of, stream),
   };
 }

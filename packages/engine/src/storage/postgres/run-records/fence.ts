@@ -12,8 +12,16 @@ export const heldRun = "f AS (SELECT id FROM runs WHERE run_id = $1 AND attempt 
 /** Whether the fence lets the write pass. */
 export const isHeld = "($2::int IS NULL OR EXISTS (SELECT FROM f))";
 
+/** What an attempt knows of its own stream; see `AttemptStream`. */
+export interface StreamStanding {
+  /** How many of its writes PostgreSQL has confirmed. */
+  readonly confirmed: number;
+  /** Gives up the attempt, since PostgreSQL has lost some of them. The error to throw. */
+  giveUp(): AppError;
+}
+
 const Written = z.object({ has_session: z.boolean(), is_held: z.boolean(), written: z.array(z.unknown()) });
-const AttemptRow = z.object({ attempt: z.int() });
+const AttemptRow = z.object({ attempt: z.int(), writes: z.number() });
 
 /** The run and the attempt as the values `$1` and `$2`. */
 export function writerValues(of: RunWriter | undefined): [string, number | null] {
@@ -21,17 +29,23 @@ export function writerValues(of: RunWriter | undefined): [string, number | null]
 }
 
 /** Throws why the fence has let nothing pass: `conflict` where another attempt has taken the run up, `not_found` without it. */
-export async function failFenced(database: Statements, of: RunWriter): Promise<never> {
-  const [row] = await database.rows("SELECT attempt FROM runs WHERE run_id = $1", [of.run_id]);
+export async function failFenced(database: Statements, of: RunWriter, stream?: StreamStanding): Promise<never> {
+  const [row] = await database.rows("SELECT attempt, writes FROM runs WHERE run_id = $1", [of.run_id]);
   const current = readRow(AttemptRow, "runs", row);
   if (current === undefined) throw new AppError("not_found", `Run "${of.run_id}" not found.`);
+  if (stream !== undefined && current.attempt === of.attempt && current.writes < stream.confirmed)
+    throw stream.giveUp();
   throw takenUp(of, current.attempt);
 }
 
-/** Who writes, and in which session. Of no run, nothing is held. */
+/**
+ * Who writes, and in which session. Of no run, nothing is held. `stream`: nothing is written where PostgreSQL has lost what
+ * it had confirmed of that, since an effect would be one of a state that is gone.
+ */
 interface FencedBy {
   of: RunWriter | undefined;
   sessionId: string;
+  stream?: StreamStanding | undefined;
 }
 
 /**
@@ -41,18 +55,19 @@ interface FencedBy {
  */
 export async function writeFencedIfThere(
   database: Statements,
-  { of, sessionId }: FencedBy,
+  { of, sessionId, stream }: FencedBy,
   parts: string,
   values: Values,
 ): Promise<unknown[] | undefined> {
-  const statement = `WITH ${heldRun}, s AS (SELECT id FROM sessions WHERE session_id = $3),
+  const held = `f AS (SELECT id FROM runs WHERE run_id = $1 AND attempt = $2 AND writes >= $${values.length + 4} FOR KEY SHARE)`;
+  const statement = `WITH ${held}, s AS (SELECT id FROM sessions WHERE session_id = $3),
     a AS (SELECT id FROM s WHERE ${isHeld}), ${parts}
     SELECT EXISTS (SELECT FROM s) AS has_session, ${isHeld} AS is_held,
       coalesce((SELECT json_agg(w) FROM w), '[]') AS written`;
-  const [row] = await database.rows(statement, [...writerValues(of), sessionId, ...values]);
+  const [row] = await database.rows(statement, [...writerValues(of), sessionId, ...values, stream?.confirmed ?? 0]);
   const { has_session, is_held, written } = parseRow(Written, "runs", row);
   if (!has_session) return undefined;
-  if (!is_held && of !== undefined) return await failFenced(database, of);
+  if (!is_held && of !== undefined) return await failFenced(database, of, stream);
   return written;
 }
 

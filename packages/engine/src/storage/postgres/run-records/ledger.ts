@@ -4,7 +4,7 @@ import { answerRecorded, notStarted } from "../../memory.ts";
 import type { ToolCallRecord } from "../../records.ts";
 import { readRow, readRows, ToolCallRow } from "../../rows.ts";
 import { later, type PostgresDatabase } from "../database/database.ts";
-import { writeFenced } from "./fence.ts";
+import { type StreamStanding, writeFenced } from "./fence.ts";
 
 const select = `SELECT session_id, tool_call_id, run_id, tool, effect, state, result, started_at, finished_at
   FROM tool_calls JOIN sessions ON sessions.id = tool_calls.session WHERE session_id = $1`;
@@ -19,9 +19,10 @@ const update = `w AS (
 
 /**
  * The ledger in PostgreSQL (law 3): a start and a result are one statement each, with their fence in it, and on disk when
- * they resolve unless the call is `pure`. `of`: the attempt that writes; absent for calls that belong to no run.
+ * they resolve unless the call is `pure`. `of`: the attempt that writes, with its `stream`; absent for calls that belong to no run.
  */
-export function createLedger(database: PostgresDatabase, of?: RunWriter): Ledger {
+export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?: StreamStanding): Ledger {
+  const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined);
   const find = async (sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined> => {
     const [row] = await database.rows(`${select} AND tool_call_id = $2`, [sessionId, toolCallId]);
     return readRow(ToolCallRow, "tool_calls", row);
@@ -30,9 +31,9 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter): Ledger
   return {
     start: ({ session_id: sessionId, tool_call_id, run_id, tool, effect }) => {
       const started_at = new Date().toISOString();
-      return database.once(async (again) => {
+      return once(async (again) => {
         const values = [tool_call_id, run_id, tool, effect, started_at];
-        const written = await writeFenced(database, { of, sessionId }, insert, values);
+        const written = await writeFenced(database, { of, sessionId, stream }, insert, values);
         if (written.length > 0) return { kind: "start" };
         const recorded = await find(sessionId, tool_call_id);
         // Its session was removed in between.
@@ -44,7 +45,7 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter): Ledger
 
     finish: (sessionId, toolCallId, result) => {
       const values = [toolCallId, JSON.stringify(result ?? null), new Date().toISOString()];
-      return database.once(async () => {
+      return once(async () => {
         const written = await writeFenced(database, { of, sessionId }, update, values);
         if (written.length === 0) throw notStarted(sessionId, toolCallId);
       });

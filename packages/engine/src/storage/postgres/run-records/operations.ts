@@ -5,7 +5,7 @@ import { changeOfOperation } from "../../changes.ts";
 import type { OperationRecord } from "../../records.ts";
 import { ContentRow, CountRow, OperationRow, parseRow, readRow, readRows } from "../../rows.ts";
 import { later, type PostgresDatabase, type Values } from "../database/database.ts";
-import { failFenced, heldRun, isHeld, writeFenced, writerValues } from "./fence.ts";
+import { failFenced, heldRun, isHeld, type StreamStanding, writeFenced, writerValues } from "./fence.ts";
 
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;
@@ -68,11 +68,27 @@ async function list(
   };
 }
 
+async function contentOf(
+  database: PostgresDatabase,
+  operationId: string,
+  hash: string,
+): Promise<Uint8Array | undefined> {
+  const sql = `SELECT bytes FROM operation_contents JOIN operations ON operations.id = operation
+    WHERE operation_id = $1 AND hash = $2`;
+  const [row] = await database.rows(sql, [operationId, hash]);
+  return readRow(ContentRow, "operation_contents", row)?.bytes;
+}
+
 /**
  * Operations in PostgreSQL. The bytes of before are on disk before the call may change anything. `of`: the attempt that
  * writes; absent for calls that belong to no run.
  */
-export function createOperationStore(database: PostgresDatabase, of?: RunWriter): OperationStore {
+export function createOperationStore(
+  database: PostgresDatabase,
+  of?: RunWriter,
+  stream?: StreamStanding,
+): OperationStore {
+  const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined);
   const one = async (
     column: "operation_id" | "tool_call_id",
     sessionId: string,
@@ -84,13 +100,13 @@ export function createOperationStore(database: PostgresDatabase, of?: RunWriter)
 
   return {
     begin: (operation, contents) =>
-      database.once(async () => {
+      once(async () => {
         const { session_id: sessionId, operation_id, run_id, message_id, tool_call_id, tool, status } = operation;
         const { change, lines_added, lines_removed, first_line, is_kept, created_at, updated_at } = operation;
         const values = [operation_id, run_id, message_id, tool_call_id, tool, status, JSON.stringify(change)];
         const numbers = [lines_added, lines_removed, first_line, Number(is_kept)];
         const all = [...values, ...numbers, created_at, updated_at, ...contentValues(contents)];
-        const written = await writeFenced(database, { of, sessionId }, begin, all);
+        const written = await writeFenced(database, { of, sessionId, stream }, begin, all);
         if (written.length > 0) {
           database.note(changeOfOperation("created", operation));
           return operation;
@@ -102,7 +118,7 @@ export function createOperationStore(database: PostgresDatabase, of?: RunWriter)
       }),
 
     settle: (operationId, end, contents) =>
-      database.once(async () => {
+      once(async () => {
         const [row] = await database.rows(settle, [
           ...writerValues(of),
           operationId,
@@ -127,11 +143,6 @@ export function createOperationStore(database: PostgresDatabase, of?: RunWriter)
 
     list: (sessionId, query) => list(database, sessionId, query),
 
-    async content(operationId, hash) {
-      const sql = `SELECT bytes FROM operation_contents JOIN operations ON operations.id = operation
-        WHERE operation_id = $1 AND hash = $2`;
-      const [row] = await database.rows(sql, [operationId, hash]);
-      return readRow(ContentRow, "operation_contents", row)?.bytes;
-    },
+    content: (operationId, hash) => contentOf(database, operationId, hash),
   };
 }
