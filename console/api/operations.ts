@@ -73,10 +73,13 @@ export interface UndoPlan {
   conflicts: readonly Conflict[];
 }
 
-/** What would be taken back with all changes since a message, or of a run, also those that the page has not loaded. */
-export function planUndo(threadId: string, what: { since_message: string } | { run_id: string }): Promise<UndoPlan> {
+/** All changes since a message, or of a run. */
+export type UndoSelection = { since_message: string } | { run_id: string };
+
+/** What would be taken back with them, also what the page has not loaded. */
+export function planUndo(threadId: string, what: UndoSelection, signal: AbortSignal): Promise<UndoPlan> {
   const body = { ...what, dry_run: true };
-  return request(`/threads/${threadId}/operations/undo`, Undone, { method: "POST", body });
+  return request(`/threads/${threadId}/operations/undo`, Undone, { method: "POST", body, signal });
 }
 
 /** Takes operations back, all of them or none: then the conflicts say why. */

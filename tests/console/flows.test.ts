@@ -119,6 +119,8 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     expect(await isThere("c.md")).toBe(true);
     await one.use(operation.changes);
     await one.use(operation.undoRun);
+    // The server says first what that takes back.
+    await one.tab.page.getByRole("dialog").last().locator(".button-primary:enabled").waitFor();
     await one.use(operation.undo, true);
     const undone = one.tab.page.locator(".conversation .operations-card[data-status=undone]");
     await expect.poll(() => undone.count()).toBe(3);

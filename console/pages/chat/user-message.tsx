@@ -7,7 +7,6 @@ import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
 import { keepDraft, readDraft } from "../../app/drafts.ts";
 import { isComposing } from "../../app/keys.ts";
-import { planUndo, type UndoPlan } from "../../api/operations.ts";
 import { rerun } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
@@ -51,12 +50,11 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [, navigate] = useLocation();
-  const [asked, setAsked] = useState<UndoPlan>();
+  const [asks, setAsks] = useState(false);
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
   const allOperations = useSnapshot((snapshot) => snapshot.operations);
   const order = useSnapshot((snapshot) => snapshot.thread.order);
-  const hasLater = operationsSince(allOperations, order, item.id).length > 0;
-  const ask = () => void planUndo(thread.id, { since_message: item.id }).then(setAsked, notifyError);
+  const since = operationsSince(allOperations, order, item.id);
   return (
     <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
       <IconButton label={t("chat.edit")} onClick={onEdit} disabled={isBusy} data-edit="">
@@ -69,12 +67,12 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
       >
         <GitFork size={15} />
       </IconButton>
-      {hasLater && (
-        <IconButton label={t("operation.undoSince")} onClick={ask} disabled={isBusy}>
+      {since.length > 0 && (
+        <IconButton label={t("operation.undoSince")} onClick={() => setAsks(true)} disabled={isBusy}>
           <Undo size={15} />
         </IconButton>
       )}
-      {asked !== undefined && <ConfirmUndo operations={asked.operations} onClose={() => setAsked(undefined)} />}
+      {asks && <ConfirmUndo operations={since} what={{ since_message: item.id }} onClose={() => setAsks(false)} />}
     </div>
   );
 }

@@ -1,23 +1,20 @@
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { planUndo, type UndoPlan } from "../../../api/operations.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { Empty } from "../../../parts/states.tsx";
-import { notifyError } from "../../../parts/toast.tsx";
 import { undoable } from "../../../thread/operations.ts";
 import { shortTime } from "../../../text/time.ts";
 import { ConfirmUndo } from "./confirm-undo.tsx";
 import { OperationCard } from "./operation-card.tsx";
-import { useOpenThread, useSnapshot } from "../thread-context.tsx";
+import { useSnapshot } from "../thread-context.tsx";
 
 /** All changes of a thread, by the run that made them. */
 export function ChangesDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const operations = useSnapshot((snapshot) => snapshot.operations);
   const runs = useMemo(() => [...Map.groupBy(operations, ({ run_id }) => run_id).entries()], [operations]);
-  const thread = useOpenThread();
-  const [asked, setAsked] = useState<UndoPlan>();
+  const [asked, setAsked] = useState<string>();
   return (
     <Dialog title={t("operation.changes")} onClose={onClose} size="wide">
       <div className="dialog-body">
@@ -27,10 +24,7 @@ export function ChangesDialog({ onClose }: { onClose: () => void }) {
             <header className="row-between">
               <h2>{shortTime(own.at(-1)?.created_at ?? "")}</h2>
               {undoable(own).length > 0 && (
-                <Button
-                  size="small"
-                  onClick={() => void planUndo(thread.id, { run_id: run }).then(setAsked, notifyError)}
-                >
+                <Button size="small" onClick={() => setAsked(run)}>
                   {t("operation.undoRun")}
                 </Button>
               )}
@@ -41,7 +35,13 @@ export function ChangesDialog({ onClose }: { onClose: () => void }) {
           </section>
         ))}
       </div>
-      {asked !== undefined && <ConfirmUndo operations={asked.operations} onClose={() => setAsked(undefined)} />}
+      {asked !== undefined && (
+        <ConfirmUndo
+          operations={undoable(operations.filter(({ run_id }) => run_id === asked))}
+          what={{ run_id: asked }}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
     </Dialog>
   );
 }

@@ -1,11 +1,13 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { undoTogether, type Conflict } from "../../../api/operations.ts";
+import { planUndo, undoTogether, type Conflict, type UndoSelection } from "../../../api/operations.ts";
 import type { Operation } from "../../../api/shapes.ts";
 import { visible } from "../../../markdown/links.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { LineCounts } from "../../../parts/diff.tsx";
+import { Failed } from "../../../parts/states.tsx";
 import { notify, notifyError } from "../../../parts/toast.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
@@ -15,10 +17,14 @@ import { useOpenThread, useSnapshot } from "../thread-context.tsx";
  */
 export function ConfirmUndo({
   operations,
+  what,
   found = [],
   onClose,
 }: {
+  /** What the page knows of them. */
   operations: readonly Operation[];
+  /** What they have in common: the server names those that the page has not loaded, too. */
+  what?: UndoSelection;
   /** What is known to stand in the way. */
   found?: readonly Conflict[];
   onClose: () => void;
@@ -26,15 +32,24 @@ export function ConfirmUndo({
   const { t } = useTranslation();
   const thread = useOpenThread();
   const all = useSnapshot((snapshot) => snapshot.operations);
-  const [ids, setIds] = useState<ReadonlySet<string>>(() => new Set(operations.map((one) => one.operation_id)));
+  const plan = useQuery({
+    queryKey: ["undo", thread.id, what],
+    queryFn: ({ signal }) => planUndo(thread.id, what ?? { run_id: "" }, signal),
+    enabled: what !== undefined,
+    gcTime: 0,
+  });
+  const isKnown = what === undefined || plan.data !== undefined;
+  const begun = plan.data?.operations ?? operations;
+  const [more, setMore] = useState<readonly string[]>([]);
+  const ids = new Set([...begun.map((one) => one.operation_id), ...more]);
   const [conflicts, setConflicts] = useState(found);
   const [isUndoing, setUndoing] = useState(false);
-  const known = new Map([...operations, ...all].map((one) => [one.operation_id, one]));
+  const known = new Map([...begun, ...all].map((one) => [one.operation_id, one]));
   const chosen = [...known.values()].filter(({ operation_id }) => ids.has(operation_id));
   const later = conflicts.flatMap((conflict) => conflict.later).filter((id) => !ids.has(id));
   const undo = async (wanted: ReadonlySet<string>) => {
     setUndoing(true);
-    setIds(wanted);
+    setMore([...wanted]);
     try {
       const { operations: done, conflicts: now } = await undoTogether(thread.id, [...wanted]);
       setConflicts(now);
@@ -60,6 +75,7 @@ export function ConfirmUndo({
             </li>
           ))}
         </ul>
+        {plan.error !== null && <Failed error={plan.error} onRetry={() => void plan.refetch()} />}
         {conflicts.length > 0 && (
           <div className="problem" role="alert">
             <p>{t("operation.inTheWay")}</p>
@@ -77,7 +93,7 @@ export function ConfirmUndo({
             {t("app.cancel")}
           </Button>
           {conflicts.length === 0 && (
-            <Button kind="primary" disabled={isUndoing} onClick={() => void undo(ids)}>
+            <Button kind="primary" disabled={isUndoing || !isKnown} onClick={() => void undo(ids)}>
               {isUndoing ? t("operation.undoing") : t("operation.undo")}
             </Button>
           )}
