@@ -33,4 +33,23 @@ describe.skipIf(server === undefined)("a first write of a run", () => {
       await storage.close();
     }
   });
+
+  it("starts no call of a state that PostgreSQL has confirmed and lost", async () => {
+    const url = (await server?.create()) ?? "";
+    const storage = await createPostgresStorage(url);
+    try {
+      await storage.sessions.create(sessionRecord("s1"));
+      await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+      const attempt = storage.attempt({ session_id: "s1", run_id: "r1", attempt: 1 });
+      const saver = attempt.checkpointer({ carry: (write) => write([], []) });
+      await saver.put(place, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
+      await withClient(url, (client) => client.query("UPDATE runs SET writes = 0"));
+      const call = { session_id: "s1", run_id: "r1", tool_call_id: "c1", tool: "t", effect: "unsafe" } as const;
+      await expect(attempt.ledger.start(call)).rejects.toMatchObject({ code: "storage_unavailable" });
+      expect(attempt.isLost).toBe(true);
+      expect(await storage.ledger.list("s1")).toEqual([]);
+    } finally {
+      await storage.close();
+    }
+  });
 });

@@ -172,16 +172,20 @@ export class PostgresDatabase implements Statements {
   /**
    * Writes once, also where a connection breaks before the answer is there. `work` is called again then, with `again`: it
    * looks first whether it has been done already.
-   * `isOfRun`: a run writes, which can wait for longer than a request.
+   * `isOfRun`: a run writes, which can wait for longer than a request, unless its attempt `isOver`.
    */
-  async once<Result>(work: (again: boolean) => Promise<Result>, isOfRun = false): Promise<Result> {
+  async once<Result>(
+    work: (again: boolean) => Promise<Result>,
+    isOfRun = false,
+    isOver: () => boolean = () => false,
+  ): Promise<Result> {
     const begun = performance.now();
     let again = false;
     for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
       try {
         return await work(again);
       } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "storage_unavailable") throw error;
+        if (!(error instanceof AppError) || error.code !== "storage_unavailable" || isOver()) throw error;
         again ||= this.#unknown.has(error);
         const most = isOfRun ? runPatience : again ? unknownPatience : outagePatience;
         if (performance.now() - begun + pause > most) throw error;

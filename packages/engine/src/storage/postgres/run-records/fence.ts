@@ -16,6 +16,8 @@ export const isHeld = "($2::int IS NULL OR EXISTS (SELECT FROM f))";
 export interface StreamStanding {
   /** How many of its writes PostgreSQL has confirmed. */
   readonly confirmed: number;
+  /** Whether it was given up. */
+  readonly isLost: boolean;
   /** Gives up the attempt, since PostgreSQL has lost some of them. The error to throw. */
   giveUp(): AppError;
 }

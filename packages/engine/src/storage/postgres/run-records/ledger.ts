@@ -22,7 +22,7 @@ const update = `w AS (
  * they resolve unless the call is `pure`. `of`: the attempt that writes, with its `stream`; absent for calls that belong to no run.
  */
 export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?: StreamStanding): Ledger {
-  const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined);
+  const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined, () => stream?.isLost === true);
   const find = async (sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined> => {
     const [row] = await database.rows(`${select} AND tool_call_id = $2`, [sessionId, toolCallId]);
     return readRow(ToolCallRow, "tool_calls", row);

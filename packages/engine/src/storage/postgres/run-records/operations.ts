@@ -88,7 +88,7 @@ export function createOperationStore(
   of?: RunWriter,
   stream?: StreamStanding,
 ): OperationStore {
-  const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined);
+  const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined, () => stream?.isLost === true);
   const one = async (
     column: "operation_id" | "tool_call_id",
     sessionId: string,
