@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { withinRun } from "@millrace/engine/storage/attempt-store";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
@@ -94,6 +95,22 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await expect(both).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(await database.rows("SELECT text FROM notes")).toEqual([]);
     await database.close();
+  });
+
+  it("that cannot be made is waited for within a run, until the run is stopped, and not beside it", async () => {
+    const storage = await createPostgresStorage(proxied);
+    await storage.sessions.create(sessionRecord("s1"));
+    const [going, stopped] = [new AbortController(), new AbortController()];
+    isAway = true;
+    proxy.cut();
+    const ask = () => storage.sessions.get("s1");
+    const [asked, given] = [withinRun.run(going.signal, ask), withinRun.run(stopped.signal, ask)];
+    stopped.abort();
+    await expect(ask()).rejects.toMatchObject({ code: "storage_unavailable" });
+    await expect(given).rejects.toMatchObject({ code: "storage_unavailable" });
+    isAway = false;
+    expect(await asked).toMatchObject({ session_id: "s1" });
+    await storage.close();
   });
 
   it("that cannot be made answers 503 with Retry-After while it lasts, and the server goes on afterwards", async () => {

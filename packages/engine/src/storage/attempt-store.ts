@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { AppError } from "../errors/errors.ts";
 import type { RunEvent } from "../run-events.ts";
@@ -14,6 +15,12 @@ import type {
 } from "./records.ts";
 import type { ModelRequestStore, Webhook } from "./record-stores.ts";
 import type { UsageEntry } from "./usage.ts";
+
+/**
+ * The stop of the run within which something is asked of the storage. A request is told at once that a database is away; a
+ * run waits for it, until the run is stopped.
+ */
+export const withinRun = new AsyncLocalStorage<AbortSignal>();
 
 /**
  * Who writes for a run: the attempt that a claim has begun. Without its number, a run of which no attempt writes: one

@@ -5,7 +5,7 @@ import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { ownerOfItems } from "../../config/api-keys.ts";
 import { logFields } from "../../logger.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
-import type { RunOutcome } from "../../storage/attempt-store.ts";
+import { withinRun, type RunOutcome } from "../../storage/attempt-store.ts";
 import type { Run, RunStatus } from "../../storage/records.ts";
 import { readTraceparent } from "../../telemetry/traceparent.ts";
 import { OwnerAccount, UsageHandler } from "../../usage/usage-of-run.ts";
@@ -46,7 +46,8 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   const trace_id = trace?.traceId ?? (traceparent === undefined ? undefined : readTraceparent(traceparent)?.traceId);
   let end: AttemptEnd = { status: "parked" };
   try {
-    end = await logFields.run({ request_id, trace_id }, () => performAttempt(active, deps));
+    const work = (): Promise<AttemptEnd> => withinRun.run(active.stop.signal, performAttempt, active, deps);
+    end = await logFields.run({ request_id, trace_id }, work);
   } finally {
     trace?.end({ status: end.status, error: end.error?.error });
   }

@@ -5,6 +5,7 @@ import { withTimeout } from "../../../concurrency/abort.ts";
 import { AppError } from "../../../errors/errors.ts";
 import { countDuration, type Durations, noDurations } from "../../../metrics/families.ts";
 import type { Change, ChangeListener } from "../../changes.ts";
+import { withinRun } from "../../attempt-store.ts";
 import { isCollision, toStorageError } from "./errors.ts";
 
 /** Connections at once. */
@@ -16,8 +17,13 @@ const collisionTries = 5;
 /** Milliseconds that `once` goes on: where PostgreSQL does not answer at all, and where it may have written. */
 const [outagePatience, unknownPatience] = [2_000, 20_000];
 
-/** Milliseconds that what a run writes waits for a database that is away. */
+/** Milliseconds that what a run asks or writes waits for a database that is away. */
 const runPatience = 60_000;
+
+/** Whether a run asks that goes on. */
+function isAskedByRun(): boolean {
+  return withinRun.getStore()?.aborted === false;
+}
 
 /** The values of a statement's `$1`, `$2`, … */
 export type Values = readonly (Value | readonly Value[])[];
@@ -103,7 +109,10 @@ export class PostgresDatabase implements Statements {
 
   /** `rows` of a statement that changes nothing: it is sent again where its connection has broken. */
   async read(sql: string, values: Values = []): Promise<unknown[]> {
-    return await this.once(() => this.rows(sql, values));
+    return await this.#untilThere(
+      () => this.rows(sql, values),
+      () => (isAskedByRun() ? runPatience : outagePatience),
+    );
   }
 
   async change(sql: string, values: Values = []): Promise<number> {
@@ -179,6 +188,17 @@ export class PostgresDatabase implements Statements {
     isOfRun = false,
     isOver: () => boolean = () => false,
   ): Promise<Result> {
+    const most = (again: boolean): number =>
+      isOfRun || isAskedByRun() ? runPatience : again ? unknownPatience : outagePatience;
+    return await this.#untilThere(work, most, isOver);
+  }
+
+  /** Does work until PostgreSQL answers, for `most` milliseconds; `again`: it may have been done already. */
+  async #untilThere<Result>(
+    work: (again: boolean) => Promise<Result>,
+    most: (again: boolean) => number,
+    isOver: () => boolean = () => false,
+  ): Promise<Result> {
     const begun = performance.now();
     let again = false;
     for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
@@ -187,8 +207,7 @@ export class PostgresDatabase implements Statements {
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "storage_unavailable" || isOver()) throw error;
         again ||= this.#unknown.has(error);
-        const most = isOfRun ? runPatience : again ? unknownPatience : outagePatience;
-        if (performance.now() - begun + pause > most) throw error;
+        if (performance.now() - begun + pause > most(again)) throw error;
         await sleep(pause * (0.5 + Math.random() / 2), undefined, { ref: false });
       }
     }
@@ -232,7 +251,8 @@ export class PostgresDatabase implements Statements {
         }
         const told = toStorageError(error, this.place);
         // Nothing was sent: it is tried again until PostgreSQL has had the time to start anew.
-        const waits = performance.now() - begun < outagePatience && client === undefined && this.#closing === undefined;
+        const most = isAskedByRun() ? runPatience : outagePatience;
+        const waits = performance.now() - begun < most && client === undefined && this.#closing === undefined;
         if (waits && told.code === "storage_unavailable") {
           await sleep(50 * (0.5 + Math.random()), undefined, { ref: false });
           continue;
