@@ -66,7 +66,7 @@ export class AttemptStream {
       for (;;) {
         const result = await end({ writes: this.#expected, rows });
         if (result !== "refused") return result;
-        await this.#goOn(told.events[0]?.id);
+        await this.#continueAttempt(told.events[0]?.id);
       }
     };
     if (told.events.length === 0 && told.usage.length === 0) return await tryOn();
@@ -121,12 +121,12 @@ export class AttemptStream {
     for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
       try {
         if (await this.#sendOnce(rows)) return;
-        await this.#goOn(batch.events?.first);
+        await this.#continueAttempt(batch.events?.first);
         pause = firstPause;
       } catch (error) {
         const isAway = error instanceof AppError && error.code === "storage_unavailable";
         if (!isAway || performance.now() > until) throw error;
-        await sleep(pause, undefined, { ref: false });
+        await sleep(pause);
         if (await this.#hasHappened(batch, until)) return;
       }
     }
@@ -143,7 +143,7 @@ export class AttemptStream {
   }
 
   /** After a refusal: returns where the write has to be sent again, and throws what else is the reason. */
-  async #goOn(firstEvent = 0): Promise<void> {
+  async #continueAttempt(firstEvent = 0): Promise<void> {
     const { run_id, attempt } = this.#of;
     const standing = await this.#standing();
     // Another store of the same attempt has written: this one goes on from there.
@@ -211,7 +211,7 @@ export async function patiently<Result>(work: () => Promise<Result>, again = ():
     } catch (error) {
       const isAway = error instanceof AppError && error.code === "storage_unavailable";
       if (!isAway || !again() || performance.now() > until) throw error;
-      await sleep(pause, undefined, { ref: false });
+      await sleep(pause);
     }
   }
 }

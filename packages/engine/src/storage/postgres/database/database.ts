@@ -208,7 +208,7 @@ export class PostgresDatabase implements Statements {
         if (!(error instanceof AppError) || error.code !== "storage_unavailable" || isOver()) throw error;
         again ||= this.#unknown.has(error);
         if (performance.now() - begun + pause > most(again)) throw error;
-        await sleep(pause * (0.5 + Math.random() / 2), undefined, { ref: false });
+        await sleep(pause * (0.5 + Math.random() / 2));
       }
     }
   }
@@ -246,7 +246,7 @@ export class PostgresDatabase implements Statements {
         return await work(client);
       } catch (error) {
         if (isCollision(error) && tries < collisionTries) {
-          await sleep(Math.random() * 20 * 2 ** tries, undefined, { ref: false });
+          await sleep(Math.random() * 20 * 2 ** tries);
           continue;
         }
         const told = toStorageError(error, this.place);
@@ -254,7 +254,7 @@ export class PostgresDatabase implements Statements {
         const most = isAskedByRun() ? runPatience : outagePatience;
         const waits = performance.now() - begun < most && client === undefined && this.#closing === undefined;
         if (waits && told.code === "storage_unavailable") {
-          await sleep(50 * (0.5 + Math.random()), undefined, { ref: false });
+          await sleep(50 * (0.5 + Math.random()));
           continue;
         }
         isBroken = told.code === "storage_unavailable";
