@@ -2,11 +2,15 @@ import { afterAll, describe, expect, it } from "vitest";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { describeStorage } from "../../contract/storage.ts";
 import { startPooler } from "../../support/processes/pooler.ts";
-import { startPostgres, withClient } from "../../support/processes/postgres.ts";
+import { startPostgres, type TestPostgres, withClient } from "../../support/processes/postgres.ts";
 import { startTestServer } from "../../support/test-server.ts";
 
-const server = await startPostgres();
-const pooler = server === undefined ? undefined : await startPooler(await server.create());
+// Where all tests of a file are skipped, nothing is called after them: without a pooler no server is started.
+let server: TestPostgres | undefined;
+const pooler = await startPooler(async () => {
+  server = await startPostgres();
+  return await server?.create();
+});
 afterAll(async () => {
   await pooler?.stop();
   await server?.stop();

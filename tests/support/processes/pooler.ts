@@ -22,13 +22,15 @@ function programOfPooler(): string | undefined {
   return folders.map((folder) => join(folder, "pgbouncer")).find((path) => existsSync(path));
 }
 
-/** Starts one in front of the server of an address. `undefined`, and said, where there is no PgBouncer. */
-export async function startPooler(url: string): Promise<Pooler | undefined> {
+/** Starts one in front of a server that it asks for. `undefined`, and said, where there is no PgBouncer. */
+export async function startPooler(findServer: () => Promise<string | undefined>): Promise<Pooler | undefined> {
   const program = programOfPooler();
   if (program === undefined) {
     process.stderr.write("No PgBouncer (apt install pgbouncer, or MILLRACE_TEST_PGBOUNCER). Its tests are skipped.\n");
     return undefined;
   }
+  const url = await findServer();
+  if (url === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "millrace-pooler-"));
   const settings = join(folder, "pgbouncer.ini");
   const server = new URL(url);

@@ -22,8 +22,8 @@ export interface Health {
   stopping(): void;
 }
 
-/** Milliseconds that the database has to take a write. */
-const patience = 2_000;
+/** Milliseconds that the database has to take a write: longer than one that is away is waited for, so that the answer says why. */
+const patience = 3_000;
 /** Milliseconds for which a look counts: anybody may ask, and each look waits for the disk. */
 const lookInterval = 1_000;
 
