@@ -105,7 +105,9 @@ export async function openQuestions(place: ServerPlace, thread: string): Promise
 
 /** Stops a run; resolves when its end is written. */
 export async function cancelRun(place: ServerPlace, thread: string, run: string): Promise<void> {
-  await send(place, "POST", `/threads/${thread}/runs/${run}/cancel?wait=1`);
+  const response = await send(place, "POST", `/threads/${thread}/runs/${run}/cancel?wait=1`);
+  // What is not read keeps its connection, and so the program, open.
+  await response.arrayBuffer();
 }
 
 /** Starts a run and gives what it tells, to its end; then the questions it has left. */
