@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
@@ -112,7 +112,10 @@ describe("millrace new", () => {
     const modules = join(projectFolder, "node_modules");
     for (const name of readdirSync(modules)) symlinkSync(join(modules, name), join(made, "node_modules", name));
     symlinkSync(projectFolder, join(made, "node_modules", "millrace"));
-    const tested = spawnSync(process.execPath, ["--test"], { cwd: made, encoding: "utf8", env: programEnvironment });
+    // As its README says, with the Node that runs this.
+    const PATH = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
+    const env = { ...programEnvironment, PATH };
+    const tested = spawnSync("npm", ["test"], { cwd: made, encoding: "utf8", env });
     expect([tested.status, tested.stdout]).toEqual([0, expect.stringMatching(/pass 1\b/u)]);
     const again = await millrace(["new", "My Graphs"]);
     expect([again.code, again.error]).toEqual([1, expect.stringContaining("is not empty")]);
