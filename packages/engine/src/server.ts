@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { unknownOwners } from "./config/owner-limits.ts";
@@ -191,7 +190,7 @@ function openObservation(config: Config, workspace: string, { opened, graphs, ru
     version: versions.millrace,
     runs: () => runs.numbers(),
     commits: opened.commitTimes,
-    databaseBytes: () => databaseBytes(config),
+    databaseBytes: () => opened.sizes(),
     feedReaders: () => feed.readers,
     ofAgent: () => agent?.metrics?.() ?? [],
   });
@@ -238,24 +237,6 @@ async function takePort(config: Config): Promise<Port> {
   return { ...listener, admit };
 }
 
-function databaseFile({ dataDir, conversations }: Config): string {
-  return join(conversations.folder ?? dataDir, "millrace.db");
-}
-
-/** How large the database is, by its parts; without any while PostgreSQL does not answer, which `/health/ready` tells. */
-async function databaseBytes(config: Config): Promise<Record<string, number>> {
-  if (config.database !== undefined) {
-    const { postgresBytes } = await import("./storage/postgres/database/look-at-database.ts");
-    return await postgresBytes(config.database).then(
-      (database) => ({ database }),
-      () => ({}),
-    );
-  }
-  const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;
-  const file = databaseFile(config);
-  return { database: await sizeOf(file), log: await sizeOf(`${file}-wal`) };
-}
-
 /**
  * Everything that outlives the process is in a database of PostgreSQL where one is named, else in one file, in the data
  * folder or where conversations were said to be.
@@ -273,7 +254,7 @@ async function openStorage(
   // What talks to PostgreSQL is loaded where it is used.
   const storage =
     database === undefined
-      ? createSqliteStorage(databaseFile(config), undefined, limits)
+      ? createSqliteStorage(join(folder, "millrace.db"), undefined, limits)
       : await (await import("./storage/postgres/storage.ts")).createPostgresStorage(database, limits);
   return extension?.stores(config, storage) ?? storage;
 }

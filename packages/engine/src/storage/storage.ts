@@ -212,4 +212,6 @@ export interface OpenedStorage extends Storage {
   probe(): Promise<void>;
   /** How long the commits took that waited for the disk. */
   commitTimes: Durations;
+  /** How many bytes the database takes, by its parts; none where it does not answer. */
+  sizes(): Promise<Record<string, number>>;
 }

@@ -6,6 +6,7 @@ import { PostgresSaver } from "./checkpoints/checkpointer.ts";
 import { Threads } from "./checkpoints/threads.ts";
 import { AttemptStream } from "./checkpoints/stream.ts";
 import { PostgresDatabase } from "./database/database.ts";
+import { bytesOf } from "./database/look-at-database.ts";
 import { ServerLock } from "./database/server-lock.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
@@ -79,6 +80,11 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
     overview: createOverviewStore(database),
     watch: (listener) => database.watch(listener),
     commitTimes: database.times,
+    sizes: () =>
+      bytesOf(database).then(
+        (bytes) => ({ database: bytes }),
+        () => ({}),
+      ),
     probe: async () => {
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");

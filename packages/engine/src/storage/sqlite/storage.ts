@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Ledger, nothingTold, type OperationStore } from "../attempt-store.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
@@ -81,6 +82,7 @@ export function createSqliteStorage(
       // A commit without work still counts itself, and waits for the disk.
       commitTimes: commits.times,
       probe: () => commits.durably(() => undefined),
+      sizes: async () => ({ database: await sizeOf(path), log: await sizeOf(`${path}-wal`) }),
       close: () =>
         (closing ??= commits.settled().then(() => {
           opened.close();
@@ -147,6 +149,10 @@ function attemptsOf({
       requests: { note: (request) => requests.noteWith(request, () => requireAttempt(database, of)) },
     };
   };
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
 function makeFolder(path: string): void {

@@ -45,17 +45,8 @@ export async function lookAtPostgres(url: string): Promise<PostgresLook> {
   }
 }
 
-/** Bytes of the database of an address. */
-export async function postgresBytes(url: string): Promise<number> {
-  const database = new PostgresDatabase(url);
-  try {
-    return await bytesOf(database);
-  } finally {
-    await database.close();
-  }
-}
-
-async function bytesOf(database: PostgresDatabase): Promise<number> {
+/** Bytes of a database. */
+export async function bytesOf(database: PostgresDatabase): Promise<number> {
   const [size] = await database.rows("SELECT pg_database_size(current_database()) AS bytes");
   return parseRow(Bytes, "pg_database", size).bytes;
 }
