@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { icons as lucide } from "@iconify-json/lucide";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { smallFormulas, readOnlyDrawings } from "./library-sheets.ts";
 
 /** Where a running server is that the development page talks to. */
 const server = process.env["MILLRACE_URL"] ?? "http://127.0.0.1:2024";
@@ -15,32 +16,6 @@ const plainDescriptions: Plugin = {
   enforce: "pre",
   resolveId: (id) => (id === "markdown-to-jsx/react" ? "\0plain-descriptions" : undefined),
   load: (id) => (id === "\0plain-descriptions" ? "export const Markdown = ({ children }) => children;" : undefined),
-};
-
-/** Every browser that runs the page reads woff2; the other shapes of a font would only lie in the build. */
-const smallestFonts: Plugin = {
-  name: "smallest-fonts",
-  enforce: "pre",
-  transform: (code, id) =>
-    id.endsWith("katex.min.css")
-      ? code.replaceAll(/,url\([^)]*\.(?:woff|ttf)\) format\("(?:woff|truetype)"\)/gu, "")
-      : undefined,
-};
-
-/** Drawings here are read, not edited: what React Flow has for editing and for a small map is left out of its sheet. */
-const readOnlyDrawings: Plugin = {
-  name: "read-only-drawings",
-  enforce: "pre",
-  transform: (code, id) =>
-    id.endsWith("@xyflow/react/dist/base.css")
-      ? code
-          .replaceAll(/\/\*[\s\S]*?\*\//gu, "")
-          .replaceAll(
-            /[^{}]*(?:minimap|resize|attribution|connection|handle|selection|edgeupdater|\.dark)[^{}]*\{[^{}]*\}/gu,
-            "",
-          )
-          .replaceAll(/--xy-(?:minimap|resize|attribution|connectionline|handle|selection)[^;]*;/gu, "")
-      : undefined,
 };
 
 /**
@@ -72,10 +47,12 @@ const icons: Plugin = {
 export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
-  plugins: [icons, plainDescriptions, smallestFonts, readOnlyDrawings, react()],
+  plugins: [icons, plainDescriptions, smallFormulas, readOnlyDrawings, react()],
   define: { __DEVELOPMENT__: "false" },
   build: {
     target: "es2023",
+    // The first that know light-dark(), which each colour is written with.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     cssCodeSplit: true,

@@ -9,7 +9,7 @@ import { markedSchema } from "./marked-schema.ts";
 import { withNamedOptions } from "./option-names.ts";
 import { formWords, templates } from "./templates.tsx";
 import { validator } from "./validator.ts";
-import "../style/form.css";
+import "../style/later.css";
 
 const fields = { json: JsonField, messages: MessagesField };
 const uiSchema: UiSchema = { "ui:submitButtonOptions": { norender: true } };

@@ -4,7 +4,7 @@ import { visible } from "../markdown/links.ts";
 import { byteSize } from "../text/time.ts";
 import { work } from "../text/inspector/work.ts";
 import { Button } from "./button.tsx";
-import "../style/inspect.css";
+import "../style/later.css";
 
 /** Characters that are shown before somebody asks for all. */
 const firstPart = 20_000;

@@ -13,8 +13,7 @@ import { count, longTime, percent } from "../../text/time.ts";
 import { SectionList } from "./section-list.tsx";
 import { SentRequests } from "./sent-requests.tsx";
 import { WindowBar } from "./window-bar.tsx";
-import "../../style/inspect.css";
-import "../../style/run-page.css";
+import "../../style/later.css";
 
 /** What the model of a thread was last sent: what fills its window, by section, and each request byte for byte. */
 export function ContextPage({ threadId }: { threadId: string }) {

@@ -14,8 +14,7 @@ import { work } from "../../text/inspector/work.ts";
 import { AssistantHead } from "./assistant-head.tsx";
 import { RunPanel, StateOfThread } from "./run-panel.tsx";
 import { StartPanel } from "./start-panel.tsx";
-import "../../style/inspect.css";
-import "../../style/graph-page.css";
+import "../../style/later.css";
 
 /** Any graph: what it takes, its drawing, and what a run of it does. */
 export function GraphPage({ assistantId }: { assistantId: string }) {

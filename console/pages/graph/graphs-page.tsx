@@ -8,7 +8,7 @@ import { useAssistants } from "../../api/threads.ts";
 import { visible } from "../../markdown/links.ts";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { work } from "../../text/inspector/work.ts";
-import "../../style/graph-page.css";
+import "../../style/later.css";
 
 /** Every graph that is served, with the assistants that were made of it. */
 export function GraphsPage() {

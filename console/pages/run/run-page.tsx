@@ -16,8 +16,7 @@ import { SpanDetails } from "./span-details.tsx";
 import { StateTab } from "./state-tab.tsx";
 import { TimeTab } from "./time-tab.tsx";
 import { UsageTab } from "./usage-tab.tsx";
-import "../../style/run-page.css";
-import "../../style/inspect.css";
+import "../../style/later.css";
 
 /** A run from all sides: its graph, its time, its states, its events, what it used. */
 export function RunPage({ threadId, runId }: { threadId: string; runId: string }) {

@@ -16,8 +16,7 @@ import { Histogram } from "./histogram.tsx";
 import { filterOf, readChosen, type Chosen } from "../../run/run-filter.ts";
 import { RunList } from "./run-list.tsx";
 import { isWorking } from "./run-row.tsx";
-import "../../style/inspect.css";
-import "../../style/runs.css";
+import "../../style/later.css";
 
 const none: ReadonlySet<string> = new Set();
 

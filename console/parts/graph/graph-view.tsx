@@ -22,7 +22,7 @@ import type { NodeState } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 import { IconButton } from "../button.tsx";
 import "@xyflow/react/dist/base.css";
-import "../../style/graph.css";
+import "../../style/later.css";
 
 interface BoxData extends Record<string, unknown> {
   name: string;
