@@ -83,27 +83,27 @@ const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   modelListRoutes,
 ];
 
-/** What the HTTP layer is given by `server.ts`. */
+/** What `server.ts` passes to the HTTP layer. */
 export interface ServerParts {
   config: Config;
-  /** The clients' keys at this moment. */
+  /** The current API keys. */
   apiKeys: () => readonly ApiKey[];
   storage: Storage;
   runs: Runs;
   feed: ServerFeed;
   graphs: Graphs;
-  /** What the langgraph.json brings besides graphs. */
+  /** What langgraph.json adds besides graphs. */
   custom: CustomParts;
   logger: Logger;
   health: Health;
   metrics: Metrics;
-  /** What an agent adds; absent where only other people's graphs are served. */
+  /** What an agent adds; absent if only foreign graphs are served. */
   extension?: ((shared: SharedServices) => HttpExtension) | undefined;
 }
 
 /**
- * The whole HTTP API; it does not listen. One app serves all callers: each request gets the services of its caller's scope,
- * and routes have no other way to sessions and runs.
+ * The whole HTTP API, not listening. One app serves all callers: each request gets services in its caller's scope, and
+ * routes reach sessions and runs only through them.
  */
 export function createApi(parts: ServerParts): HttpApp {
   const { config, custom, logger } = parts;
@@ -121,13 +121,13 @@ export function createApi(parts: ServerParts): HttpApp {
   app.use(limitRequests(config.maxRequests));
   app.use(gate({ host, allowedHosts, corsOrigins, cors, localPages, onRefused: logRefusedOrigins(logger) }));
   const origins = [...corsOrigins, ...(cors?.allow_origins ?? [])];
-  // What `http.app` answers there is its own to open or close.
+  // `http.app` decides itself about the paths it serves.
   const hasRoot = !answers(custom.httpApp, /^\/(console(\/.*)?)?$/u);
   const hasOperation = !answers(custom.httpApp, /^\/(metrics|health\/.+)$/u);
   const hasConsole = config.console && hasRoot && parts.extension !== undefined;
   app.use(identifyCaller({ apiKeys, auth, host, origins, hasRoot, hasOperation, hasConsole }));
   mountCustomApp(app, custom.httpApp);
-  // After it: routes of users may stream what looks like a plain answer.
+  // After it: users' routes may stream what looks like a plain answer.
   app.use(packAnswers);
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
@@ -156,10 +156,10 @@ export function createApi(parts: ServerParts): HttpApp {
   return app;
 }
 
-/** Refused pages that the log names: each once, and anybody can make up any number of them. */
+/** Refused origins that are logged once each; bounded, since anyone can invent new ones. */
 const mostRefused = 100;
 
-/** Logs a page that may not call, the first time it tries: its own user is told nothing that would help. */
+/** Logs a refused origin the first time, since the page's user sees no helpful error. */
 function logRefusedOrigins(logger: Logger): (origin: string) => void {
   const known = new Set<string>();
   return (origin) => {
@@ -170,7 +170,7 @@ function logRefusedOrigins(logger: Logger): (origin: string) => void {
   };
 }
 
-/** Makes the services of a request by its caller. */
+/** Creates a request's services for its caller. */
 function createServices(
   { storage, runs, feed, apiKeys, custom }: ServerParts,
   shared: SharedServices,
@@ -187,12 +187,12 @@ function createServices(
     const usage = usageOfCaller(storage.usage, scope.owner, mayAdminister);
     return { ...extension?.services(scope, owner), ...shared, ...scope, crons, usage, mayAdminister };
   };
-  // Without keys all callers are one.
+  // Without keys, all callers are one.
   const forAnyone = make({ kind: "anyone" });
   return (caller) => (caller.kind === "anyone" ? forAnyone : make(caller));
 }
 
-/** What all owners share is changed by the owner `admin`, by the only one there is, or by anyone where there are no keys. */
+/** Shared resources may be changed by the owner `admin`, by the only owner, or by anyone if there are no keys. */
 function administers(owner: string | null, apiKeys: readonly ApiKey[]): boolean {
   return owner === null || owner === adminName || apiKeys.every((key) => key.owner === owner);
 }
@@ -211,7 +211,7 @@ function ownerOf(caller: Caller): string | null {
   }
 }
 
-/** The rules for a user of `auth.path`; other callers are told apart by their keys alone. */
+/** The rules for a user of `auth.path`; other callers are separated by their keys alone. */
 function guardOf(caller: Caller, auth: CustomAuth | undefined): Guard | undefined {
   return caller.kind === "user" && auth !== undefined
     ? { context: caller.context, authorize: auth.authorize }
@@ -219,8 +219,8 @@ function guardOf(caller: Caller, auth: CustomAuth | undefined): Guard | undefine
 }
 
 /**
- * Puts the routes and the middleware of `http.app` before ours: they see every request that has passed the gate, and
- * may answer it. Throws `config` for what is no Hono app.
+ * Mounts the routes and middleware of `http.app` before ours: they see every request that passed the gate and may
+ * answer it. Throws `config` if it is not a Hono app.
  */
 function mountCustomApp(app: HttpApp, custom: unknown): void {
   if (custom === undefined) return;
@@ -239,15 +239,15 @@ function answers(custom: unknown, paths: RegExp): boolean {
 }
 
 /**
- * What middleware sets after a handler can no longer reach an answer that this server has begun to send itself (streams
- * and long waits), and must not make a second one of it.
+ * This server writes streams and long waits itself: middleware that acts after a handler can no longer reach them, and
+ * must not send a second response.
  */
 const keepSent: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();
   if (context.env.outgoing.headersSent) markSent(context);
 };
 
-/** A Hono app, also of another copy of Hono. */
+/** A Hono app, possibly of another copy of Hono. */
 function isHono(value: unknown): value is Hono<HttpEnvironment> {
   return (
     typeof value === "object" &&
@@ -259,7 +259,10 @@ function isHono(value: unknown): value is Hono<HttpEnvironment> {
   );
 }
 
-/** The paths of what a manifest may switch off. A thread's runs, and what starts and follows them, are runs. */
+/**
+ * The paths of resources that langgraph.json may disable. A thread's runs, and whatever starts or follows them, count
+ * as runs.
+ */
 const pathsOf: Record<Resource, RegExp> = {
   assistants: /^\/assistants(\/|$)/u,
   threads: /^\/threads(?!\/[^/]+\/(runs|commands|stream)(\/|$))(\/|$)/u,
@@ -271,7 +274,7 @@ const pathsOf: Record<Resource, RegExp> = {
   meta: /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u,
 };
 
-/** Answers as if what is switched off did not exist. */
+/** Answers 404 for disabled resources. */
 function withoutResources(disabled: readonly Resource[]): MiddlewareHandler<HttpEnvironment> {
   const paths = disabled.map((resource) => pathsOf[resource]);
   return async (context, next) => {

@@ -34,24 +34,24 @@ export interface RouteDescription {
   summary: string;
   /** The JSON of a success. Without one it is `empty` (204) or `events`. */
   answer?: z.ZodType;
-  /** The content type of a success that is text alone. */
+  /** The content type of a plain-text success. */
   plain?: string;
-  /** Content types in which the same may be had as text. */
+  /** Other text content types in which the answer is available. */
   texts?: readonly string[];
   empty?: boolean;
-  /** Further statuses of success, without a body, with their reason. */
+  /** Further success statuses without a body, with their reason. */
   bodiless?: Record<number, string>;
-  /** Server-sent events; may stand beside `answer` nowhere. */
+  /** Server-sent events; never together with `answer`. */
   events?: boolean;
   /** Request headers that the route reads. */
   headers?: readonly (keyof typeof requestHeaders)[];
-  /** Whether a success says where a run stands in its queue. */
+  /** Whether a success reports the run's queue position. */
   tellsPosition?: boolean;
   /** The JSON of the error statuses that have one. */
   errorAnswers?: Record<number, z.ZodType>;
   /** The error statuses besides 400, with their reason. */
   errors?: Record<number, string>;
-  /** Whether it is answered without a key where others need one. */
+  /** Whether it needs no key where others do. */
   isOpen?: boolean;
 }
 
@@ -84,7 +84,7 @@ const sharedResponses = {
   },
 };
 
-/** Describes a route: what it reads in headers, its answer, and its errors: plain texts, or JSON for whoever names it. */
+/** Describes a route: the headers it reads, its answer, and its errors, which are plain text, or JSON if asked for. */
 export function describe(route: RouteDescription): MiddlewareHandler {
   const parameters = (route.headers ?? []).map((name) => ({
     in: "header" as const,
@@ -140,7 +140,7 @@ function responsesOf(route: RouteDescription): NonNullable<DescribeRouteOptions[
   return responses;
 }
 
-/** The files of swagger-ui that the page needs, and their types; nothing is fetched from elsewhere. */
+/** The swagger-ui files that the page needs, with their types; nothing is fetched from elsewhere. */
 const assets = new Map([
   ["swagger-ui.css", "text/css; charset=utf-8"],
   ["swagger-ui-bundle.js", "text/javascript; charset=utf-8"],
@@ -175,8 +175,8 @@ const ValidationError = z
   .describe("Which values are wrong, and why; what was sent is not repeated");
 
 /**
- * `/openapi.json`, made from the schemas that validate, and a page that shows it at `/docs`, both without a network.
- * They hold nobody's data and are open to all; the page asks for a key where calls need one.
+ * `/openapi.json`, generated from the validating schemas, and a page for it at `/docs`; both work offline. They contain
+ * no user data and are public; the page asks for a key if calls need one.
  */
 export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
@@ -199,10 +199,10 @@ export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
           securitySchemes: { ApiKey: { type: "apiKey", in: "header", name: "x-api-key" } },
           responses: sharedResponses,
         },
-        // Without keys none is needed, and one that is sent does no harm.
+        // Without keys, one that is sent does no harm.
         security: needsKey ? [{ ApiKey: [] }] : [{}, { ApiKey: [] }],
       },
-      // A card has the name of a file; what has no description is left out anyway.
+      // Agent cards have file-like paths; routes without a description are left out anyway.
       excludeStaticFile: false,
       defaultValidationErrorResponse: {
         description: "Wrong values, or JSON that cannot be read (then as plain text)",

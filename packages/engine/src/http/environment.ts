@@ -20,8 +20,8 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
 /**
- * Who sends a request: the owner of its key, `anyone` where no key is asked for, a `user` of the rules of `auth.path`,
- * `nobody` on a path that is open to all.
+ * Who sends a request: the owner of its key, `anyone` if no keys exist, a `user` of the rules of `auth.path`, `nobody`
+ * on a public path.
  */
 export type Caller =
   | { kind: "anyone" }
@@ -29,14 +29,14 @@ export type Caller =
   | { kind: "user"; context: AuthContext }
   | { kind: "nobody" };
 
-/** What routes use of the server that does not depend on the caller. */
+/** Services of the server that do not depend on the caller. */
 export interface SharedServices {
-  /** Components that graphs bring. */
+  /** UI components that graphs bring. */
   interfaces: Interfaces;
   config: Config;
   graphs: Graphs;
   logger: Logger;
-  /** What the langgraph.json has switched off. */
+  /** What langgraph.json has disabled. */
   disabled: readonly Resource[];
   /** Whether an agent serves its console here. */
   hasConsole: boolean;
@@ -44,22 +44,21 @@ export interface SharedServices {
   metrics: Metrics;
 }
 
-/** What a handler works with: the caller's scope, and what all callers share. */
+/** What a handler works with: the caller's scope, and the shared services. */
 export interface HttpServices extends OwnerScope, SharedServices {
-  /** The caller's runs by the clock. */
+  /** The caller's crons. */
   crons: OwnCrons;
-  /** What model calls have used, as far as the caller may see it. */
+  /** Usage of model calls, as far as the caller may see it. */
   usage: CallerUsage;
-  /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
+  /** Whether the caller may change what all callers share: the only owner, or `admin`. */
   mayAdminister: boolean;
-  /** What a call that waits for a yes would do; missing where no agent can say it. */
+  /** The effect of a call that waits for approval; missing without an agent that can compute it. */
   lookAtEffect?: LookAtEffect;
 }
 
 /**
- * What a handler finds on its context: node's own request and response, what takes the request over as a WebSocket where it
- * asks for one, the request's id, who calls and the services in the caller's scope, whether the answer is long enough to be
- * packed, and whether the run waits for others.
+ * What a handler finds on its context: node's request and response, the WebSocket upgrade if requested, the request id,
+ * the caller and its services, whether the answer is long enough to compress, and whether the run is queued.
  */
 export interface HttpEnvironment {
   Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
@@ -74,12 +73,12 @@ export interface HttpEnvironment {
   };
 }
 
-/** What an agent adds to the API: routes of its own, and what they work with beside `HttpServices`. */
+/** What an agent adds to the API: its own routes, and their services besides `HttpServices`. */
 export interface HttpExtension {
   routes: () => readonly HttpApp[];
-  /** What `GET /me` says that this server can do. */
+  /** The features that `GET /me` lists. */
   features: Readonly<Record<string, boolean>>;
-  /** By the scope of the caller; `owner` is null where no key is asked for. */
+  /** By the caller's scope; `owner` is null if no keys exist. */
   services: (scope: OwnerScope, owner: string | null) => Pick<HttpServices, "lookAtEffect">;
 }
 
@@ -88,14 +87,14 @@ export type HttpContext = Context<HttpEnvironment>;
 /** An app, or the routes of one resource. */
 export type HttpApp = Hono<HttpEnvironment>;
 
-/** The services of a request, in its caller's scope. Throws where no caller was identified. */
+/** The services of a request, in its caller's scope. Throws if no caller was identified. */
 export function servicesOf(context: HttpContext): HttpServices {
   const services = context.get("scope");
   if (services === undefined) throw new Error(`No caller was identified before ${context.req.path}.`);
   return services;
 }
 
-/** Refuses, with 403, to let an owner change what all owners share. */
+/** Throws 403 for an owner who may not change shared resources. */
 export function requireAdministration(context: HttpContext): void {
   if (servicesOf(context).mayAdminister) return;
   throw new AppError("permission", "This belongs to all owners, and this key may only read it.", {
@@ -109,13 +108,13 @@ function versionIn(file: string): string {
   return PackageFile.parse(JSON.parse(readFileSync(file, "utf8"))).version;
 }
 
-/** The folder of a package that is installed, found through one of its modules (its package.json is not exported). */
+/** The folder of an installed package, found through one of its modules (its package.json is not exported). */
 function packageFolder(name: string): string {
   const entry = fileURLToPath(import.meta.resolve(name));
   return entry.slice(0, entry.lastIndexOf(name) + name.length);
 }
 
-/** Who we are, whom we run on, and the version of the LangGraph API that we speak. */
+/** Our name, our host, and the version of the LangGraph API that we implement. */
 export const versions = {
   millrace: versionIn(join(dirname(fileURLToPath(import.meta.url)), "../../package.json")),
   langgraph: versionIn(join(packageFolder("@langchain/langgraph"), "package.json")),

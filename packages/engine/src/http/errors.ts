@@ -11,7 +11,7 @@ import type { RunError } from "../storage/records.ts";
 import type { HttpContext } from "./environment.ts";
 import { languageOf } from "./answers/wire.ts";
 
-/** The status of every expected failure. A new code does not compile until it has one. */
+/** The status of every expected failure. A new code does not compile without one. */
 export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
   rate_limit: 429,
   auth: 401,
@@ -46,12 +46,12 @@ export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
   storage_unavailable: 503,
 };
 
-/** Of a request in which thousands of values are wrong, so many are told. */
+/** Issues reported of a request; it may have thousands. */
 export const mostIssues = 100;
 
 /**
- * Answers a failed validation as the peer does; what the client sent is not repeated. Who asks for JSON by name is told
- * what to do as well, and which parameters to correct.
+ * Answers a failed validation as LangGraph's server does, without repeating the input. Clients that ask for JSON also
+ * get advice and the parameters to correct.
  */
 export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
   const told = error.issues.slice(0, mostIssues);
@@ -63,7 +63,7 @@ export function answerInvalid(error: z.ZodError, context: HttpContext): Response
   return context.json({ ...body, ...uniformBody("invalid_parameter", message, context), parameters }, 400);
 }
 
-/** The kind of a refusal that only has a status; the rest of 4xx is a wrong parameter, of 5xx the server. */
+/** The code of a refusal that has only a status; other 4xx are wrong parameters, 5xx the server. */
 const codeOf: Partial<Record<number, ErrorCode>> = {
   401: "auth",
   403: "permission",
@@ -77,8 +77,8 @@ const codeOf: Partial<Record<number, ErrorCode>> = {
 };
 
 /**
- * Turns anything thrown into an answer: text with just the message for what we mean, 500 without details for the rest,
- * which is logged whole. Who asks for JSON by name gets the uniform error body instead.
+ * Turns anything thrown into a response: the message of expected errors as text; for others 500 without details, and
+ * the whole error is logged. Clients that ask for JSON get the uniform error body.
  */
 export function answerError(error: unknown, context: HttpContext, logger: Logger): Response {
   if (error instanceof Refusal) {
@@ -87,12 +87,12 @@ export function answerError(error: unknown, context: HttpContext, logger: Logger
   }
   if (error instanceof HTTPException && error.status === 401) context.header("WWW-Authenticate", "Bearer");
   if (error instanceof HTTPException) return answer(context, codeOfStatus(error.status), error.message, error.status);
-  // By the id of `X-Request-Id` and of the uniform body.
+  // The same id as in `X-Request-Id` and the uniform body.
   const request = { path: context.req.path, request_id: context.get("requestId") };
   if (isAppError(error)) {
     const status = statusOf[error.code];
     if (status >= 500) logger.error({ err: error, ...request }, "request_failed");
-    // A refusal that passes by itself says when to come back (a draining server, a full queue).
+    // Temporary refusals (draining server, full queue) say when to retry.
     if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
     const message = wantsJson(context) ? error.message : explain(error);
     const { suggestion: en } = error;
@@ -119,19 +119,19 @@ function answer(
   return context.json(uniformBody(code, message, context, advice), status);
 }
 
-/** The uniform error body. Most advice is in English only, and stands only where English is read. */
+/** The uniform error body. Most advice exists in English only and is sent to English readers only. */
 function uniformBody(code: ErrorCode, message: string, context: HttpContext, advice: Partial<Advice> = {}): object {
   const language = languageOf(context);
   const own = advice[language] === undefined ? {} : { suggestion: advice[language] };
   return { errorType: code, message, ...forUser(code, language), ...own, request_id: context.get("requestId") };
 }
 
-/** The SDKs and curl take anything, and are told what LangGraph's server tells; JSON is for those that name it. */
+/** SDKs and curl accept anything and get what LangGraph's server sends; JSON is for clients that name it. */
 function wantsJson(context: HttpContext): boolean {
   return /\bapplication\/json\b/iu.test(context.req.header("accept") ?? "");
 }
 
-/** What of an error is for users: whether something can be done, what, and the whole in their language. */
+/** The user-facing parts of an error: whether something can be done, what, and the message in the user's language. */
 function forUser(
   code: ErrorCode,
   language: Language,
@@ -146,8 +146,8 @@ function forUser(
 }
 
 /**
- * How a run failed, for a reader: with what to do about it in the reader's language where it is one of our kinds. What
- * other graphs throw stays as it is.
+ * A run's failure for a reader, with advice in the reader's language for our own error codes. Errors of other graphs
+ * stay as they are.
  */
 export function toWireRunError({ advice, ...error }: RunError, language: Language): object {
   const code = errorCodes.find((known) => known === error.error);

@@ -7,35 +7,35 @@ import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
 import type { HttpEnvironment } from "./environment.ts";
 
-/** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408. */
+/** Time limits for a request and its headers: a slow trickle gets 408. */
 function requestLimits({ requestSeconds }: Config): ServerOptions {
   const milliseconds = Math.ceil(requestSeconds * 1_000);
   return {
     requestTimeout: milliseconds,
     headersTimeout: Math.min(milliseconds, 20_000),
-    // Some clients offer another protocol with every request; only a WebSocket is one to us.
+    // Some clients offer other protocols with every request; we upgrade WebSockets only.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(milliseconds / 4)),
   };
 }
 
-/** A port that is listened on. */
+/** A port being listened on. */
 interface Listener {
-  /** Where, without a slash at the end. */
+  /** The URL, without a trailing slash. */
   url: string;
-  /** Ends all connections, after answers that are ready have had half a second to reach their clients. */
+  /** Closes all connections, after finished responses had half a second to reach their clients. */
   close(): Promise<void>;
 }
 
-/** Milliseconds that answers which are ready get to reach their clients when the server closes. */
+/** Milliseconds for finished responses to reach their clients when the server closes. */
 const flushMilliseconds = 500;
 
-/** Ports that are tried where nobody has asked for a certain one. */
+/** Ports tried if none is configured. */
 const triedPorts = 20;
 
 /**
- * Listens at the address of the configuration; where its port is in use and nobody has asked for it, at the next free one.
- * Throws `config` when the address is in use, or is not this machine's or this user's.
+ * Listens at the configured address. If its port is in use and was not configured explicitly, takes the next free one.
+ * Throws `config` if the address is in use, or not available to this machine or user.
  */
 export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
   const { host, port, portIsDefault } = config;
@@ -49,7 +49,7 @@ export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
       if (!goesOn) throw listenError(error, host, next);
     }
   }
-  // Longer than the pauses of a client that keeps its connections; node's 5 s makes it meet a closed one.
+  // Longer than the idle time of clients with keep-alive; with node's 5 s they would hit closed connections.
   if ("keepAliveTimeout" in server) server.keepAliveTimeout = 65_000;
   // A server that listens on a port has an address with one.
   const address = server.address() as AddressInfo;
@@ -101,19 +101,19 @@ function listenError(error: unknown, host: string, port: number): unknown {
 /** The whole API; see `Api` in `app.ts`. */
 type Fetch = (request: Request, bindings: object) => Response | Promise<Response>;
 
-/** Milliseconds that sockets get to say good-bye when the server closes. */
+/** Milliseconds for sockets to close when the server closes. */
 const closeMilliseconds = 500;
 
 /** The sockets of a server. */
 interface Sockets {
-  /** Closes those that are open; their clients come back when the server does. */
+  /** Closes open sockets; their clients reconnect when the server returns. */
   close(): void;
 }
 
 /**
- * Lets routes answer with a WebSocket. The request passes the whole API like any other, so that a foreign page, a wrong
- * key and a wrong path are refused by the same rules. A browser does not see why a handshake fails: what is refused to
- * somebody who may speak to us is accepted and closed with 4000 and the HTTP status.
+ * Lets routes answer with a WebSocket. The request passes the whole API, so the same rules refuse foreign pages, wrong
+ * keys and wrong paths. Browsers do not see why a handshake fails: a refusal to an allowed caller is accepted, then
+ * closed with 4000 and the HTTP status.
  */
 export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: number): Sockets {
   let opening: Promise<WebSocketServer> | undefined;
@@ -125,13 +125,13 @@ export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: numbe
     const sockets = await (opening ??= open());
     let serve: ((socket: WebSocket) => void) | undefined;
     const outgoing = new ServerResponse(incoming);
-    // node-server's own request objects are made from node's; an upgrade has no body to read.
+    // node-server builds its requests from node's; an upgrade has no body to read.
     const request = new Request(new URL(incoming.url ?? "/", "http://localhost"), { headers: headersOf(incoming) });
     const bindings: HttpEnvironment["Bindings"] = { incoming, outgoing, acceptSocket: (taken) => (serve = taken) };
     const response = await fetch(request, bindings);
     const { status } = response;
     if (status === 403) return refuse(socket, status, await response.text());
-    // A route that would go on telling over this connection learns that it is not there.
+    // Tells a route that would stream over this connection that it is gone.
     if (serve === undefined) outgoing.emit("close");
     const reason = serve === undefined ? await response.text() : "";
     sockets.handleUpgrade(incoming, socket, head, (accepted) => {
@@ -155,18 +155,18 @@ export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: numbe
   };
 }
 
-/** The subprotocol by which a client says that the others it names may hold its key. */
+/** The subprotocol by which a client says that others in its list may contain its key. */
 const ownProtocol = "millrace";
-/** Subprotocols that stand for a header, because a browser can set no header of a WebSocket; base64url follows. */
+/** Subprotocols that stand for a header, since browsers cannot set headers of a WebSocket; followed by base64url. */
 const secretProtocol = /^(?<kind>key|bearer)\.(?<secret>[\w-]+)$/u;
 
-/** The subprotocol that is answered: never one that holds a key. */
+/** The subprotocol to answer with: never one that contains a key. */
 function chosenProtocol(offered: ReadonlySet<string>): string | false {
   if (offered.has(ownProtocol)) return ownProtocol;
   return [...offered].find((name) => !secretProtocol.test(name)) ?? false;
 }
 
-/** The request's headers; keys that came as subprotocols stand where other clients send them. */
+/** The request's headers; keys sent as subprotocols become the usual headers. */
 function headersOf({ headers }: IncomingMessage): Headers {
   const { "sec-websocket-protocol": offered, ...others } = headers;
   const list = Object.entries(others).flatMap(([name, value]): [string, string][] =>
@@ -176,7 +176,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
   for (const name of offered?.split(",") ?? []) {
     const { kind, secret = "" } = secretProtocol.exec(name.trim())?.groups ?? {};
     const text = Buffer.from(secret, "base64url").toString("utf8");
-    // Only what a header can hold: words, with blanks between them.
+    // Only what a header can hold: words separated by spaces.
     if (kind === undefined || !/^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/u.test(text)) continue;
     const [header, value] = kind === "key" ? ["x-api-key", text] : ["authorization", `Bearer ${text}`];
     if (!given.has(header)) given.set(header, value);
@@ -190,7 +190,7 @@ function refuse(socket: Duplex, status: number, text: string): void {
   socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 
-/** A close frame has room for 123 bytes. */
+/** A close frame holds 123 bytes. */
 function shortened(reason: string): string {
   return Buffer.from(reason)
     .subarray(0, 120)

@@ -14,7 +14,7 @@ type Validator<Target extends keyof ValidationTargets, Schema extends z.ZodType>
 >;
 
 /**
- * A middleware that parses one part of a request and describes it to `/openapi.json` from the same schema. The handler
+ * A middleware that parses one part of a request and describes it in `/openapi.json` from the same schema. The handler
  * reads the result with `context.req.valid(target)`. A wrong value answers 400 with the issues, never with the input.
  */
 function validator<Target extends keyof ValidationTargets, Schema extends z.ZodType>(
@@ -30,21 +30,21 @@ function validator<Target extends keyof ValidationTargets, Schema extends z.ZodT
     context.req.addValidatedData(target, parsed.data as object);
     return next();
   };
-  // What a client sends is the schema's input: before defaults and transforms.
+  // A client sends the schema's input, before defaults and transforms.
   return Object.assign(validate, { [uniqueSymbol]: { target, ...resolver(described, { options: { io: "input" } }) } });
 }
 
-/** Parses the JSON body. `described` is the whole of a body of which the handler reads a part itself, because it is long. */
+/** Parses the JSON body. `described` is the whole body if the handler itself reads a long part of it. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema, described?: z.ZodType): Validator<"json", Schema> {
   return validator("json", schema, readJson, described);
 }
 
-/** Parses the query; of a repeated key the first value counts. */
+/** Parses the query; the first value of a repeated key counts. */
 export function query<Schema extends z.ZodType>(schema: Schema): Validator<"query", Schema> {
   return validator("query", schema, (context) => context.req.query());
 }
 
-/** Parses the path's parameters. */
+/** Parses the path parameters. */
 export function path<Schema extends z.ZodType>(schema: Schema): Validator<"param", Schema> {
   return validator("param", schema, (context) => context.req.param());
 }
@@ -52,7 +52,7 @@ export function path<Schema extends z.ZodType>(schema: Schema): Validator<"param
 /** An id of a thread, run or checkpoint, in lower case. */
 export const Id = z.guid({ error: "expected a UUID" }).toLowerCase();
 
-/** Names of fields, of which only those are told. Each row is looked at for each name. */
+/** Names of the fields to return. Each row is checked for each name. */
 export const FieldNames = z.array(z.string()).max(1_000);
 
 /** A yes or no in a query: `1`, `true`, `yes`, `0`, `false`, `no`. */
@@ -60,7 +60,7 @@ export const QueryFlag = z
   .enum(["1", "true", "yes", "0", "false", "no", ""])
   .transform((text) => text === "1" || text === "true" || text === "yes");
 
-/** Which subgraphs of a run a reader wants to hear of. */
+/** Which subgraphs of a run a reader wants. */
 export const NamespaceQuery = z.object({
   namespace: z
     .string()
@@ -68,15 +68,15 @@ export const NamespaceQuery = z.object({
     .describe("Only events of this path of subgraphs, empty at the root, without what is below; may be repeated"),
 });
 
-/** Levels of nesting a JSON body may have: more than any real request, less than what exhausts a recursive reader. */
+/** Nesting levels of a JSON body: more than any real request, fewer than would exhaust a recursive reader. */
 export const maximumDepth = 64;
 
-/** Keys of one object that are taken: to look at each costs a hundred times what it costs to send it. */
+/** Keys allowed in one object: inspecting a key costs a hundred times what sending it costs. */
 export const mostKeys = 100_000;
 
 /**
- * Reads a JSON body whatever its declared type is (Studio sends `text/plain`). Empty is `{}`. Throws 413 above the
- * configured size, 400 for text that is not JSON, is nested too deeply or holds an object of too many keys.
+ * Reads a JSON body whatever its declared type (Studio sends `text/plain`). Empty is `{}`. Throws 413 above the
+ * configured size, 400 for text that is not JSON, is nested too deeply or has an object with too many keys.
  */
 export async function readJson(context: HttpContext): Promise<unknown> {
   const text = await readText(context, context.get("bodyLimit"));
@@ -95,12 +95,12 @@ export async function readJson(context: HttpContext): Promise<unknown> {
   }
 }
 
-/** One of the letters of `__proto__` by its number: the key is the same, and the text does not hold it. */
+/** A letter of `__proto__` as an escape: the key is the same, but the text does not contain it. */
 const hiddenLetter = /\\u00(?:5f|6f|7[024])/iu;
 
 /**
- * JSON of a client. A key that would set an object's prototype when the object is copied by assignment is left out,
- * however it is written. Throws `SyntaxError`.
+ * Parses a client's JSON. A key that would set a prototype when the object is copied is dropped, however it is written.
+ * Throws `SyntaxError`.
  */
 export function parseJson(text: string): unknown {
   const mayHide = text.includes("__proto__") || (text.includes("\\u00") && hiddenLetter.test(text));
@@ -135,8 +135,8 @@ function tooLarge(limit: number): HTTPException {
 }
 
 /**
- * What of a JSON text is too much: brackets nested deeper than `deepest`, or an object of more than `mostKeys` keys. It
- * looks at the text, so depth costs no stack.
+ * The limit a JSON text exceeds: nesting deeper than `deepest`, or an object of more than `mostKeys` keys. It scans the
+ * text, so depth costs no stack.
  */
 export function excessOf(text: string, deepest = maximumDepth): "depth" | "keys" | undefined {
   const keys = new Uint32Array(deepest + 1);
@@ -161,10 +161,10 @@ export function excessOf(text: string, deepest = maximumDepth): "depth" | "keys"
   return undefined;
 }
 
-/** A client's key and a hash of what it sent. */
+/** A client's idempotency key and a hash of its request. */
 type Submission = NonNullable<RunRequest["submission"]>;
 
-/** A value with the keys of its objects in order, so that equal values have equal texts. */
+/** A value with sorted keys, so that equal values have equal texts. */
 function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);
   if (typeof value !== "object" || value === null) return value;
@@ -173,8 +173,8 @@ function ordered(value: unknown): unknown {
 }
 
 /**
- * What makes a repeated request the same one: its `Idempotency-Key` and a hash of its parsed body, in which the order
- * of keys does not count. `undefined` without the header; 400 for a key that is empty or too long.
+ * Identifies a repeated request: its `Idempotency-Key` and a hash of its parsed body, regardless of key order.
+ * `undefined` without the header; 400 for an empty or too long key.
  */
 export function submissionOf(context: HttpContext, body: object): Submission | undefined {
   const key = context.req.header("idempotency-key");
@@ -189,14 +189,14 @@ export function submissionOf(context: HttpContext, body: object): Submission | u
 }
 
 /**
- * The id of the session that a stateless run under this key has: the same key finds the same session, and in it the run
- * of that time. Keys belong to their owners, so two owners never meet in one.
+ * The session id of a stateless run under this key: the same key finds the same session and run. Keys belong to their
+ * owners, so two owners never share one.
  */
 export function sessionIdOf({ key }: Submission, owner: string): string {
   const digest = createHash("sha256")
     .update(JSON.stringify([owner, key]))
     .digest();
-  // A UUID of version 8, whose bits are free for such a use (RFC 9562).
+  // A UUID of version 8, whose bits are free for this use (RFC 9562).
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x80, 6);
   digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
   return digest.toString("hex", 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, "$1-$2-$3-$4-$5");

@@ -11,7 +11,7 @@ import { lastEventId, tellPosition } from "../requests/runs.ts";
 import { sendEvents, sendWhenReady } from "../answers/sse.ts";
 import { A2aHandler, holdsMessages } from "./handler.ts";
 
-/** What a client says that names no version, which the older one had no header for. */
+/** The version of clients that send none: the older one had no header for it. */
 const olderVersion = "0.3";
 const Method = z.object({ method: z.string() });
 const waitingMethods = new Set(["message/send", "SendMessage"]);
@@ -30,7 +30,7 @@ function cardOf(services: HttpServices, context: HttpContext, assistant: Assista
   });
 }
 
-/** Answers with an assistant's card, in the form of the version that the client names. */
+/** Sends an assistant's card, in the version that the client asks for. */
 export async function answerCard(
   services: HttpServices,
   context: HttpContext,
@@ -43,11 +43,11 @@ export async function answerCard(
   const older = new LegacyJsonRpcTransportHandler(new A2aHandler(request));
   const asked = { jsonrpc: "2.0", id: 1, method: "agent/getAuthenticatedExtendedCard" };
   const told = z.looseObject({ result: z.looseObject({}) }).parse(await older.handle(asked, new ServerCallContext()));
-  // Clients of the newer version that name none find their interface, too.
+  // Clients of the newer version that send no version header need their interface, too.
   return answerJson(context, { ...told.result, supportedInterfaces: card.supportedInterfaces });
 }
 
-/** Answers a JSON-RPC request to an assistant: at once, when its run is over, or with the events of it. */
+/** Answers a JSON-RPC request to an assistant: once its run is over, or with a stream of its events. */
 export async function answerRpc(
   services: HttpServices,
   context: HttpContext,
@@ -56,7 +56,7 @@ export async function answerRpc(
 ): Promise<Response> {
   const gone = new AbortController();
   const method = Method.safeParse(body).data?.method ?? "";
-  // What is no object is no request either, and the library says so.
+  // The library rejects requests that are not objects.
   const request = JsonObject.safeParse(body).data ?? {};
   const handler = new A2aHandler({
     services,
@@ -109,7 +109,7 @@ function isStream(answer: unknown): answer is AsyncGenerator<object, void, undef
 
 type StreamItem = { id: number; text: string } | { event: RunEvent };
 
-/** What cannot be begun is answered as JSON: the stream starts with the task. */
+/** What cannot start is answered as JSON: the stream begins with the task. */
 async function streamAnswer(
   services: HttpServices,
   context: HttpContext,
@@ -130,7 +130,7 @@ async function streamAnswer(
   const { followed } = handler;
   if (followed !== undefined) tellPosition(services, context, followed);
   return sendEvents<StreamItem>(context, {
-    // A model may think for long before its first word.
+    // A model may think for long before its first token.
     mayBeQuiet: true,
     async *open(signal) {
       signal.addEventListener("abort", () => gone.abort(signal.reason), { once: true });
@@ -155,9 +155,9 @@ function errorOf(context: HttpContext, thrown: unknown): object {
     : JsonRpcTransportHandler.mapToJSONRPCError(thrown);
 }
 
-/** What an agent card depends on beside the assistant. */
+/** What an agent card depends on besides the assistant. */
 interface CardPlace {
-  /** Where the server was reached. */
+  /** The origin under which the client reached the server. */
   origin: string;
   hasMessages: boolean;
   /** Whether callers need a key. */
@@ -165,7 +165,7 @@ interface CardPlace {
   version: string;
 }
 
-/** The agent card of an assistant: both versions of the protocol are spoken at one address. */
+/** The agent card of an assistant. One address serves both versions of the protocol. */
 export function agentCard(assistant: Assistant, { origin, hasMessages, asksForKey, version }: CardPlace): AgentCard {
   const url = `${origin}/a2a/${encodeURIComponent(assistant.assistant_id)}`;
   const json = "application/json";

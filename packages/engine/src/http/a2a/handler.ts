@@ -45,25 +45,25 @@ export interface A2aRequest {
   context: HttpContext;
   assistant: Assistant;
   card: AgentCard;
-  /** Is aborted when the client goes; what was begun goes on. */
+  /** Aborted when the client disconnects; started runs continue. */
   signal: AbortSignal;
-  /** The last event a client has that comes back; -1: none. */
+  /** The last event that a returning client has seen; -1: none. */
   after: number;
 }
 
-/** A message that has become a run, or an answer to one. */
+/** A message that started a run or answered one. */
 interface Begun {
   session: Session;
   task: TaskOfRuns;
 }
 
-/** What the library asks of a server, answered from our runs, which are rows: nothing of a task is in memory alone. */
+/** Implements the library's server interface on top of our runs, which are rows: no task lives in memory alone. */
 export class A2aHandler implements A2ARequestHandler {
-  /** What is no error of the protocol: it is answered with its own status, as on every route. */
+  /** An error outside the protocol, answered with its own status as on every route. */
   failure: Error | undefined;
-  /** The id, in the run's log, of the event that was told last. */
+  /** The log id of the last event sent. */
   lastEvent = -1;
-  /** The run that is followed. */
+  /** The run being followed. */
   followed: Run | undefined;
   readonly #request: A2aRequest;
   readonly #hasMessages: boolean;
@@ -145,7 +145,7 @@ export class A2aHandler implements A2ARequestHandler {
     return toTask(services, task, { language: languageOf(context), hasMessages: this.#hasMessages, signal });
   }
 
-  /** The task that a run of this assistant belongs to. */
+  /** Finds the task of one of this assistant's runs. */
   async #find(id: string): Promise<TaskOfRuns> {
     const { services, assistant } = this.#request;
     const runId = Id.safeParse(id).data;
@@ -156,7 +156,7 @@ export class A2aHandler implements A2ARequestHandler {
     return await taskOf(services, run);
   }
 
-  /** Starts the run that a message asks for: in a new context, in one that is known, or as the answer to a task that waits. */
+  /** Starts the run for a message: in a new context, in an existing one, or as the answer to a waiting task. */
   async #begin({ message, configuration }: SendMessageRequest): Promise<Begun> {
     const { services, context, assistant } = this.#request;
     if (configuration?.taskPushNotificationConfig !== undefined) throw new PushNotificationNotSupportedError();
@@ -169,7 +169,7 @@ export class A2aHandler implements A2ARequestHandler {
       assistant_id: assistant.assistant_id,
       ...(waiting === undefined ? { input: this.#inputOf(said) } : { command: { resume: waiting.resume } }),
       stream_mode: ["messages-tuple", "values"],
-      // One who sends while a run works is answered after it.
+      // A message sent while a run works is answered after that run.
       multitask_strategy: "enqueue",
     });
     const run = await admitRun(services, session, body, { ...arrivalOf(context), submission });
@@ -199,7 +199,7 @@ export class A2aHandler implements A2ARequestHandler {
     return await requireSession(storage, id);
   }
 
-  /** The answer that a message is, and to which task; `undefined` where it begins a new one. */
+  /** The answer that a message contains, and its task; `undefined` if it starts a new task. */
   async #waitingFor(
     session: Session,
     said: Said,
@@ -231,7 +231,7 @@ export class A2aHandler implements A2ARequestHandler {
     return toInput(said, channelNames(services.graphs.get(assistant.graph_id)));
   }
 
-  /** The task as it is, then what its run tells after the event `after`, and at the end what has come of it. */
+  /** Yields the task as it is, then its run's events after the event `after`, then the outcome. */
   async *#follow(task: TaskOfRuns, after: number): AsyncGenerator<StreamResponse, void, undefined> {
     const { services, signal, context } = this.#request;
     const ids = { taskId: task.id, contextId: task.last.session_id, metadata: undefined };
@@ -273,7 +273,7 @@ export class A2aHandler implements A2ARequestHandler {
   }
 }
 
-/** Whether the graph of an assistant is a conversation. */
+/** Whether an assistant's graph is a conversation. */
 export function holdsMessages({ graphs }: Pick<HttpServices, "graphs">, { graph_id }: Assistant): boolean {
   return channelNames(graphs.get(graph_id)).includes("messages");
 }

@@ -14,7 +14,7 @@ import { z } from "zod";
 import { ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors";
 import { readDecision } from "../../sessions/questions/read-decision.ts";
 
-/** A task: a run, and the runs that answered what it asked. Its id is that of the first. */
+/** A task: a run, and the runs that answered its questions. Its id is that of the first run. */
 export interface TaskOfRuns {
   id: string;
   last: Run;
@@ -22,12 +22,12 @@ export interface TaskOfRuns {
 
 const runsAtOnce = 50;
 
-/** Whether a run goes on with one before it, which waited for an answer. */
+/** Whether a run continues an earlier one that waited for an answer. */
 function isAnswer({ kwargs }: Run): boolean {
   return (kwargs.command?.["resume"] ?? undefined) !== undefined;
 }
 
-/** The task that a run belongs to. Only runs that are newer than its first one are looked at. */
+/** The task of a run. Only runs newer than the task's first one are read. */
 export async function taskOf({ runs }: Pick<HttpServices, "runs">, run: Run): Promise<TaskOfRuns> {
   const newer: Run[] = [];
   let first = isAnswer(run) ? undefined : run;
@@ -44,13 +44,13 @@ export async function taskOf({ runs }: Pick<HttpServices, "runs">, run: Run): Pr
   let last = run;
   for (const one of newer.toReversed()) {
     if (isAnswer(one)) last = one;
-    // One that was stopped before it began has changed nothing.
+    // A run that was stopped before it started has changed nothing.
     else if (one.attempt > 0 || !isOver(one.status)) break;
   }
   return { id: first?.run_id ?? run.run_id, last };
 }
 
-/** The questions that a task waits for; none while it works, and when it is over. */
+/** The questions that a task waits for; none while it works or when it is over. */
 export async function questionsOf({ storage, runs }: HttpServices, { last }: TaskOfRuns): Promise<Approval[]> {
   if (last.status !== "success") return [];
   const waiting = await storage.approvals.pending(last.session_id);
@@ -59,7 +59,7 @@ export async function questionsOf({ storage, runs }: HttpServices, { last }: Tas
   return asking?.run_id === last.run_id ? waiting : [];
 }
 
-/** Where a task is, with what it asks or how it failed. */
+/** A task's state, with its question or its failure. */
 export async function statusOf(services: HttpServices, task: TaskOfRuns, language: Language): Promise<TaskStatus> {
   const { last } = task;
   const timestamp = last.updated_at;
@@ -106,7 +106,7 @@ function messageOf({ id, last }: TaskOfRuns, what: string, parts: Message["parts
   };
 }
 
-/** The whole task, with the answer where it is completed. */
+/** The whole task, with the answer if it is completed. */
 export async function toTask(
   services: HttpServices,
   task: TaskOfRuns,
@@ -125,19 +125,19 @@ export async function toTask(
   return { id: task.id, contextId: task.last.session_id, status, artifacts, history: [], metadata: undefined };
 }
 
-/** What a task tells of an artifact: all of it, or what comes after what was told. */
+/** A piece of an artifact: all of it, or what follows the pieces already sent. */
 interface ArtifactPiece {
   artifact: Artifact;
   append: boolean;
   lastChunk: boolean;
 }
 
-/** A part of words. */
+/** A text part. */
 function textPart(value: string): Part {
   return { content: { $case: "text", value }, metadata: undefined, filename: "", mediaType: "" };
 }
 
-/** A part of data. */
+/** A data part. */
 function dataPart(value: unknown): Part {
   return { content: { $case: "data", value }, metadata: undefined, filename: "", mediaType: "" };
 }
@@ -147,8 +147,8 @@ function artifactOf(artifactId: string, part: Part): Artifact {
 }
 
 /**
- * Reads a run's events, in order, as artifacts: each message of the model is one, under its id, and comes in pieces as the
- * model writes it. At the end comes what was not told in pieces: the last message, or the values of a graph without messages.
+ * Turns a run's events, in order, into artifacts: each message of the model is one, under its id, sent in pieces as the
+ * model writes it. What was not streamed comes at the end: the last message, or the values of a graph without messages.
  */
 export function createArtifactReader(run: Run, hasMessages: boolean) {
   const told = new Map<string, string>();
@@ -166,11 +166,11 @@ export function createArtifactReader(run: Run, hasMessages: boolean) {
       told.set(id, (before ?? "") + text);
       return { artifact: artifactOf(id, textPart(text)), append: before !== undefined, lastChunk: false };
     },
-    /** What the run has come to, as one artifact; `undefined` where that is nothing. */
+    /** The run's result as one artifact; `undefined` if there is none. */
     final(): Artifact | undefined {
       return finalArtifact(run, values, hasMessages);
     },
-    /** The final artifact, unless its words were told already. */
+    /** The final artifact, unless its text was already sent. */
     rest(): ArtifactPiece | undefined {
       const artifact = finalArtifact(run, values, hasMessages);
       const content = artifact?.parts[0]?.content;
@@ -208,17 +208,17 @@ const SentMessage = z.object({
     .max(1_000),
 });
 
-/** What a message of a client says, and where. */
+/** The content and the target of a client's message. */
 export interface Said {
-  /** Empty where a new context begins. */
+  /** Empty for a new context. */
   contextId: string;
-  /** Empty where a new task begins. */
+  /** Empty for a new task. */
   taskId: string;
   text: string;
   data: unknown[];
 }
 
-/** Reads a message that the library has put into its form. Throws the protocol's errors; files are taken by no graph yet. */
+/** Reads a message that the library has normalised. Throws the protocol's errors; no graph accepts files yet. */
 export function readMessage(message: unknown): Said {
   const parsed = SentMessage.safeParse(message);
   if (!parsed.success) throw new RequestMalformedError(`message: ${z.prettifyError(parsed.error)}`);
@@ -234,8 +234,8 @@ export function readMessage(message: unknown): Said {
 }
 
 /**
- * The input of a run. Data goes into the channels that it names; of a conversation the rest is words for the model, as
- * JSON. Throws where a graph without messages is told words.
+ * The input of a run. Data goes to the channels it names; in a conversation, the rest becomes text for the model, as
+ * JSON. Throws if a graph without messages receives text.
  */
 export function toInput({ text, data }: Said, channels: readonly string[]): JsonObject {
   const input: JsonObject = {};
@@ -268,8 +268,8 @@ function objectOf(value: unknown): JsonObject {
 }
 
 /**
- * What the question that waits is answered with: data as it is (by the ids of questions, where it names them), words as
- * they are, but for a question about actions of a graph that is not ours, which takes a yes or a no.
+ * The answer to a waiting question: data as it is (by question ids, if it names them), text as it is, except for
+ * actions of a graph that is not ours, which take a yes or a no.
  */
 export function toResume(said: Said, waiting: readonly Approval[], understandsWords: boolean): unknown {
   const [first] = waiting;

@@ -2,7 +2,7 @@ import type { HttpContext } from "../environment.ts";
 
 const OneRange = /^bytes=(?<from>\d*)-(?<to>\d*)$/u;
 
-/** Answers with bytes, or with the part of them that one `Range` asks for; several at once are answered with all. */
+/** Sends bytes, or the one part that a `Range` header asks for. Several ranges get the whole. */
 export function answerBytes(context: HttpContext, bytes: Uint8Array, about: Record<string, string>): Response {
   const headers = { ...about, "accept-ranges": "bytes" };
   const { from, to } = OneRange.exec(context.req.header("range") ?? "")?.groups ?? {};

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Language } from "../../language.ts";
 import { JsonObject } from "../../storage/records.ts";
 
-/** What a tool call would do, as far as that can be seen without doing it. */
+/** The effect of a tool call, as far as it can be known without running it. */
 export const CallEffectShape = z
   .object({
     kind: z
@@ -34,16 +34,16 @@ export const CallEffectShape = z
   .meta({ ref: "CallEffect" });
 export type CallEffectAnswer = z.infer<typeof CallEffectShape>;
 
-/** A call that waits for a yes, in the thread that asks. */
+/** A call that waits for approval, in the thread that asks. */
 export interface AskedCall {
   session_id: string;
   tool: string;
   args: JsonObject;
-  /** What it would do, as it was found when the question was put. */
+  /** Its effect, as computed when the question was asked. */
   operation: JsonObject | undefined;
 }
 
-/** Looks at what a waiting call would do; `null` where nobody can say. */
+/** Computes the effect of a waiting call; `null` if it cannot be known. */
 export type LookAtEffect = (
   call: AskedCall,
   language: Language,

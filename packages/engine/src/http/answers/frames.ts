@@ -7,27 +7,27 @@ import { toWireJson } from "./wire.ts";
 import { z } from "zod";
 import type { HttpContext } from "../environment.ts";
 
-/** Together the long ones have at most so many characters or bytes; the oldest go first. */
+/** Characters or bytes of long renderings that are cached; the oldest are evicted first. */
 const mostKept = 32 * 1024 * 1024;
 
-/** From this length on a rendering is long: short ones stay as long as what they were made of. */
+/** Renderings of this length or more are long. Short ones are cached as long as their object lives. */
 const longFrom = 8 * 1024;
 
 /**
- * What was rendered of objects that several readers get, in the order in which they came. A run keeps its newest events
- * for its readers; each may be a state of megabytes, whose messages they share, and its text would not.
+ * Caches renderings of objects that several readers receive, in order of arrival. A run keeps its newest events for its
+ * readers. Each may be a state of megabytes that shares its messages with others; their texts share nothing.
  */
 export class Renderings<Rendering> {
   readonly #known = new WeakMap<object, Rendering>();
   readonly #long: { of: WeakRef<object>; length: number }[] = [];
   #kept = 0;
 
-  /** `undefined` where it was not rendered, or that is too long ago. */
+  /** `undefined` if it was never rendered or has been evicted. */
   get(of: object): Rendering | undefined {
     return this.#known.get(of);
   }
 
-  /** Keeps a rendering of this length. */
+  /** Caches a rendering of this length. */
   set(of: object, rendering: Rendering, length: number): void {
     this.#known.set(of, rendering);
     if (length < longFrom) return;
@@ -50,32 +50,32 @@ export interface FrameOptions {
   ids: boolean;
   /** Only these modes; `metadata` and `error` always come. Default all. */
   modes?: readonly StreamMode[] | undefined;
-  /** Only events of these paths of subgraphs (joined by `|`, empty at the root), each without what is below. Default all. */
+  /** Only events of these subgraph paths (joined by `|`, empty for the root), without nested ones. Default all. */
   namespaces?: readonly string[] | undefined;
-  /** What stands before the number in an `id:`, where one stream holds several runs. Default nothing. */
+  /** Prefix of the number in an `id:`, for streams of several runs. Default none. */
   idPrefix?: string;
-  /** Events up to this id are taken in but not written: for a reader that comes back. Default none. */
+  /** Events up to this id are read but not written, for a reader that reconnects. Default none. */
   after?: number;
-  /** In which a failed run is explained; asked where one has failed. Default English. */
+  /** The language of error explanations; read when a run has failed. Default English. */
   language?: () => Language;
 }
 
-/** What is written for an event: text, or for a long one its bytes, encoded once for all readers that get the same. */
+/** The frame of an event: text, or bytes if long, encoded once for all readers of the same frame. */
 export type Frame = string | Uint8Array;
 
-/** Characters from which on a frame is encoded once for all its readers. */
+/** Frames of this many characters or more are encoded once for all readers. */
 const encodedFrom = 8 * 1024;
 
-/** An event's frame without its end, rendered once for all readers. */
+/** An event's frame without its ending, rendered once for all readers. */
 const rendered = new Renderings<string>();
-/** The bytes of a long frame with the end that its last reader got. */
+/** The bytes of a long frame, with the ending of its last reader. */
 const encoded = new Renderings<{ end: string; bytes: Uint8Array }>();
-/** The metadata of a model call is the same object for each of its tokens. */
+/** All tokens of a model call share one metadata object. */
 const renderedMetadata = new WeakMap<object, string>();
 
 /**
- * Makes one reader's writer of server-sent events: event in, frame out, `""` for an event the reader does not want. It
- * keeps the state of the `messages` mode, where every frame holds the whole message so far.
+ * Creates one reader's writer of server-sent events: event in, frame out, `""` for events the reader does not want. It
+ * holds the state of the `messages` mode, where every frame contains the whole message so far.
  */
 export function createFrames(options: FrameOptions): (event: RunEvent) => Frame {
   const soFar = new Map<string, AIMessageChunk>();
@@ -88,24 +88,24 @@ export function createFrames(options: FrameOptions): (event: RunEvent) => Frame 
     if (event.id <= after) return "";
     const end = options.ids ? `id: ${options.idPrefix ?? ""}${event.id}\n\n` : "\n";
     if (partial !== undefined) return frameText(event, `[${toWireJson(partial)}]`) + end;
-    // Each reader is told in a language of its own.
+    // Each reader gets errors in its own language.
     if (event.event === "error") return frameText(event, JSON.stringify(toWireRunError(event.data, language()))) + end;
     const frame = sharedFrame(event);
     return frame.length >= encodedFrom ? encode(event, frame, end) : frame + end;
   };
 }
 
-/** The characters of an event's frame without its id, 0 for one the reader does not want; rendered once for all. */
+/** The length of an event's frame without its id, 0 if the reader does not want it; rendered once for all. */
 export function frameLength(event: RunEvent, wanted: Pick<FrameOptions, "modes" | "namespaces">): number {
   return isWanted(event, wanted) ? sharedFrame(event).length : 0;
 }
 
-/** Tells a reader which ids the log does not hold. It has no id of its own: it is no event of the run. */
+/** Tells a reader which ids are missing from the log. The frame has no id, since it is not an event of the run. */
 export function gapFrame({ from, to }: { from: number; to: number }): string {
   return `event: gap\ndata: ${JSON.stringify({ from, to })}\n\n`;
 }
 
-/** The mode an event belongs to, or `undefined` for those every reader gets. */
+/** The mode of an event, or `undefined` for events that every reader gets. */
 function modeOf(event: Exclude<RunEvent, { event: "checkpoint" }>): StreamMode | undefined {
   switch (event.event) {
     case "metadata":
@@ -179,8 +179,8 @@ function metadataText(metadata: Record<string, unknown>): string {
 const Names = z.array(z.string());
 
 /**
- * The names under a key of the query; `undefined` without one. Several come by commas, as a repeated key (SDK 1.15), or
- * as a JSON array (SDK 2.0.0, which writes every value that is no text so).
+ * The names under a query key; `undefined` if absent. Several come comma-separated, as a repeated key (SDK 1.15), or as
+ * a JSON array (SDK 2.0.0, which sends every non-text value so).
  */
 export function namesInQuery(context: HttpContext, key: string): string[] | undefined {
   const names = (context.req.queries(key) ?? []).flatMap(namesIn).filter((name) => name !== "");
@@ -192,13 +192,13 @@ export function namedModes(context: HttpContext): string[] | undefined {
   return namesInQuery(context, "stream_mode");
 }
 
-/** The known ones of the modes in the query: who names only others gets no data, who names none (`undefined`) gets all. */
+/** The known modes of the query: only unknown names give no data, no names (`undefined`) give all. */
 export function knownModes(context: HttpContext): StreamMode[] | undefined {
   const names = namedModes(context);
   return names && streamModes.filter((mode) => names.includes(mode));
 }
 
-/** The paths of subgraphs in the query's `namespace`, where the root is the empty one; `undefined` without any. */
+/** The subgraph paths in the query's `namespace`; the root is empty; `undefined` if absent. */
 export function namespacesInQuery(context: HttpContext): string[] | undefined {
   return context.req.queries("namespace")?.flatMap((text) => (text.startsWith("[") ? namesIn(text) : [text]));
 }
@@ -208,7 +208,7 @@ function namesIn(text: string): string[] {
   try {
     return Names.safeParse(JSON.parse(text)).data ?? [text];
   } catch {
-    // No array after all: a mode that nobody knows.
+    // Not an array after all: an unknown mode.
     return [text];
   }
 }

@@ -2,17 +2,17 @@ import type { Logger } from "../../logger.ts";
 import type { HttpContext } from "../environment.ts";
 import { sendEvents } from "./sse.ts";
 
-/** News of something that has no end: what is so now, and every change. */
+/** An endless feed: the current state, then every change. */
 interface News<Item> {
   /** The path of the stream. */
   path: string;
-  /** What is so now, then what changes; the signal ends it when the reader goes. */
+  /** Yields the current state, then changes; the signal ends it when the reader disconnects. */
   follow: (signal: AbortSignal) => AsyncIterable<Item[]>;
   frame: (item: Item) => string;
   logger: Logger;
 }
 
-/** Answers with news as server-sent events; nothing may come for a long time, and who falls behind is cut off. */
+/** Streams a feed as server-sent events; it may be silent for long, and slow readers are disconnected. */
 export function sendNews<Item>(context: HttpContext, { path, follow, frame, logger }: News<Item>): Response {
   return sendEvents(context, {
     mayBeQuiet: true,

@@ -10,7 +10,7 @@ import {
 } from "../../storage/records.ts";
 import { ThreadTtlShape } from "../requests/thread.ts";
 
-/** The answers of the wire, as `/openapi.json` describes them. */
+/** The responses of the wire, as `/openapi.json` describes them. */
 export const AssistantShape = z
   .object({
     assistant_id: z.string(),
@@ -83,7 +83,7 @@ export const ThreadStateShape = z
   })
   .meta({ ref: "ThreadState" });
 
-/** What a state update answers: where the new checkpoint is. */
+/** The response to a state update: where the new checkpoint is. */
 export const StateUpdateShape = z.object({ checkpoint: CheckpointShape, configurable: CheckpointShape });
 
 /** A run as the wire shows it. */
@@ -102,7 +102,7 @@ export const RunShape = z
   })
   .meta({ ref: "Run" });
 
-/** A refused request, for whoever asks for JSON by name. */
+/** An error, for clients that ask for JSON explicitly. */
 export const ErrorShape = z
   .object({
     errorType: z.enum(errorCodes),
@@ -141,12 +141,12 @@ export const PromptProblemShape = z
   })
   .meta({ ref: "PromptProblem" });
 
-/** Whether the text of a prompt can be used, and what it looks like. */
+/** Whether a prompt's text can be used, and what it looks like. */
 export const PromptVerdictShape = z
   .object({ valid: z.boolean(), problems: z.array(PromptProblemShape), text: z.string() })
   .meta({ ref: "PromptVerdict" });
 
-/** The wire's Assistant: whose it is stays here. */
+/** The wire's Assistant, without its owner. */
 export function toWireAssistant({ owner: _owner, is_system: _isSystem, ...assistant }: Assistant): object {
   return assistant;
 }

@@ -8,51 +8,51 @@ import type { HttpContext } from "../environment.ts";
 import type { Frame } from "./frames.ts";
 import { packedText } from "../middleware/request-basics.ts";
 
-/** Often enough that the SDK, which gives up after three silent intervals, notices a dead link within 15 s. */
+/** The SDK gives up after three silent intervals: this lets it notice a dead link within 15 s. */
 const heartbeatMilliseconds = 5_000;
-/** Without an empty line: older clients (SDK 2.0.0) take that for the end of an event, of which there is none. */
+/** Without an empty line, which older clients (SDK 2.0.0) take for the end of an event. */
 const heartbeat = ": heartbeat\n";
-/** A reader that takes nothing for so long is gone; it may come back with `Last-Event-ID`. */
+/** A reader that accepts nothing for this long is disconnected; it may return with `Last-Event-ID`. */
 const stalledMilliseconds = 120_000;
-/** Characters gathered before they are written without waiting for the end of the turn of the event loop. */
+/** Characters batched before a write that does not wait for the end of the event loop's turn. */
 const batchCharacters = 64 * 1024;
 
 /**
- * A reader that does not take what was written while the run tells so many characters more is cut off: it comes back
- * with `Last-Event-ID` when it can. What it has not taken waits in the log meanwhile, not in memory.
+ * A reader is disconnected when the run emits this many characters while earlier ones are still unread; it returns with
+ * `Last-Event-ID`. Unread events wait in the log, not in memory.
  */
 const behindLimit = 1024 * 1024;
-/** So long it has at least: a run may tell megabytes before the connection of the quickest reader has been looked at again. */
+/** Time a reader has at least: a run may emit megabytes before even the fastest connection is checked again. */
 const leastMilliseconds = 2_000;
 const cutComment = ": cut off, too far behind; resume with Last-Event-ID\n";
 
 /** What is streamed and how. */
 export interface EventStream<Event> {
-  /** A frame that comes before all events. */
+  /** A frame sent before all events. */
   opening?: string;
-  /** Nothing may come for a long time: the reader is answered at once, not with the first event. */
+  /** The stream may stay silent for long: headers are sent at once, not with the first event. */
   mayBeQuiet?: boolean;
   /**
-   * Opens the events, in batches as they are ready; the signal ends them when the reader goes. An error of the kind
-   * `server` says that there is more, after a restart.
+   * Opens the events, in batches; the signal ends them when the reader disconnects. An error of kind `server` means
+   * that more follow after a restart.
    */
   open: (signal: AbortSignal) => AsyncIterable<Event[]>;
-  /** What the run tells from now on; to see how far a reader that takes nothing falls behind. */
+  /** The run's events from now on, to measure how far a slow reader falls behind. */
   tail: (signal: AbortSignal) => AsyncIterable<Event[]>;
-  /** The characters of an event's frame. */
+  /** The length of an event's frame in characters. */
   measure: (event: Event) => number;
   /** Event to frame, `""` to leave it out. */
   frame: (event: Event) => Frame;
   headers: Record<string, string>;
   logger: Logger;
-  /** Called when the reader goes before the end. */
+  /** Called when the reader disconnects before the end. */
   onDisconnect?: () => void;
 }
 
 /**
- * Answers with server-sent events, written straight to node's response: everything that is ready goes out in one write,
- * and a slow reader holds back only itself, until it is cut off. Ends when the events end; where they go on without
- * this reader the connection breaks, so that nobody takes them for all. A heartbeat comment is sent every 5 s.
+ * Streams server-sent events, written straight to node's response: everything ready goes out in one write, and a slow
+ * reader delays only itself until it is disconnected. Ends with the events. If they continue without this reader, the
+ * connection is broken off, so that the stream never looks complete. A heartbeat comment is sent every 5 s.
  */
 export function sendEvents<Event>(context: HttpContext, stream: EventStream<Event>): Response {
   const headers = {
@@ -61,7 +61,7 @@ export function sendEvents<Event>(context: HttpContext, stream: EventStream<Even
     "x-accel-buffering": "no",
     ...stream.headers,
   };
-  // Who asks for the head alone would be kept until the events end.
+  // A HEAD request would stay open until the events end.
   if (context.req.method === "HEAD") return context.body(null, 200, headers);
   writeHead(context, headers);
   if (stream.mayBeQuiet === true) context.env.outgoing.flushHeaders();
@@ -69,7 +69,7 @@ export function sendEvents<Event>(context: HttpContext, stream: EventStream<Even
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Starts the answer with what the middleware set, and these. */
+/** Writes the head: the middleware's headers and these. */
 function writeHead(context: HttpContext, headers: Record<string, string>): void {
   const { outgoing } = context.env;
   context.res.headers.forEach((value, name) => outgoing.setHeader(name, value));
@@ -77,9 +77,9 @@ function writeHead(context: HttpContext, headers: Record<string, string>): void 
   outgoing.writeHead(200, headers);
 }
 
-/** Says that node's response is written by ourselves. */
+/** Marks node's response as written by ourselves. */
 export function markSent(context: HttpContext): void {
-  // Set in two steps: onto a response that has headers Hono would copy the mark, and the copy does not count as one.
+  // Set in two steps: onto a response with headers Hono would copy the mark, and the copy does not count as one.
   context.res = undefined;
   context.res = RESPONSE_ALREADY_SENT;
 }
@@ -93,7 +93,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
     stream.onDisconnect?.();
   };
   outgoing.once("close", onClose);
-  // It went before anything was sent: nobody will say so any more.
+  // It closed before anything was sent, so no `close` event will follow.
   if (outgoing.destroyed) onClose();
   const output = createOutput(outgoing, stream.opening ?? "");
   const { write, flush } = output;
@@ -107,14 +107,14 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
     if (!isWhole) write(cutComment);
   } catch (error) {
     if (isAppError(error) && error.code === "server") isWhole = false;
-    // A reader that went away ends its own reading; anything else is ours and the reader is told that it was cut off.
+    // A reader that left ended its own stream. Any other failure is ours, and breaking off tells the reader.
     else if (!gone.signal.aborted) {
       stream.logger.error({ err: error, path: context.req.path }, "stream_failed");
       write('event: error\ndata: {"error":"InternalServerError","message":"Internal Server Error"}\n\n');
     }
   } finally {
     clearInterval(beats);
-    // From here on its leaving is no wish to stop the run.
+    // From here on, a disconnect is not a request to stop the run.
     outgoing.off("close", onClose);
     flush();
     if (isWhole) outgoing.end();
@@ -122,7 +122,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
   }
 }
 
-/** Writes the events as they come: true at their end, false as soon as the reader is too far behind. */
+/** Writes events as they come: true at their end, false once the reader is too far behind. */
 async function writeAll<Event>(
   context: HttpContext,
   stream: EventStream<Event>,
@@ -133,7 +133,7 @@ async function writeAll<Event>(
   for await (const batch of stream.open(gone)) {
     for (const event of batch) {
       if (!write(stream.frame(event))) continue;
-      // Also within a batch: one of large states would otherwise be in memory as a whole.
+      // Checked within a batch too: a batch of large states would otherwise be in memory as a whole.
       if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone))) return false;
     }
     flushSoon();
@@ -142,7 +142,7 @@ async function writeAll<Event>(
   return true;
 }
 
-/** Gathers what is ready, so that a turn of the event loop ends in one write. `write` says whether it was written at once. */
+/** Batches what is ready into one write per turn of the event loop. `write` returns whether it was written at once. */
 function createOutput(outgoing: ServerResponse, opening: string) {
   let ready = opening;
   let flushing: NodeJS.Immediate | undefined;
@@ -170,8 +170,8 @@ function createOutput(outgoing: ServerResponse, opening: string) {
 }
 
 /**
- * Waits until the reader has taken what was written: true, or false as soon as it is too far behind. Throws the
- * signal's reason when it goes.
+ * Waits until the reader has read what was written: true, or false once it is too far behind. Throws the signal's
+ * reason on disconnect.
  */
 async function keepsUp<Event>(
   { env: { outgoing } }: HttpContext,
@@ -192,7 +192,7 @@ async function keepsUp<Event>(
   }
 }
 
-/** Resolves when the run tells more to a reader that is too far behind and has had its time; otherwise never. */
+/** Resolves when the run emits too much for a reader that has had its time; otherwise never. */
 async function fallsBehind<Event>(
   stream: EventStream<Event>,
   hasHadTime: () => boolean,
@@ -202,48 +202,48 @@ async function fallsBehind<Event>(
   for await (const batch of stream.tail(signal)) {
     for (const event of batch) behind += stream.measure(event);
     if (behind <= behindLimit || !hasHadTime()) continue;
-    // Where the loop has been busy, the connection is looked at before: the reader may have taken all.
+    // After a busy event loop, check the connection first: the reader may have read everything.
     for (let turn = 0; turn < 2; turn += 1) await nextTurn();
     return;
   }
-  // The run tells no more: the reader may take its time.
+  // The run emits nothing more: the reader may take its time.
   await new Promise<never>(() => undefined);
 }
 
 /**
- * Ends the connection without the mark that the answer is whole. After an end in good order the SDK does not come back where
- * the run is over meanwhile (2.0.0 never does), and the rest is lost. A reader that takes nothing is dropped later.
+ * Closes the connection without marking the response complete. After a clean end the SDK does not reconnect once the
+ * run is over (2.0.0 never does), and the rest would be lost. A reader that reads nothing is dropped later.
  */
 function breakOff(outgoing: ServerResponse): void {
-  // Who has had nothing yet learns at least where to come back.
+  // A reader without events yet at least learns where to reconnect.
   outgoing.flushHeaders();
   const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds).unref();
   outgoing.once("close", () => clearTimeout(stalled));
   outgoing.socket?.destroySoon();
 }
 
-/** A proxy or client must see that a long wait lives; a newline is nothing in JSON. */
+/** Shows proxies and clients that a long wait is alive; JSON ignores newlines. */
 const keepAliveMilliseconds = 1_000;
 
 /** What is awaited and how. */
 interface WaitedAnswer {
-  /** Gives the JSON text of the answer; the signal ends the waiting when the client goes. */
+  /** Resolves to the response's JSON text; the signal aborts when the client disconnects. */
   work: (signal: AbortSignal) => Promise<string>;
   headers: Record<string, string>;
-  /** The request has begun something that goes on: a client that sent it again after a failure would begin it twice. */
+  /** The request has started something lasting, which a client's retry would start twice. */
   hasBegun?: boolean;
   logger: Logger;
-  /** Called when the client goes before the answer. */
+  /** Called when the client disconnects before the response. */
   onDisconnect?: () => void;
 }
 
 /**
- * Answers with JSON as soon as it is there. From the first second on a newline a second keeps the connection alive; a
- * failure before that becomes an ordinary error answer, later, or of what has begun, an `__error__` in the body.
+ * Sends JSON as soon as it is ready. After one second, a newline per second keeps the connection alive. Earlier
+ * failures become ordinary errors; later ones, or those of something started, an `__error__` in the body.
  */
 export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer): Promise<Response> {
   const json = { "content-type": "application/json" };
-  // Who asks for the head alone would be kept until the answer is there.
+  // A HEAD request would stay open until the result is ready.
   if (context.req.method === "HEAD") return context.body(null, 200, { ...json, ...answer.headers });
   const { outgoing } = context.env;
   const gone = new AbortController();
@@ -252,7 +252,7 @@ export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer):
     answer.onDisconnect?.();
   };
   outgoing.once("close", onClose);
-  // It went before the waiting began: nobody will say so any more.
+  // It closed before the wait began, so no `close` event will follow.
   if (outgoing.destroyed) onClose();
   const start = (whole: Record<string, string> = {}): void => {
     if (outgoing.headersSent) return;

@@ -4,7 +4,7 @@ import type { HttpContext } from "../environment.ts";
 import { packedFrom } from "../middleware/request-basics.ts";
 import type { Language } from "../../language.ts";
 
-/** Levels of nesting that are written out; deeper ones become a text, so that a value that holds itself has an end. */
+/** Nesting levels that are written out; deeper ones become a text, which ends circular values. */
 const maximumDepth = 100;
 
 /**
@@ -15,7 +15,7 @@ export function toWireJson(value: unknown): string {
   return JSON.stringify(toWire(value)) ?? "null";
 }
 
-/** A value as `toWireJson` writes it, not yet as text; what needs no change is not copied. */
+/** A value as `toWireJson` writes it, before stringifying; unchanged parts are not copied. */
 export function toWire(value: unknown, depth = 0): unknown {
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null) return value;
@@ -57,11 +57,11 @@ function wireObject(object: object, depth: number): object {
 }
 
 /**
- * The fields of every kind of message, in LangChain's spelling; JSON leaves out those that are undefined. Thoughts that
- * only their vendor can read are for no client.
+ * The fields of every message kind, in LangChain's spelling; JSON drops undefined ones. Encrypted reasoning that only
+ * its vendor can read is left out.
  */
 function wireMessage(message: BaseMessage, depth: number): Record<string, unknown> {
-  // The kinds differ in their fields; reading one that a kind has not gives undefined.
+  // Message kinds differ in their fields; a missing one reads as undefined.
   const fields = message as BaseMessage & Record<string, unknown>;
   return {
     type: kindOf(message),
@@ -87,31 +87,31 @@ export function answerJson(context: HttpContext, value: unknown): Response {
   return answerBody(context, toWireJson(value), "application/json");
 }
 
-/** Answers 200 with a text or bytes of a type. What is long goes out packed, for who takes that. */
+/** Answers 200 with text or bytes of a type. Long bodies are compressed if the client accepts it. */
 export function answerBody(context: HttpContext, body: string | Uint8Array<ArrayBuffer>, type: string): Response {
   if (body.length >= packedFrom) context.set("isLong", true);
   return context.body(body, 200, { "Content-Type": type });
 }
 
-/** Says how many rows match in all, and where the next page begins, as the SDK's paging reads it. */
+/** Sets the total number of matches and the offset of the next page, as the SDK's paging reads them. */
 export function pageHeaders(context: HttpContext, page: { offset: number; total: number; count: number }): void {
   const next = page.offset + page.count;
   context.header("X-Pagination-Total", String(page.total));
   if (next < page.total) context.header("X-Pagination-Next", String(next));
 }
 
-/** Only the fields of a row that were asked for. */
+/** Picks the requested fields of a row. */
 export function selected(row: object, fields: readonly string[] | null | undefined): object {
   if (fields === null || fields === undefined) return row;
   return Object.fromEntries(Object.entries(row).filter(([name]) => fields.includes(name)));
 }
 
-/** The language a reader prefers by `Accept-Language`: Chinese where it comes before English, else English. */
+/** The reader's language by `Accept-Language`: Chinese if it precedes English, else English. */
 export function languageOf(context: HttpContext): Language {
   return namedLanguage(context) ?? "en";
 }
 
-/** The same, or `undefined` for a reader who names neither. */
+/** The same, or `undefined` if the reader names neither. */
 export function namedLanguage(context: HttpContext): Language | undefined {
   const wanted = (context.req.header("accept-language") ?? "")
     .slice(0, 1000)
@@ -127,12 +127,12 @@ export function namedLanguage(context: HttpContext): Language | undefined {
   return first && (first.tag.startsWith("zh") ? "zh" : "en");
 }
 
-/** The beginning of a field that names one key of the values. */
+/** Prefix of a field that names one key of the values. */
 const ofValues = "values.";
 
 /**
- * Only the fields of a ThreadState that were asked for; `values.<key>` is one key of its values. All of them when
- * nothing was asked for, `values` as a whole when that was.
+ * Picks the requested fields of a ThreadState: `values.<key>` is one key of its values, `values` all of them.
+ * Everything if nothing was requested.
  */
 export function selectState(state: object, fields: readonly string[] | null | undefined): object {
   if (fields === null || fields === undefined) return state;

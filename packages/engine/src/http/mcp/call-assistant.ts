@@ -13,7 +13,7 @@ import { RunBody } from "../requests/run-request.ts";
 import { Id } from "../validate.ts";
 import { toWireJson } from "../answers/wire.ts";
 
-/** What a person decided: an answer for `command.resume`, or that they did not answer. */
+/** A person's decision: an answer for `command.resume`, or none. */
 export type Decision = { kind: "answered"; value: unknown } | { kind: "left" };
 
 /** How a call reaches the client while it runs. */
@@ -23,18 +23,18 @@ export interface Caller {
   language: Language;
   /** Aborted when the client cancels the call. */
   signal: AbortSignal;
-  /** Tells of one step of the run; absent where the client does not want to know. */
+  /** Reports one step of the run; absent if the client did not ask for progress. */
   progress: ((step: number, message: string) => Promise<void>) | undefined;
-  /** Asks the person at the client; absent where it cannot. */
+  /** Asks the person at the client; absent if the client cannot. */
   ask: ((question: Question, text: string) => Promise<Decision>) | undefined;
 }
 
 const OwnArguments = z.looseObject({ thread_id: Id.optional(), resume: z.unknown().optional() });
 
 /**
- * Runs an assistant for a tool call and waits for its end. A question of the graph is put to the person where the client can
- * ask; else the result says what waits, and a second call with `thread_id` and `resume` answers it. A cancelled call stops
- * the run; one whose connection is lost goes on, as any run. Throws `AppError` for what is not admitted.
+ * Runs an assistant for a tool call and waits for its end. Questions go to the person if the client can ask; else the
+ * result lists them, and a second call with `thread_id` and `resume` answers. Cancelling the call stops the run; losing
+ * the connection does not. Throws `AppError` if the run is not admitted.
  */
 export async function callAssistant(
   services: HttpServices,
@@ -103,7 +103,7 @@ async function tellSteps(
   }
 }
 
-/** The answers to all questions by their ids; `undefined` when a person leaves one open. */
+/** The answers to all questions by id; `undefined` if a person leaves one open. */
 async function askAll(
   waiting: readonly Approval[],
   ask: NonNullable<Caller["ask"]>,
@@ -155,7 +155,7 @@ async function resultOf(services: HttpServices, run: Run, language: Language): P
     };
   }
   const values = services.runs.lastValues(run) ?? (await readValues(services.storage, run.session_id));
-  // The text of the wire is what JSON makes of messages.
+  // The wire form of messages, as JSON makes it.
   const told: JsonObject = z
     .record(z.string(), z.unknown())
     .catch({})
@@ -167,7 +167,7 @@ async function resultOf(services: HttpServices, run: Run, language: Language): P
   };
 }
 
-/** The text of the last message, of a graph that has messages. */
+/** The text of the last message, for graphs with messages. */
 function replyOf(values: JsonObject): string | undefined {
   const last = Reply.safeParse(values).data?.messages.at(-1);
   if (last?.type !== "ai") return undefined;

@@ -17,10 +17,10 @@ import { findAssistant } from "../../graphs/load.ts";
 import type { Assistant } from "../../storage/records.ts";
 import type { EventStore } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 
-/** Milliseconds that a person has for an answer; then the call's result says what waits. */
+/** Milliseconds for a person's answer; after that, the call returns the pending question. */
 const longestQuestion = 30 * 60_000;
 
-/** What a server of one client is made of: the caller's services, and what its requests said of themselves. */
+/** The input of one client's server: the caller's services, and facts from its requests. */
 export interface ClientOfServer {
   services: HttpServices;
   headers: Record<string, string>;
@@ -28,7 +28,7 @@ export interface ClientOfServer {
   language: Language;
 }
 
-/** The MCP server for one client: each assistant that the caller sees is a tool. Connect it to a transport. */
+/** The MCP server for one client: each assistant visible to the caller is a tool. Connect it to a transport. */
 export function createMcpServer(client: ClientOfServer): Server {
   const server = new Server(
     { name: "millrace", title: "Millrace", version: versions.millrace },
@@ -78,7 +78,7 @@ export function createMcpServer(client: ClientOfServer): Server {
   return server;
 }
 
-/** A form for one question: a decision about actions, or words. */
+/** The form for one question: a decision about actions, or free text. */
 function formOf({ actions }: Question, message: string): ElicitRequestFormParams {
   if (actions.length === 0) {
     const answer = { type: "string", title: "Answer" } as const;
@@ -101,16 +101,16 @@ function decisionOf({ actions }: Question, content: Record<string, unknown>): De
   return { kind: "answered", value: { decisions: actions.map(() => decision) } };
 }
 
-/** Who declines to answer says no to an action; who closes the form has not answered. */
+/** Declining rejects an action; closing the form is no answer. */
 function declined({ actions }: Question, action: "decline" | "cancel"): Decision {
   if (action === "cancel" || actions.length === 0) return { kind: "left" };
   return { kind: "answered", value: { decisions: actions.map(() => ({ type: "reject" })) } };
 }
 
-/** Assistants told in one answer to `tools/list`. */
+/** Assistants in one response to `tools/list`. */
 const pageSize = 100;
 
-/** What a call may say beside the graph's own input. */
+/** Arguments of a call besides the graph's own input. */
 const ownArguments = {
   thread_id: {
     type: "string",
@@ -127,13 +127,13 @@ const ObjectSchema = z.looseObject({
   required: z.array(z.string()).default([]),
 });
 
-/** The name of an assistant's tool: that of its graph, or for those that users made their own, as tools may be named. */
+/** The tool name of an assistant: that of its graph, or for users' own assistants its name made valid. */
 function toolName({ name, graph_id, assistant_id, is_system }: Assistant): string {
   const given = (is_system ? graph_id : (name ?? graph_id)).replaceAll(/[^\w-]+/gu, "_").slice(0, 50);
   return is_system && given === graph_id ? given : `${given}-${assistant_id.slice(0, 8)}`;
 }
 
-/** One page of the assistants that the caller sees, each as a tool; `cursor` is where the page begins. */
+/** One page of the caller's assistants, each as a tool; `cursor` is where the page begins. */
 async function listTools(
   { storage, graphs }: HttpServices,
   cursor: string | undefined,
@@ -156,9 +156,9 @@ async function listTools(
   return { tools, ...(offset + pageSize < total && { nextCursor: String(offset + pageSize) }) };
 }
 
-/** The assistant of a tool; `undefined` where the caller may run none of that name. */
+/** The assistant of a tool; `undefined` if the caller may run none of that name. */
 async function assistantOf({ storage, runnable, graphs }: HttpServices, name: string): Promise<Assistant | undefined> {
-  // As a run may name it: also where rules show the user no list.
+  // As a run may name it, even if rules hide the list from the user.
   const ofGraph = graphs.findAssistant(name);
   if (ofGraph !== undefined) return await findAssistant(runnable, graphs, ofGraph.assistant_id);
   const system = graphs.assistants();
@@ -169,16 +169,16 @@ async function assistantOf({ storage, runnable, graphs }: HttpServices, name: st
   }
 }
 
-/** The graph's input with what a call may say beside it. Nothing is required: an answer brings no input. */
+/** The graph's input plus the call's own arguments. Nothing is required: an answer brings no input. */
 function inputSchema(input: unknown): Tool["inputSchema"] {
   const { properties, required: _required, ...rest } = ObjectSchema.parse(input ?? {});
   return { ...rest, type: "object", properties: { ...ownArguments, ...properties } };
 }
 
-/** Events that a client can come back to, for all its streams. */
+/** Events kept for a client to resume from, over all its streams. */
 const mostEvents = 1_000;
 
-/** The newest events of one client's streams, so that one whose connection was cut misses nothing (`Last-Event-ID`). */
+/** The newest events of one client's streams, so that it misses nothing after a broken connection (`Last-Event-ID`). */
 export function createEventStore(): EventStore {
   const events: { id: string; streamId: string; message: Parameters<EventStore["storeEvent"]>[1] }[] = [];
   let last = 0;

@@ -13,41 +13,40 @@ const allowedMethods = "GET, HEAD, PUT, POST, DELETE, PATCH";
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/u;
 
-/** Who may talk to the server. */
+/** Which hosts and origins may call the server. */
 export interface GateOptions {
   /** The address it listens on. */
   host: string;
-  /** Names besides the loopback ones that `Host` may say. */
+  /** Names besides the loopback ones that `Host` may contain. */
   allowedHosts: string[];
-  /** Web pages that may call it; `*` is all of them. */
+  /** Origins that may call it; `*` allows all. */
   corsOrigins: string[];
-  /** What `http.cors` of a langgraph.json allows besides. */
+  /** What `http.cors` of langgraph.json allows in addition. */
   cors?: Cors | undefined;
-  /** Whether every page that comes from this machine may call it, whatever its port. */
+  /** Whether every page from this machine may call it, on any port. */
   localPages: boolean;
-  /** Is told of each page that may not. */
+  /** Called for each refused origin. */
   onRefused: (origin: string) => void;
 }
 
-/** Whether a server that listens there is reached from its own machine only. */
+/** Whether a server on this host is reachable from its own machine only. */
 export function isLoopbackName(host: string): boolean {
   return [...loopbackNames, "::1"].includes(host);
 }
 
-/** Whether a `Host` header says one of the names by which a machine calls itself. */
+/** Whether a `Host` header is one of the machine's names for itself. */
 export function isLoopbackHost(host: string): boolean {
   return loopbackNames.includes(hostName(host));
 }
 
 /**
- * Keeps web pages from driving a local server: a `Host` that is not ours (DNS rebinding) and an `Origin` that is
- * neither ours, Studio's, a local page's where those may call, nor configured get 403 before any handler. Answers
- * preflights and writes the CORS headers. On a public address, where a key is required, `Host` is checked only when
- * names are configured.
+ * Keeps web pages from driving a local server. 403 before any handler for a `Host` that is not ours (DNS rebinding) and
+ * for an `Origin` that is neither ours, Studio's, an allowed local page's, nor configured. Answers preflights and
+ * writes the CORS headers. On a public address, which requires a key, `Host` is checked only if names are configured.
  */
 export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
   const isLoopback = isLoopbackName(options.host);
-  // A name that was configured with a port counts without it, as a `Host` does.
+  // Configured names are compared without their port, as `Host` is.
   const hosts = new Set([...loopbackNames, options.host, ...options.allowedHosts].map(hostName));
   const checksHost = isLoopback || options.allowedHosts.length > 0;
   const { cors = {} } = options;
@@ -67,7 +66,7 @@ export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
         throw foreignOrigin(origin);
       }
       allowOrigin(context, origin, answers);
-      // What a browser keeps of a user goes to pages that somebody has named: `*` names none.
+      // Browser credentials are allowed only for origins configured by name, never for `*`.
       if (isNamed && cors.allow_credentials === true) context.header("Access-Control-Allow-Credentials", "true");
       if (context.req.method === "OPTIONS") return preflight(context, cors);
     }
@@ -75,7 +74,9 @@ export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
   };
 }
 
-/** Refuses with 415 a body that is neither JSON nor text, which Studio sends: a form can be posted by any page without asking. */
+/**
+ * Refuses with 415 bodies other than JSON and text (which Studio sends): any page can post a form without a preflight.
+ */
 export function contentTypes(): MiddlewareHandler<HttpEnvironment> {
   return async (context, next) => {
     if (context.req.method === "GET" || context.req.method === "HEAD") return next();
@@ -87,7 +88,7 @@ export function contentTypes(): MiddlewareHandler<HttpEnvironment> {
   };
 }
 
-/** The whole origin has to match: a part would let in `https://ours.example.evil.example`. */
+/** The whole origin must match: a partial match would let in `https://ours.example.evil.example`. */
 function originPattern({ allow_origin_regex: pattern }: Cors): RegExp | undefined {
   if (pattern === undefined) return undefined;
   try {
@@ -100,7 +101,7 @@ function originPattern({ allow_origin_regex: pattern }: Cors): RegExp | undefine
   }
 }
 
-/** The headers of every answer to a page that may call. */
+/** The headers of every response to an allowed page. */
 function headersOf({ expose_headers = [] }: Cors): Record<string, string> {
   const known = new Set(exposedHeaders.toLowerCase().split(", "));
   const others = expose_headers.filter((name) => !known.has(name.toLowerCase()));
@@ -109,12 +110,12 @@ function headersOf({ expose_headers = [] }: Cors): Record<string, string> {
   };
 }
 
-/** The name in a Host header: lower case, without the port; anything odd is kept and so refused. */
+/** The name in a Host header: lower case, without the port; odd values are kept and thus refused. */
 function hostName(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, "");
 }
 
-/** A page we served ourselves, such as `/docs`. */
+/** A page of our own, such as `/docs`. */
 function isOwn(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }
@@ -144,7 +145,7 @@ function preflight(context: HttpContext, cors: Cors): Response {
   if (cors.max_age !== undefined) context.header("Access-Control-Max-Age", String(cors.max_age));
   const wanted = cors.allow_headers?.join(", ") ?? context.req.header("access-control-request-headers");
   if (wanted !== undefined) context.header("Access-Control-Allow-Headers", wanted);
-  // Browsers that guard private networks ask before a public page may reach a local server; the origin was checked.
+  // Browsers that guard private networks ask before a public page may reach a local server; its origin was checked.
   if (context.req.header("access-control-request-private-network") === "true") {
     context.header("Access-Control-Allow-Private-Network", "true");
   }

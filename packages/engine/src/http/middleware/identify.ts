@@ -7,35 +7,35 @@ import type { ApiKey } from "../../config/api-keys.ts";
 import type { HttpContext, HttpEnvironment } from "../environment.ts";
 import { isLoopbackHost, isLoopbackName, studioOrigin } from "./gate.ts";
 
-/** By what callers are told apart. */
+/** What identifies callers. */
 interface IdentifyOptions {
-  /** The clients' keys at this moment. */
+  /** The current API keys. */
   apiKeys: () => readonly ApiKey[];
   auth: CustomAuth | undefined;
   /** The address the server listens on. */
   host: string;
-  /** Web pages that may call it, as far as they are named. */
+  /** Origins that may call it, without `*`. */
   origins: readonly string[];
-  /** Whether this server answers at its root, and serves the console: no route of `http.app` does it in its place. */
+  /** Whether this server answers `/` and serves the console, which routes of `http.app` may replace. */
   hasRoot: boolean;
-  /** The same for the paths of an operator. */
+  /** The same for the operation paths. */
   hasOperation: boolean;
   hasConsole: boolean;
 }
 
-/** Paths without data of any owner: health checks, the SDK's first look, and the description of the API. */
+/** Paths without user data: health checks, the SDK's first request, and the API's description. */
 const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
-/** Those of an operator: they say nothing of any owner, and `/metrics` has a check of its own. */
+/** Operation paths: they reveal no owner's data, and `/metrics` has its own check. */
 const operationPaths = /^\/(metrics|health\/(live|ready))$/u;
-/** Those of the console: its files are the same for everybody, and its page asks for the key. */
+/** The console's paths: its files are the same for everyone, and its page asks for the key. */
 const consolePaths = /^\/console(\/.*)?$/u;
 
-/** Headers by which a proxy says that it has passed a request on. */
+/** Headers by which a proxy marks forwarded requests. */
 const forwarding = /^(forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip|x-client-ip|x-forwarded-.+)$/u;
 
 /**
- * Sets who sends a request: by its key, then by the rules of `auth.path`. Refuses with 401, or as those rules do, on all
- * paths but the open ones. Throws `config` at the start for a server that others can reach and that asks nobody.
+ * Identifies the caller: by its key, then by the rules of `auth.path`. Refuses with 401, or as those rules do, on all
+ * but public paths. Throws `config` at the start if the server is reachable by others without authentication.
  */
 export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<HttpEnvironment> {
   requireAuthentication(options);
@@ -68,7 +68,7 @@ export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<Http
   };
 }
 
-/** The owner of a key. It is looked up by its SHA-256, so that the time it takes says nothing about other keys. */
+/** The owner of a key. Looked up by SHA-256, so that timing reveals nothing about other keys. */
 function keyLookup(apiKeys: IdentifyOptions["apiKeys"]): (key: string) => string | undefined {
   const digestOf = (key: string): string => createHash("sha256").update(key).digest("base64");
   let known: readonly ApiKey[] | undefined;
@@ -93,19 +93,19 @@ function noKey(hasKey: boolean): HTTPException {
 }
 
 /**
- * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of
- * pages that are named as callers and of programs, and of requests that no proxy has passed on. A proxy that neither
- * says so nor keeps `Host` cannot be told (docs/graphs/graphs.md).
+ * Whether Studio calls from this machine. Its header cannot be verified, so it is trusted only from configured origins
+ * and from programs, on requests that no proxy forwarded. A proxy that neither adds headers nor keeps `Host` cannot be
+ * detected (docs/graphs/graphs.md).
  */
 function believesStudio({ req }: HttpContext, { host, origins }: IdentifyOptions, auth: CustomAuth): boolean {
   if (!auth.allowsStudio || !isLoopbackName(host) || req.header("x-auth-scheme") !== "langsmith") return false;
   const origin = req.header("origin");
-  // That all pages may call makes none of them Studio.
+  // `*` does not make every page Studio.
   if (origin !== undefined && origin !== studioOrigin && !origins.includes(origin)) return false;
   return isLoopbackHost(req.header("host") ?? "") && !wasForwarded(req.raw.headers);
 }
 
-/** Whether a proxy says that it has passed a request on. */
+/** Whether a proxy marked the request as forwarded. */
 export function wasForwarded(headers: Headers): boolean {
   return [...headers.keys()].some((name) => forwarding.test(name));
 }
@@ -118,7 +118,7 @@ function requireAuthentication({ apiKeys, auth, host }: IdentifyOptions): void {
   });
 }
 
-/** The rules read what a request says of itself; its body is for the routes. */
+/** The rules read the request without its body, which is for the routes. */
 function withoutBody({ req }: HttpContext): Request {
   return new Request(req.url, { method: req.method, headers: req.raw.headers });
 }

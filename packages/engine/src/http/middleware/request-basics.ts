@@ -6,23 +6,26 @@ import type { Logger } from "../../logger.ts";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 
-/** What the basics of requests go by. */
+/** Settings of the request basics. */
 interface RequestBasics {
   /** Bytes. */
   bodyLimit: number;
-  /** Plain answers that take longer are logged. */
+  /** Slower plain answers are logged. */
   slowSeconds: number;
   logger: Logger;
 }
 
-/** Milliseconds for which refusals are counted, and how many of them the log tells: anybody can be refused any number of times. */
+/**
+ * The window in milliseconds for counting refusals, and how many of them are logged: anyone can be refused any number
+ * of times.
+ */
 const refusalWindow = 60_000;
 const mostRefusals = 20;
 
 /**
- * Gives the request its id (the client's `x-request-id` when it is a plain token) and the limit of its body in bytes, and
- * logs it: one that is refused for who asks or for how much there is to do, one whose plain answer was slow, and at
- * `debug` every one. What streams or waits is as long as its run.
+ * Sets the request's id (the client's `x-request-id` if it is a plain token) and the body limit in bytes, and logs the
+ * request: refusals by caller or load, slow plain answers, and at `debug` everything. Streams and waits last as long as
+ * their run.
  */
 export function requestBasics({ bodyLimit, slowSeconds, logger }: RequestBasics): MiddlewareHandler<HttpEnvironment> {
   let window = { since: 0, refused: 0 };
@@ -60,12 +63,12 @@ export function requestBasics({ bodyLimit, slowSeconds, logger }: RequestBasics)
   };
 }
 
-/** What tells whether the server is up has to answer when it has much to do. */
+/** Health checks must answer under load. */
 const healthPaths = new Set(["/ok", "/health/live", "/health/ready", "/metrics"]);
 
 /**
- * Refuses what would be one request too many at the same time, with 429 and Retry-After. One handler counts for all
- * apps it is given to. A request counts until its answer has gone out whole, so those that follow a run count as long as they do.
+ * Refuses requests above the concurrency limit with 429 and Retry-After. One handler counts across all apps. A request
+ * counts until its response is fully sent, so followers of a run count throughout.
  */
 export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> {
   let open = 0;
@@ -78,9 +81,9 @@ export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> 
       });
     }
     const { incoming, outgoing, acceptSocket } = context.env;
-    // What becomes a WebSocket is answered on the connection itself.
+    // A WebSocket is answered on the connection itself.
     const line = acceptSocket === undefined ? outgoing : incoming.socket;
-    // Whose client has left meanwhile tells no end any more.
+    // A closed connection emits no further end event.
     if (line.destroyed) return next();
     open += 1;
     line.once("close", () => {
@@ -93,12 +96,11 @@ export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> 
 const text = /^(?:text\/(?!event-stream)|application\/(?:[\w.+-]+\+)?(?:json|javascript|xml|yaml))/u;
 
 /**
- * Packs long plain answers with gzip for who takes it. Events are written past it, to node's own response, and so are
- * never packed.
+ * Compresses long plain answers with gzip if the client accepts it. Events bypass it, written to node's own response.
  */
 export const packAnswers: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();
-  // To look at the body itself costs a short answer as much as all the rest.
+  // Inspecting the body itself would double the cost of a short answer.
   if (context.get("isLong") !== true || context.env.outgoing.headersSent || !takesGzip(context)) return;
   const { res } = context;
   if (!text.test(res.headers.get("content-type") ?? "") || res.headers.has("content-encoding")) return;
@@ -107,17 +109,17 @@ export const packAnswers: MiddlewareHandler<HttpEnvironment> = async (context, n
   answer.headers.set("content-encoding", "gzip");
   answer.headers.delete("content-length");
   answer.headers.append("vary", "Accept-Encoding");
-  // Set in two steps: onto a response that has headers Hono would copy them.
+  // Set in two steps: onto a response with headers Hono would copy them.
   context.res = undefined;
   context.res = answer;
 };
 
-/** Bytes from which on an answer is packed: below, it goes out in a few packets anyway. */
+/** Bytes from which answers are compressed: smaller ones fit in a few packets anyway. */
 export const packedFrom = 4096;
 
 const pack = promisify(gzip);
 
-/** Whether the client takes gzip (RFC 9110, section 12.5.3): by name or as anything, and not with a weight of 0. */
+/** Whether the client accepts gzip (RFC 9110, section 12.5.3): by name or wildcard, with a weight above 0. */
 function takesGzip(context: HttpContext): boolean {
   const wanted = context.req.header("accept-encoding");
   if (wanted === undefined) return false;
@@ -131,12 +133,12 @@ function takesGzip(context: HttpContext): boolean {
   return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
-/** The bytes packed, quickly rather than as small as can be; off the event loop. */
+/** The bytes compressed, favouring speed over size, off the event loop. */
 function packed(bytes: Uint8Array): Promise<Buffer> {
   return pack(bytes, { level: constants.Z_BEST_SPEED });
 }
 
-/** A text as it goes out: packed where it is long and the client takes that, with the headers that say so. */
+/** A text ready to send: compressed if long and accepted, with the matching headers. */
 export async function packedText(
   context: HttpContext,
   text: string,

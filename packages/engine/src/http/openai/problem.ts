@@ -11,7 +11,7 @@ import type { MiddlewareHandler } from "hono";
 import { resolver, uniqueSymbol } from "hono-openapi";
 import { readJson } from "../validate.ts";
 
-/** Paths whose errors have OpenAI's form, also those of the key check and of the limits. */
+/** Paths whose errors have OpenAI's form, including those of authentication and limits. */
 export const openAiPaths = /^\/v1\/(chat\/completions|responses|models)(\/|$)/u;
 
 /** The body of every error of these routes. */
@@ -26,7 +26,7 @@ const OpenAiError = z
   })
   .meta({ ref: "OpenAiError" });
 
-/** What is wrong with a request, with the name of the parameter and a code for programs. */
+/** What is wrong with a request, with the parameter's name and a code for programs. */
 export class OpenAiProblem extends AppError {
   readonly param: string | null;
   readonly reason: string;
@@ -38,7 +38,10 @@ export class OpenAiProblem extends AppError {
   }
 }
 
-/** Turns anything thrown into OpenAI's form of an error; what was not meant is logged whole and told without details. */
+/**
+ * Turns anything thrown into OpenAI's form of an error; unexpected errors are logged whole and answered without
+ * details.
+ */
 export function answerOpenAiError(error: unknown, context: HttpContext, logger: Logger): Response {
   const request = { path: context.req.path, request_id: context.get("requestId") };
   if (error instanceof z.ZodError) {
@@ -66,15 +69,15 @@ export function answerOpenAiError(error: unknown, context: HttpContext, logger: 
 }
 
 /**
- * The answer for a run that has failed. 400 and `x-should-retry: false`: what the graph did is done, and a client that
- * sends the request again by itself, as OpenAI's and LangChain's do after 5xx, would do it again.
+ * The response for a failed run: 400 and `x-should-retry: false`. The graph has already acted, and clients that retry
+ * on 5xx, as OpenAI's and LangChain's do, would repeat it.
  */
 export function answerFailedRun(context: HttpContext, error: RunError): Response {
   context.header("x-should-retry", "false");
   return context.json(failedRunBody(error), 400);
 }
 
-/** How a run failed, as a body and as an event of a stream. */
+/** A run's failure, as a body and as an event of a stream. */
 export function failedRunBody({ error, message }: RunError): z.infer<typeof OpenAiError> {
   return { error: { message, type: "run_failed", param: null, code: error } };
 }
@@ -105,7 +108,7 @@ function typeOf(status: number): string {
   }
 }
 
-/** What all routes say of their errors. */
+/** What all routes document about their errors. */
 export const failing = {
   errors: {
     401: "No key, or a wrong one",
@@ -116,7 +119,7 @@ export const failing = {
   errorAnswers: { 401: OpenAiError, 404: OpenAiError, 422: OpenAiError, 429: OpenAiError },
 };
 
-/** What the routes say that start a run. */
+/** What routes that start a run document. */
 export const starting = { ...failing, headers: ["Idempotency-Key"], tellsPosition: true } as const;
 
 type BodyReader<Schema extends z.ZodType> = MiddlewareHandler<
@@ -125,7 +128,7 @@ type BodyReader<Schema extends z.ZodType> = MiddlewareHandler<
   { in: { json: z.input<Schema> }; out: { json: z.output<Schema> } }
 >;
 
-/** Parses the JSON body; what is wrong is thrown, and answered in OpenAI's form. */
+/** Parses the JSON body; throws errors that are answered in OpenAI's form. */
 export function openAiBody<Schema extends z.ZodType>(schema: Schema): BodyReader<Schema> {
   const read: BodyReader<Schema> = async (context, next) => {
     // Hono keeps validated data untyped; `valid()` gives it the type of `out` above.

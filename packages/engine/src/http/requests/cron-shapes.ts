@@ -6,7 +6,7 @@ import { FieldNames, Id } from "../validate.ts";
 import type { RunRequest } from "../../runs/admission/draft.ts";
 import { checkedBody } from "./runs.ts";
 
-/** What the runs of a cron are asked for: a run's body without what only one run can have. */
+/** The request of a cron's runs: a run's body without what only a single run can have. */
 export const CronPayload = RunBody.omit({
   command: true,
   checkpoint: true,
@@ -42,13 +42,13 @@ const CronFields = {
     .describe("What becomes of the thread that is made for a run; default delete"),
 };
 
-/** The body that makes a cron. */
+/** The body that creates a cron. */
 export const CronCreate = CronPayload.extend(CronFields).meta({ ref: "CronCreate" });
 
-/** The body that changes a cron; what is left out stays as it is. */
+/** The body that changes a cron; omitted fields stay as they are. */
 export const CronPatch = CronCreate.partial().meta({ ref: "CronPatch" });
 
-/** Which crons are meant. */
+/** Selects crons. */
 export const CronFilter = z.object({
   assistant_id: z.string().nullish(),
   thread_id: Id.nullish(),
@@ -85,7 +85,7 @@ export const CronShape = z
   })
   .meta({ ref: "Cron" });
 
-/** What the payload of a cron asks of a run in a session. A run that comes while another one works waits its turn. */
+/** The run request of a cron's payload in a session. If another run works, it is queued. */
 export async function cronRequest(
   services: Parameters<typeof checkedBody>[0],
   payload: JsonObject,

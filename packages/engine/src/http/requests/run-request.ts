@@ -15,8 +15,8 @@ const Checkpoint = z.looseObject({
 });
 
 /**
- * The body that starts a run. Unknown fields are ignored, `null` is the same as absent, so that every SDK's spelling is
- * taken.
+ * The body that starts a run. Unknown fields are ignored and `null` means absent, so that every SDK's spelling is
+ * accepted.
  */
 export const RunBody = z
   .object({
@@ -36,9 +36,9 @@ export const RunBody = z
     multitask_strategy: MultitaskStrategy.nullish(),
     if_not_exists: z.enum(["reject", "create"]).nullish(),
     on_disconnect: z.enum(["continue", "cancel"]).nullish(),
-    // The SDK's types say complete and continue, the servers say delete and keep.
+    // The SDK's types say complete and continue, the servers delete and keep.
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
-    // From the year 10000 on dates are written otherwise, and sort before today: the run would begin at once.
+    // Dates from the year 10000 on are written differently and sort before today: the run would start at once.
     after_seconds: z.number().nonnegative().max(200_000_000_000).nullish(),
     feedback_keys: z.array(z.string().min(1).max(100)).max(20).nullish(),
     langsmith_tracer: z
@@ -58,23 +58,23 @@ export const RunBody = z
   .meta({ ref: "RunCreate" });
 export type RunBody = z.infer<typeof RunBody>;
 
-/** Request headers that never become configuration: keys and what belongs to other services. */
+/** Request headers that never become configuration: keys, and headers of other services. */
 const keptOut = new Set(["x-api-key", "x-tenant-id", "x-service-key"]);
 
-/** What a run sees of the request in `config.configurable`: every `x-…` header except keys, and `user-agent`. */
+/** The headers a run sees in `config.configurable`: every `x-…` except keys, and `user-agent`. */
 export function configurableHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name === "user-agent" || (name.startsWith("x-") && !keptOut.has(name))),
   );
 }
 
-/** What `checkpoint_during` of older clients says. */
+/** What older clients' `checkpoint_during` means. */
 const olderDurability = new Map<RunBody["checkpoint_during"], RunRequest["durability"]>([
   [true, "async"],
   [false, "exit"],
 ]);
 
-/** The run a body asks for, for its session; `headers` are those of the request. */
+/** The run request of a body, for its session; `headers` are the request's. */
 export function toRunRequest(
   body: RunBody,
   session: Session,
@@ -83,7 +83,7 @@ export function toRunRequest(
 ): RunRequest {
   const modes = body.stream_mode ?? "values";
   const checkpoint = checkpointOf(body);
-  // What names the graph of the session's last run stays out: this one may be another's.
+  // The graph of the session's last run stays out: this run may use another.
   const { graph_id: _graphId, assistant_id: _assistantId, ...metadata } = session.metadata;
   return {
     assistant: body.assistant_id,

@@ -48,7 +48,7 @@ export function toWireRun(run: Run): object {
   };
 }
 
-/** Says how many runs of the session come before this one, as long as it waits. */
+/** Reports how many runs of the session precede a queued run. */
 export function tellPosition({ runs }: HttpServices, context: HttpContext, run: Run): void {
   const position = runs.position(run);
   if (position === undefined) return;
@@ -56,7 +56,7 @@ export function tellPosition({ runs }: HttpServices, context: HttpContext, run: 
   if (position > 0) context.set("waits", true);
 }
 
-/** Admits the run a request asks for, and says where it stands in its queue; see `admitRun`. */
+/** Admits the requested run and reports its queue position; see `admitRun`. */
 export async function startRun(
   services: HttpServices,
   context: HttpContext,
@@ -70,23 +70,23 @@ export async function startRun(
   return run;
 }
 
-/** How a run comes to the server, beside what it asks for. */
+/** The origin of a run request, besides its body. */
 export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
-  /** Of the request; some become configuration. */
+  /** The request's headers; some become configuration. */
   headers: Record<string, string>;
   requestId?: string;
   temporary?: boolean;
 }
 
-/** What of a request goes with the runs it asks for. */
+/** The parts of a request that its runs keep. */
 export function arrivalOf(context: HttpContext): { headers: Record<string, string>; requestId: string } {
   return { headers: context.req.header(), requestId: context.get("requestId") };
 }
 
 /**
- * Admits a run; the same again under its `Idempotency-Key` gives the same run. 422 when the session is busy and the
- * strategy is `reject`, and for a key that came with another request. What the run configured becomes the session's
- * configuration. A session that was made for a run which cannot begin goes again.
+ * Admits a run; a repeated `Idempotency-Key` returns the same run. 422 if the session is busy and the strategy is
+ * `reject`, and for a key reused with another request. The run's configuration becomes the session's. A session created
+ * for a run that cannot start is deleted again.
  */
 export async function admitRun(
   services: HttpServices,
@@ -98,7 +98,7 @@ export async function admitRun(
   let run: Run;
   try {
     if (body.command?.resume !== undefined) {
-      // Questions that have waited too long are expired first, so that a late answer is refused.
+      // Expire overdue questions first, so that a late answer is refused.
       await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
     }
     if (body.webhook) checkWebhook(body.webhook, config.webhooks);
@@ -106,7 +106,7 @@ export async function admitRun(
     const request = toRunRequest(checked, session, headers, temporary);
     const { traceparent } = headers;
     const isTraced = traceparent !== undefined && readTraceparent(traceparent) !== undefined;
-    // The run's log lines and its trace say by what it was asked for.
+    // The run's log lines and trace carry the request's id.
     const asked = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
     run = await runs.start(session, { ...request, request: asked, ...arrival, found }).catch((error: unknown) => {
       throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
@@ -119,27 +119,29 @@ export async function admitRun(
   return run;
 }
 
-/** Makes what a run configured the session's configuration. */
+/** Makes the run's configuration the session's. */
 async function keepConfig(
   { storage, logger }: HttpServices,
   session: Session,
   given: NonNullable<RunBody["config"]>,
 ): Promise<void> {
   const configurable = { ...keptConfigurable(session), ...lastingKeys(given.configurable) };
-  // The run has begun: a client that was told of a failure now would send it again.
+  // The run has started: after an error the client would send it again.
   await storage.sessions.update(session.session_id, { config: { ...given, configurable } }).catch((error: unknown) => {
     logger.warn({ err: error, session_id: session.session_id }, "session_config_not_kept");
   });
 }
 
-/** Throws what would refuse the run at any time; what depends on the moment, such as a full queue, is asked when it is admitted. */
+/**
+ * Throws what would refuse the run at any time; momentary conditions, such as a full queue, are checked at admission.
+ */
 export async function checkRun(services: HttpServices, body: RunBody): Promise<void> {
   if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
   const { found } = await checkedBody(services, body);
   if (found === undefined) throw noAssistant(body.assistant_id);
 }
 
-/** What a run is given, as the rules for messages of its graph have it, and its assistant, where there is one. */
+/** A run's input after the message rules of its graph, and its assistant, if any. */
 export async function checkedBody(
   { runnable, graphs }: Pick<HttpServices, "runnable" | "graphs">,
   body: RunBody,
@@ -156,7 +158,7 @@ export async function checkedBody(
   return { body: checked, found };
 }
 
-/** Without an input a run goes on after its last step, and compression is the first one: it would be passed over. */
+/** Without input a run resumes after its last step, which skips compression, the first one. */
 function refuseCompression({ context }: RunBody): void {
   const wanted = context?.["compress"];
   if (wanted === undefined || wanted === null || wanted === false) return;
@@ -173,13 +175,13 @@ export interface Following {
   /** The last event the reader has; default none. */
   after?: number;
   modes?: StreamMode[] | undefined;
-  /** Only events of these paths of subgraphs. Default all. */
+  /** Only events of these subgraph paths. Default all. */
   namespaces?: string[] | undefined;
-  /** Whether the run ends when this reader goes (`on_disconnect`, `cancel_on_disconnect`). */
+  /** Whether the run is cancelled when this reader disconnects (`on_disconnect`, `cancel_on_disconnect`). */
   cancels?: boolean;
 }
 
-/** Answers with a run's events, after a `gap` where the log does not go on from what the reader has. */
+/** Streams a run's events, after a `gap` if the log no longer continues from the reader's last event. */
 export async function streamRun(
   services: HttpServices,
   context: HttpContext,
@@ -188,14 +190,14 @@ export async function streamRun(
 ): Promise<Response> {
   const { ids, modes, namespaces } = following;
   const { after: last = -1 } = following;
-  // Nothing is missing before the beginning of a log that is whole.
+  // Nothing is missing before the beginning of a complete log.
   const gap = last === -1 && run.expired_events === -1 ? undefined : await services.runs.findGap(run, last);
   const after = gap?.after ?? last;
-  // A frame of the `messages` mode holds the whole message so far, so its reader has to see the beginning.
+  // A frame of the `messages` mode contains the whole message so far, so its reader must see the beginning.
   const from = run.kwargs.stream_mode.includes("messages") ? -1 : after;
   return sendEvents(context, {
     ...(gap && { opening: gapFrame(gap) }),
-    // Until its turn or its time comes it tells nothing, and whoever has started it must be able to stop it.
+    // A queued or scheduled run emits nothing yet, and its caller must be able to stop it.
     mayBeQuiet: context.get("waits") === true || run.created_at > run.updated_at,
     open: (signal) => services.runs.followBatches(run, from, signal),
     tail: (signal) => services.runs.tail(run, signal),
@@ -207,7 +209,7 @@ export async function streamRun(
   });
 }
 
-/** Answers with a run's final values when it is over; `hasBegun`: the same request, sent again, would start another run. */
+/** Answers with a run's final values when it is over; `hasBegun`: repeating the request would start another run. */
 export function waitForRun(
   services: HttpServices,
   context: HttpContext,
@@ -231,7 +233,7 @@ async function finalText({ runs, storage, graphs }: HttpServices, run: Run, cont
   return toWireJson(runs.lastValues(run) ?? (await readFinalValues({ storage, graphs }, run)) ?? null);
 }
 
-/** In which a run's failure is explained: as the reader names it, else as the run was asked. */
+/** The language of a run's error: the reader's, else that of the run's request. */
 function languageFor(context: HttpContext, { kwargs }: Run): Language {
   return namedLanguage(context) ?? languageOfWords(JSON.stringify(kwargs.input ?? ""));
 }
@@ -247,14 +249,16 @@ async function readFinalValues(
   return { ...(await withCallsOf(session, values, graphs)), __interrupt__: interrupts };
 }
 
-/** Stops a run whose reader has gone, where the reader wanted that. */
+/** Cancels a run whose reader disconnected, if the reader asked for that. */
 export function cancelAfterDisconnect({ runs, logger }: HttpServices, run: Run): void {
   runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
     logger.error({ err: error, run_id: run.run_id }, "cancel_after_disconnect_failed");
   });
 }
 
-/** The id in `Last-Event-ID`: the reader has everything up to it; `-1` or nothing is none. 400 for anything else. */
+/**
+ * The id in `Last-Event-ID`: the reader has everything up to it; absent or `-1` means nothing. 400 for anything else.
+ */
 export function lastEventId(context: HttpContext): number {
   const text = context.req.header("last-event-id");
   if (text === undefined || text === "") return -1;
@@ -265,8 +269,8 @@ export function lastEventId(context: HttpContext): number {
 }
 
 /**
- * Refuses a webhook that would not be told: no address of the web and no path of this server, or a host that is not in
- * the public internet and that the operator has not named.
+ * Refuses a webhook that could not be called: neither a web address nor a path of this server, or a host outside the
+ * public internet that the operator has not allowed.
  */
 export function checkWebhook(url: string, { allowed }: WebhookSettings): void {
   if (isOwnPath(url)) return;
@@ -281,7 +285,7 @@ export function checkWebhook(url: string, { allowed }: WebhookSettings): void {
   }
 }
 
-/** What is told of a run's end: the Run, its last values, how it failed, and when it worked. */
+/** The webhook's body: the Run, its last values, its error, and when it worked. */
 export function webhookBody(run: Run, { values, started_at, ended_at }: RunEnd): string {
   return toWireJson({
     ...toWireRun(run),

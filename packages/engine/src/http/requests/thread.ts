@@ -26,7 +26,7 @@ export function toThread(session: Session, values: Record<string, unknown> | und
   };
 }
 
-/** The wire's ThreadState, with all that it asks; of a session without a graph it is empty. */
+/** The wire's ThreadState with its interrupts; empty for a session without a graph. */
 export function toThreadState(state: StateSnapshot | undefined): object {
   if (state === undefined) {
     return {
@@ -42,13 +42,13 @@ export function toThreadState(state: StateSnapshot | undefined): object {
   return { ...toState(state), interrupts: state.tasks.flatMap((task) => task.interrupts) };
 }
 
-/** A state as that of a subgraph is told. */
+/** The state of a subgraph. */
 function toState(state: StateSnapshot): object {
   return {
     values: state.values,
     next: state.next,
     tasks: state.tasks.map(toThreadTask),
-    // Of a subgraph that has not begun there is none, and nothing to be told.
+    // A subgraph that has not started has none.
     ...(state.metadata !== undefined && { metadata: state.metadata }),
     created_at: state.createdAt ?? null,
     checkpoint: toCheckpoint(state.config),
@@ -65,7 +65,7 @@ function toThreadTask(task: StateSnapshot["tasks"][number]): object {
     path: task.path ?? [],
     error: task.error === undefined || task.error === null ? null : errorText(task.error),
     interrupts: task.interrupts,
-    // A subgraph that was not asked for is named by its place; one that was asked for is whole.
+    // A subgraph is given by its checkpoint, or whole if requested.
     checkpoint: state !== undefined && !isSnapshot ? (state.configurable ?? null) : null,
     state: isSnapshot ? toState(state) : null,
     result: task.result ?? null,
@@ -89,7 +89,9 @@ export function toCheckpoint(config: RunnableConfig | undefined): object | null 
   };
 }
 
-/** The wire's Thread of a session, with all that is read for it: its newest values, when they were written, its error. */
+/**
+ * The wire's Thread of a session, with everything read for it: its newest values, when they were written, its error.
+ */
 export async function shownThread(
   { storage, runs, graphs }: Pick<HttpServices, "storage" | "runs" | "graphs">,
   session: Session,
@@ -104,7 +106,7 @@ export async function shownThread(
   };
 }
 
-/** The values of a session with the calls about which it asks a person. */
+/** The values of a session, with the calls it asks a person about. */
 export async function withCallsOf<Values>(
   { session_id, metadata, interrupts }: Session,
   values: Values,
@@ -119,8 +121,8 @@ export async function withCallsOf<Values>(
 const Step = /\.?([^.[\]]+)|\[(-?\d+)\]/gu;
 
 /**
- * What stands at a path such as `values.messages[-1].content`: keys by dots, places of lists in brackets, negative ones
- * from the end (`extract`). `null` where there is nothing.
+ * The value at a path such as `values.messages[-1].content`: keys by dots, list indexes in brackets, negative ones from
+ * the end (`extract`). `null` if there is nothing.
  */
 export function extractPath(value: unknown, path: string): unknown {
   let at: unknown = value;
@@ -132,34 +134,34 @@ export function extractPath(value: unknown, path: string): unknown {
   return at ?? null;
 }
 
-/** Whether a path reads as one: nothing is left over between its steps. */
+/** Whether a path is well-formed: nothing is left over between its steps. */
 export function isPath(path: string): boolean {
   return path !== "" && path.replaceAll(Step, "") === "";
 }
 
 const { strategy: Strategy } = SessionTtl.shape;
 
-/** How long a thread stays that nobody touches: minutes, or minutes and what becomes of it. */
+/** How long an untouched thread is kept: minutes, or minutes and what happens then. */
 export const ThreadTtl = z
   .union([Minutes, z.object({ ttl: Minutes, strategy: Strategy.nullish() })])
   .describe(
     "Minutes that the thread stays after it was last touched, and whether it goes then (`delete`) or its states but the newest one",
   );
 
-/** A thread's time as the wire shows it. */
+/** A thread's expiry as the wire shows it. */
 export const ThreadTtlShape = z.object({
   strategy: Strategy,
   ttl_minutes: z.number(),
   expires_at: z.string(),
 });
 
-/** A thread's time in the wire's words; nothing of a thread that has none. */
+/** A thread's expiry in the wire's form; empty if it has none. */
 export function toWireTtl(ttl: SessionTtl | undefined): { ttl?: z.infer<typeof ThreadTtlShape> } {
   if (ttl === undefined) return {};
   return { ttl: { strategy: ttl.strategy, ttl_minutes: ttl.minutes, expires_at: ttl.expires_at } };
 }
 
-/** Gives a thread, by `set`, the time that a request names, and says which; without one (`undefined`) nothing is changed or said. */
+/** Sets a thread's expiry from a request and returns it; without one (`undefined`) nothing changes. */
 export async function setTtl(
   set: (ttl: Parameters<SessionTtlStore["set"]>[1]) => ReturnType<SessionTtlStore["set"]>,
   wanted: z.infer<typeof ThreadTtl> | null | undefined,
@@ -171,8 +173,8 @@ export async function setTtl(
 }
 
 /**
- * Questions of ours stand in the reader's language, or as they were asked for one who names none; those of graphs and of
- * the model always as they were asked.
+ * Our own questions are shown in the reader's language, or as asked if the reader names none; those of graphs and
+ * models always as asked.
  */
 export function questionText(
   { kind, actions, operation, failure, question }: Question,

@@ -17,14 +17,14 @@ const ToolCall = z.object({
   function: z.object({ name: z.string(), arguments: z.string() }),
 });
 
-/** What OpenAI's form has no place for: where the conversation is kept, and what waits for a person. */
+/** What OpenAI's form lacks: where the conversation is stored, and what waits for a person. */
 export const LangGraphPart = z.object({
   thread_id: z.string(),
   run_id: z.string(),
   interrupts: z.array(z.object({ id: z.string(), value: z.unknown() })),
 });
 
-/** The answer of `POST /v1/chat/completions`. */
+/** The response of `POST /v1/chat/completions`. */
 export const ChatCompletion = z
   .object({
     id: z.string(),
@@ -51,7 +51,7 @@ export const ChatCompletion = z
   .meta({ ref: "ChatCompletion" });
 type ChatCompletion = z.infer<typeof ChatCompletion>;
 
-/** The words of a turn, one piece after the other, with an empty line between messages. */
+/** The text of a turn piece by piece, with an empty line between messages. */
 export function createGaps(): (id: string, text: string) => string {
   let last: { id: string; end: string } | undefined;
   return (id, text) => {
@@ -65,12 +65,12 @@ function newlines(text: string): number {
   return text.endsWith("\n\n") ? 2 : Number(text.endsWith("\n"));
 }
 
-/** What all chunks of an answer, and the whole of it, begin with. */
+/** The common fields of all chunks and of the whole response. */
 function headOf({ run_id, created_at }: Run, model: string) {
   return { id: `chatcmpl-${run_id}`, created: Math.floor(Date.parse(created_at) / 1000), model };
 }
 
-/** A whole turn as an answer in one piece; throws nothing: a failed run is told elsewhere. */
+/** A whole turn as one response; never throws, since failed runs are answered elsewhere. */
 export function toChatCompletion(events: readonly TurnEvent[], model: string): ChatCompletion | undefined {
   const last = events.at(-1);
   if (last === undefined || !("end" in last)) return undefined;
@@ -114,7 +114,7 @@ export function toHistory(events: readonly TurnEvent[]): InputMessage {
   return { role: "assistant", content: message?.content ?? "", calls };
 }
 
-/** Writes a turn as the chunks of OpenAI's stream; `usage`: their last one says what the turn took. */
+/** Writes a turn as the chunks of OpenAI's stream; with `usage`, the last one has the token counts. */
 export function createChunks(model: string, started: Run, { usage }: { usage: boolean }): (event: TurnEvent) => string {
   const head = { ...headOf(started, model), object: "chat.completion.chunk" };
   const words = createGaps();
@@ -169,7 +169,7 @@ function toUsage({ input, output, cached, reasoning }: TurnUsage): z.infer<typeo
   };
 }
 
-/** Where a turn is kept, and what waits in it. */
+/** Where a turn is stored, and what waits in it. */
 export function placeOf({ session_id, run_id }: Run, { questions }: TurnResult): z.infer<typeof LangGraphPart> {
   return { thread_id: session_id, run_id, interrupts: questions };
 }

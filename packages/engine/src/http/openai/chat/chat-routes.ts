@@ -133,7 +133,7 @@ const FunctionTool = z.looseObject({
   function: z.looseObject({ name: FunctionName, description: Text.nullish(), parameters: JsonObject.nullish() }),
 });
 
-/** The body of `POST /v1/chat/completions`; what else OpenAI knows is taken and ignored. */
+/** The body of `POST /v1/chat/completions`; OpenAI's other fields are accepted and ignored. */
 const ChatCompletionBody = z
   .looseObject({
     model: ModelName,
@@ -151,7 +151,7 @@ const ChatCompletionBody = z
   .meta({ ref: "ChatCompletionCreate" });
 type ChatCompletionBody = z.infer<typeof ChatCompletionBody>;
 
-/** The tools of the client, as all routes hand them on. */
+/** The client's tools in the form that all routes share. */
 function chatTools({ tools }: ChatCompletionBody): { name: string; description?: string; parameters?: JsonObject }[] {
   return (tools ?? []).map(({ function: { name, description, parameters } }) => ({
     name,
@@ -160,7 +160,7 @@ function chatTools({ tools }: ChatCompletionBody): { name: string; description?:
   }));
 }
 
-/** The messages as all routes hand them on. */
+/** The messages in the form that all routes share. */
 function chatMessages({ messages }: ChatCompletionBody): InputMessage[] {
   return messages.map((message): InputMessage => {
     const content = contentOf(message);
@@ -210,15 +210,15 @@ function toBlock(part: z.infer<typeof Part>): JsonObject {
   }
 }
 
-/** What a client may ask of the model that our own agent knows as well. */
+/** A client's model options that our own agent supports. */
 interface ModelChoices {
   temperature?: number | null | undefined;
   max_tokens?: number | null | undefined;
-  /** How much it is to think. */
+  /** The reasoning effort. */
   effort?: string | null | undefined;
 }
 
-/** The same as the context of a run. */
+/** The options as a run's context. */
 export function choicesOf({ temperature, max_tokens, effort }: ModelChoices): JsonObject {
   return {
     ...(typeof temperature === "number" && { temperature }),
@@ -240,10 +240,10 @@ const Model = z
 
 const ModelList = z.object({ object: z.literal("list"), data: z.array(Model) });
 
-/** Assistants that are listed: a chat program shows them in a menu. */
+/** Assistants listed: chat programs show them in a menu. */
 const mostModels = 1_000;
 
-/** `/v1/models`: the assistants that the caller may see and talk to. */
+/** `/v1/models`: the assistants the caller may see, as models to talk to. */
 export function modelListRoutes(services: SharedServices): HttpApp {
   const { graphs } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();
@@ -268,7 +268,7 @@ export function modelListRoutes(services: SharedServices): HttpApp {
   return routes;
 }
 
-/** Those that graphs have by themselves go by their graph. */
+/** Default assistants of graphs are named after their graph. */
 function toModel({
   assistant_id,
   graph_id,

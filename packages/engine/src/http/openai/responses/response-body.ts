@@ -23,7 +23,7 @@ const Output = z.looseObject({
   call_id: Text,
   output: z.union([Text, z.array(Part)]),
 });
-/** What a model has thought, and other items that only OpenAI's own tools leave. */
+/** Reasoning, and other items that only OpenAI's own tools produce. */
 const Other = z.looseObject({ type: Text });
 const Item = z.union([Message, Call, Output, Other]);
 
@@ -34,7 +34,7 @@ const FunctionTool = z.looseObject({
   parameters: JsonObject.nullish(),
 });
 
-/** The body of `POST /v1/responses`; what else OpenAI knows is taken and ignored. */
+/** The body of `POST /v1/responses`; OpenAI's other fields are accepted and ignored. */
 export const ResponseBody = z
   .looseObject({
     model: ModelName,
@@ -65,7 +65,7 @@ export const ResponseBody = z
   .meta({ ref: "ResponseCreate" });
 export type ResponseBody = z.infer<typeof ResponseBody>;
 
-/** The tools of the client; those that OpenAI carries out itself are not offered. */
+/** The client's tools; OpenAI's built-in ones are not offered. */
 export function responseTools({
   tools,
 }: ResponseBody): { name: string; description?: string; parameters?: JsonObject }[] {
@@ -77,7 +77,7 @@ export function responseTools({
   });
 }
 
-/** The messages of the input. What an assistant has said and called in one turn is one message. */
+/** The messages of the input. An assistant's text and calls in one turn are one message. */
 export function responseMessages({ input, instructions }: ResponseBody): InputMessage[] {
   const messages: InputMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
   if (typeof input === "string") return [...messages, { role: "user", content: input }];
@@ -143,7 +143,7 @@ function toBlock(part: Part): JsonObject {
   }
 }
 
-/** A file whose content came with the message, as a data URL or as it is in base64. */
+/** A file sent inline, as a data URL or in base64. */
 function fileBlock(given: string): JsonObject {
   const [, mime_type = "application/octet-stream", data = given] = /^data:([^;,]+);base64,(.*)$/su.exec(given) ?? [];
   return { type: "file", source_type: "base64", data, mime_type };

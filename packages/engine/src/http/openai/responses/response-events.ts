@@ -6,10 +6,10 @@ import type { ClientCall } from "../turn/turn-reader.ts";
 /** One event of a response's stream. */
 type ResponseEvent = JsonObject & { type: string };
 
-/** An item that is being said. */
+/** An output item in progress. */
 interface OpenItem {
   kind: "text" | "reasoning";
-  /** The message that it comes from. */
+  /** The id of its message. */
   of: string;
   id: string;
   index: number;
@@ -17,8 +17,8 @@ interface OpenItem {
 }
 
 /**
- * Turns a turn into the events of OpenAI's stream. They are numbered, and the same turn always gives the same, so that
- * a client that comes back goes on after the last number it has.
+ * Turns a turn into the events of OpenAI's stream. They are numbered, and the same turn always gives the same ones, so
+ * a client can resume after the last number it has.
  */
 export class ResponseEvents {
   readonly #run: Run;
@@ -34,12 +34,12 @@ export class ResponseEvents {
     this.#response = toResponse({ ...run, status: "running" }, kept, []);
   }
 
-  /** The response as it is now. */
+  /** The response so far. */
   get response(): ResponseObject {
     return this.#response;
   }
 
-  /** How a stream begins. */
+  /** The first events of a stream. */
   begin(): ResponseEvent[] {
     const response = this.#response;
     return this.#numbered([
@@ -48,7 +48,7 @@ export class ResponseEvents {
     ]);
   }
 
-  /** The events of one piece of the turn, or of its end. */
+  /** The events for one piece of the turn, or for its end. */
   read(event: TurnEvent): ResponseEvent[] {
     if (!("end" in event)) return this.#numbered(this.#say(event.item.type, event.item.id, event.item.text));
     const { end, run, question } = event;
@@ -56,7 +56,7 @@ export class ResponseEvents {
     const last = [...asked, ...this.#close(), ...end.calls.flatMap((call) => this.#call(call))];
     this.#response = toResponse(run, this.#kept, this.#output, end);
     const { status } = this.#response;
-    // There is no event for one that was stopped.
+    // There is no event for a cancelled response.
     const type = status === "completed" || status === "failed" ? `response.${status}` : "response.incomplete";
     return this.#numbered([...last, { type, response: this.#response }]);
   }
@@ -145,7 +145,7 @@ function itemOf(item: OpenItem, status: "in_progress" | "completed"): JsonObject
     : { id: item.id, type: "reasoning", summary: parts };
 }
 
-/** An event as it is sent. */
+/** An event as a server-sent event. */
 export function responseFrame(event: ResponseEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -23,7 +23,7 @@ import { keptUnder, KeptRequest, responseIdOf, ResponseObject, runIdOf, toRespon
 const Deleted = z.object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) });
 const tag = "OpenAI";
 
-/** `/v1/responses`: turns that are kept, can be followed again, and go on from each other. */
+/** `/v1/responses`: stored turns that can be followed again and continued. */
 export function responseRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
@@ -93,7 +93,7 @@ const RetrieveQuery = z.object({
   starting_after: z.coerce.number().int().min(0).default(-1),
 });
 
-/** A response that is kept, and what was asked. */
+/** A stored response and its request. */
 interface KeptResponse {
   run: Run;
   kept: KeptRequest;
@@ -142,7 +142,7 @@ function keptOf(body: ResponseBody): KeptRequest {
   };
 }
 
-/** The thread that goes on: that of the response before, which has to be its last, or the one that is named. */
+/** The thread to continue: that of the previous response, which must be its last, or the named one. */
 async function threadOf(services: HttpServices, context: HttpContext, body: ResponseBody): Promise<string | undefined> {
   const { previous_response_id: previous, conversation } = body;
   const named = typeof conversation === "string" ? conversation : conversation?.id;
@@ -155,7 +155,7 @@ async function threadOf(services: HttpServices, context: HttpContext, body: Resp
   );
   const isSame = (one: Run): boolean =>
     KeptRequest.safeParse(one.metadata[keptUnder]).data?.previous_response_id === previous;
-  // What has failed or was stopped is asked again from where it began, and a request under a key finds its own run.
+  // A failed or stopped turn is retried from where it began, and a request with an idempotency key finds its own run.
   const goesOn = after.some(
     (one) => one.error === null && one.stop_requested === null && !(isSame(one) && hasKey(one)),
   );
@@ -168,7 +168,7 @@ function hasKey({ metadata }: Run): boolean {
   return metadata["openai_key"] !== undefined;
 }
 
-/** A response by its id. Throws `response_not_found`, also for one that was not to be stored. */
+/** A response by its id. Throws `response_not_found`, also for one that was not stored. */
 async function requireResponse(services: HttpServices, id: string, param = "response_id"): Promise<KeptResponse> {
   const runId = runIdOf(id);
   const run = runId === undefined ? undefined : await services.runs.get(runId);

@@ -3,7 +3,7 @@ import { JsonObject, type Run } from "../../../storage/records.ts";
 import { LangGraphPart, placeOf } from "../chat/chat-completion.ts";
 import type { TurnResult, TurnUsage } from "../turn/turn-reader.ts";
 
-/** What of a request is kept with its run, so that the response can be told again. */
+/** The part of a request stored with its run, to reproduce the response. */
 export const KeptRequest = z.object({
   model: z.string(),
   previous_response_id: z.string().nullable(),
@@ -40,20 +40,20 @@ export const ResponseObject = KeptRequest.extend({
 }).meta({ ref: "OpenAiResponse" });
 export type ResponseObject = z.infer<typeof ResponseObject>;
 
-/** Where the run of a response keeps what was asked. */
+/** The metadata key of the stored request. */
 export const keptUnder = "openai_response";
 
-/** The id of the response that a run gives. */
+/** The response id of a run. */
 export function responseIdOf({ run_id }: Pick<Run, "run_id">): string {
   return `resp_${run_id}`;
 }
 
-/** The run that the id of a response names; `undefined` for what is no such id. */
+/** The run of a response id; `undefined` for a malformed id. */
 export function runIdOf(responseId: string): string | undefined {
   return /^resp_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/u.exec(responseId)?.[1];
 }
 
-/** A response with what it has said so far; `end`: it says no more. */
+/** A response with its output so far; `end` marks it complete. */
 export function toResponse(run: Run, kept: KeptRequest, output: JsonObject[], end?: TurnResult): ResponseObject {
   const status = statusOf(run, end);
   return {

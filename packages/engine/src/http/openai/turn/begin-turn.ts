@@ -21,35 +21,35 @@ import {
 import { OpenAiProblem } from "../problem.ts";
 import { toHistory } from "../chat/chat-completion.ts";
 
-/** Minutes that a thread stays that a client has not named: what waits in it can be answered so long. */
+/** Minutes an unnamed thread is kept: questions in it can be answered that long. */
 const unnamedMinutes = 60;
 
-/** A turn that a client asks for, in either form. */
+/** A client's request for a turn, from either API. */
 export interface TurnRequest {
   model: string;
   messages: readonly InputMessage[];
-  /** The messages are the whole conversation, of which a thread may have a part; else all of them are new. */
+  /** The messages are the whole conversation, part of which a thread may have; otherwise all are new. */
   isWhole: boolean;
-  /** The thread that the client has named, or that of the response before. */
+  /** The thread named by the client, or that of the previous response. */
   thread: string | undefined;
   tools: { name: string; description?: string; parameters?: JsonObject }[];
-  /** What the client asks of the model, as our own agent knows it. */
+  /** The client's model options that our own agent supports. */
   choices: JsonObject;
-  /** The whole of what the client asks of the model, for other graphs. */
+  /** All the client's model options, for other graphs. */
   parameters: JsonObject;
   metadata: JsonObject;
-  /** The thread stays although the client has not named it. */
+  /** The thread is kept although the client has not named it. */
   isKept: boolean;
 }
 
 /** A turn that has begun. */
 export interface BegunTurn {
   run: Run;
-  /** The client has named no thread: the conversation up to this turn, by which it is found again. */
+  /** Without a named thread: the conversation up to this turn, by which it is found again. */
   unnamed: readonly InputMessage[] | undefined;
 }
 
-/** The assistant that a model's name stands for. Throws `model_not_found`, and for a graph without messages. */
+/** The assistant of a model name. Throws `model_not_found`, also for a graph without messages. */
 export async function requireModel({ storage, runnable, graphs }: HttpServices, model: string): Promise<Assistant> {
   const byId = await findAssistant(runnable, graphs, model);
   const found = byId ?? (await assistantByName({ storage, graphs }, model));
@@ -109,7 +109,7 @@ export async function beginTurn(
       assistant_id: assistant.assistant_id,
       ...asked,
       metadata: { ...request.metadata, ...(key !== undefined && { openai_key: key }) },
-      // Updates have the messages whole, and what waits.
+      // Updates contain whole messages and interrupts.
       stream_mode: ["messages-tuple", "updates", "custom"],
       multitask_strategy: "enqueue",
     }),
@@ -122,13 +122,13 @@ export async function beginTurn(
   return { run, unnamed: named === undefined && request.isWhole ? request.messages : undefined };
 }
 
-/** Of a thread that is named, the one of that name; a UUID is its id. It is made when it is first used. */
+/** The thread of a given name, created on first use; a UUID is its id. */
 async function namedSession({ storage, owner }: HttpServices, name: string): Promise<Session> {
   const id = Id.safeParse(name).data ?? sessionIdOf({ key: `thread:${name}`, hash: "" }, owner);
   return createSession(storage, { session_id: id, if_exists: "do_nothing" });
 }
 
-/** The thread that waits where this conversation had its last answer. */
+/** The thread that waits after this conversation's last answer. */
 async function waitingSession({ storage }: HttpServices, request: TurnRequest): Promise<Session | undefined> {
   const fresh = afterAnswer(request.messages);
   if (!request.isWhole || fresh.length === request.messages.length) return undefined;
@@ -147,7 +147,7 @@ async function runOfKey({ runs }: HttpServices, { session_id }: Session, key: st
   return newest.find(({ metadata }) => metadata["openai_key"] === key);
 }
 
-/** What the run is given: an answer to what waits, or the messages that the thread does not have. */
+/** The input of the run: an answer to a waiting question, or the messages new to the thread. */
 async function askedOf(
   services: HttpServices,
   session: Session,
@@ -170,12 +170,14 @@ async function askedOf(
       "No such tool call waits in this conversation: it has its result, or was given up for another message.";
     throw new OpenAiProblem("invalid_parameter", "tool_call_not_waiting", message, "messages");
   }
-  // The system text of our own agent goes with each turn, and is no message.
+  // Our own agent takes the system text per turn, not as a message.
   const messages = isOwn ? added.filter(({ role }) => role !== "system") : added;
   return { input: { messages: toGraphMessages(messages) }, ...settings };
 }
 
-/** The answers that new messages are: results of the client's calls, and plain words to the oldest question of another kind. */
+/**
+ * The answers in new messages: results of the client's calls, and plain text for the oldest question of another kind.
+ */
 function answersTo(pending: readonly Approval[], fresh: readonly InputMessage[]): JsonObject {
   const answers: JsonObject = {};
   const isCall = ({ value }: Approval): boolean => readQuestion(value).kind === "client_tool";
@@ -196,7 +198,7 @@ function callIdOf({ value }: Approval): unknown {
   return typeof value === "object" && value !== null && "tool_call_id" in value ? value.tool_call_id : undefined;
 }
 
-/** About an action only a plain yes or no is an answer; anything else is a new request. */
+/** Only a plain yes or no answers a question about an action; anything else is a new request. */
 function answerOf({ value }: Approval, words: string): unknown {
   const question = readQuestion(value);
   if (words === "") return undefined;
@@ -214,12 +216,12 @@ function ownContext({ messages, tools, choices }: TurnRequest): JsonObject {
   return {
     ...choices,
     ...(system === "" ? {} : { system }),
-    // The client's tools are for work: no model is asked first where to go with it.
+    // The client's tools are for work: skip the model call that would classify the request.
     ...(tools.length === 0 ? {} : { client_tools: tools, mode: "free_work" }),
   };
 }
 
-/** Notes with a thread that nobody has named after which answer it waits, so that the client's next request finds it. */
+/** Notes on an unnamed thread after which answer it waits, so that the client's next request finds it. */
 export async function noteWaiting(
   { storage }: Pick<HttpServices, "storage">,
   { run, unnamed }: BegunTurn,

@@ -14,13 +14,13 @@ import { z } from "zod";
 import { isAIMessage, isHumanMessage, messageText } from "../../../message-kinds.ts";
 import { OpenAiProblem } from "../problem.ts";
 
-/** One piece of a turn, or its end. `question` is what waits, in words, which come after those of the assistant. */
+/** One piece of a turn, or its end. `question` is the pending question as text, sent after the assistant's. */
 export type TurnEvent = { item: TurnItem } | { end: TurnResult; run: Run; question: string };
 
-/** The events of a stream, and those that only say how far its reader is behind. */
+/** The stream's events, and those that only measure how far its reader is behind. */
 type StreamedEvent = TurnEvent | { behind: RunEvent };
 
-/** Follows a run as a turn, from its beginning to its end. Throws `server` where the server stops before. */
+/** Follows a run as a turn, from beginning to end. Throws `server` if the server stops first. */
 export async function* followTurn(
   { runs }: HttpServices,
   context: HttpContext,
@@ -36,7 +36,7 @@ export async function* followTurn(
   const questions = end.questions.map(
     ({ value }) => questionText(readQuestion(value), language) ?? JSON.stringify(value),
   );
-  // Where its row has gone with a temporary thread, what its events said is what there is.
+  // If the row was deleted with a temporary thread, its events are all there is.
   const over = (await runs.get(run.run_id)) ?? { ...run, status: end.error === undefined ? "success" : "error" };
   yield [{ end, run: over, question: questions.join("\n\n") }];
 }
@@ -45,9 +45,9 @@ export async function* followTurn(
 export interface Following {
   /** Pieces as server-sent events. */
   frame: (event: TurnEvent) => string;
-  /** Called before the end is told. */
+  /** Called before the end is sent. */
   onEnd?: () => Promise<void>;
-  /** Told of everything before it is written. */
+  /** Called with everything before it is written. */
   onItems?: (events: readonly TurnEvent[]) => void;
   cancels: boolean;
 }
@@ -60,7 +60,7 @@ export function streamTurn(
   { frame, onItems, onEnd, cancels }: Following,
 ): Response {
   return sendEvents<StreamedEvent>(context, {
-    // A model may think for long before its first word.
+    // A model may think for long before its first token.
     mayBeQuiet: true,
     open: async function* (signal) {
       for await (const batch of followTurn(services, context, run, signal)) {
@@ -80,7 +80,7 @@ export function streamTurn(
   });
 }
 
-/** Waits for a turn; `undefined` when the client has gone before. */
+/** Waits for a turn; `undefined` if the client disconnects first. */
 export async function wholeTurn(
   services: HttpServices,
   context: HttpContext,
@@ -94,7 +94,7 @@ export async function wholeTurn(
     if (cancels) cancelAfterDisconnect(services, run);
   };
   outgoing.once("close", onClose);
-  // It went while the run was being begun: nobody will say so any more.
+  // It disconnected while the run was starting, so no `close` event will follow.
   if (outgoing.destroyed) onClose();
   const events: TurnEvent[] = [];
   try {
@@ -107,21 +107,21 @@ export async function wholeTurn(
   return gone.signal.aborted ? undefined : events;
 }
 
-/** Whether a run ends when its client goes: as with OpenAI, unless the client may come back or has said otherwise. */
+/** Whether a disconnect ends the run: as with OpenAI, unless the client may return or has said otherwise. */
 export function cancelsOnLeave(context: HttpContext): boolean {
   return context.req.header("x-on-disconnect") !== "continue" && context.req.header("idempotency-key") === undefined;
 }
 
-/** The assistant, by its id, its graph's id or its name. */
+/** The assistant's id, its graph's id or its name. */
 export const ModelName = z.string().min(1).max(500);
-/** The name of a tool of the client. */
+/** The name of a client's tool. */
 export const FunctionName = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/u, { error: "expected 1 to 64 letters, digits, _ or -" });
-/** What a client wants to be kept with its request; `thread_id` names the thread. */
+/** Metadata to store with the request; `thread_id` names the thread. */
 export const Metadata = z.record(z.string().max(64), z.union([z.string().max(512), z.number(), z.boolean()])).nullish();
 
-/** A message of a client, of either form. Content that is no text is of LangChain's content blocks. */
+/** A client's message, from either API. Non-text content consists of LangChain's content blocks. */
 export type InputMessage = { content: string | JsonObject[] } & (
   | { role: "system" }
   | { role: "user" }
@@ -129,13 +129,13 @@ export type InputMessage = { content: string | JsonObject[] } & (
   | { role: "tool"; call: string }
 );
 
-/** The words of a message. */
+/** The text of a message. */
 export function wordsOf({ content }: InputMessage): string {
   if (typeof content === "string") return content;
   return content.map((part) => (part["type"] === "text" ? String(part["text"]) : "")).join("");
 }
 
-/** The messages as a graph takes them. */
+/** The messages in the form graphs accept. */
 export function toGraphMessages(messages: readonly InputMessage[]): JsonObject[] {
   return messages.map((message): JsonObject => {
     const { content } = message;
@@ -174,15 +174,15 @@ function argumentsOf(text: string): JsonObject {
   }
 }
 
-/** What of a request is new in a conversation that has an answer: all that follows the last message of the assistant. */
+/** The new messages of an answered conversation: all after the assistant's last message. */
 export function afterAnswer(messages: readonly InputMessage[]): InputMessage[] {
   return messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
 }
 
 /**
- * What a thread does not have yet of the messages of a request, of which the last answer and all before it are history.
- * Words of the user that the thread has at its end without an answer, since a run has failed, are not added twice.
- * Throws `history_differs` where the thread has other words of the user than the history.
+ * The messages of a request that are new to the thread; the last answer and all before it are history. User messages
+ * left unanswered at the thread's end by a failed run are not added twice. Throws `history_differs` if the thread's
+ * user messages differ from the history.
  */
 export function newMessages(messages: readonly InputMessage[], known: readonly BaseMessage[]): InputMessage[] {
   const fresh = afterAnswer(messages).filter(({ role }) => role !== "system");
@@ -202,8 +202,8 @@ function textsOf(messages: readonly BaseMessage[]): string[] {
 }
 
 /**
- * Whether what a client has as the user's words can be those of a thread. It may have left out the oldest; and it has
- * answers to questions, which are no messages of the thread.
+ * Whether the client's user messages can be those of a thread. It may have dropped the oldest, and it has answers to
+ * questions, which are not messages of the thread.
  */
 function isHistoryOf(told: readonly string[], said: readonly string[]): boolean {
   let rest = told.length;
@@ -222,7 +222,7 @@ function differs(): OpenAiProblem {
   return new OpenAiProblem("invalid_parameter", "history_differs", message, "messages");
 }
 
-/** Stands for a conversation up to an answer: how a client without a thread finds the one whose question it answers. */
+/** Identifies a conversation up to an answer: how a client without a thread finds the one whose question it answers. */
 export function digestOf(messages: readonly InputMessage[]): string {
   const lines = messages
     .filter(({ role }) => role !== "system")

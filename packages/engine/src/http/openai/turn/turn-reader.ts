@@ -11,17 +11,17 @@ import {
 } from "../../../message-kinds.ts";
 import { PendingInterrupt, type Run, type RunError } from "../../../storage/records.ts";
 
-/** What a turn says, piece by piece. `id` is that of the message it belongs to. */
+/** A piece of a turn's output. `id` is its message's. */
 export type TurnItem = { type: "text" | "reasoning"; id: string; text: string };
 
-/** A call that the client is to carry out. `args` is JSON. */
+/** A call for the client to run. `args` is JSON. */
 export interface ClientCall {
   id: string;
   name: string;
   args: string;
 }
 
-/** What a turn took, in tokens. */
+/** A turn's usage in tokens. */
 export interface TurnUsage {
   input: number;
   output: number;
@@ -29,13 +29,13 @@ export interface TurnUsage {
   reasoning: number;
 }
 
-/** What a run has told when it is over. */
+/** The outcome of a run. */
 export interface TurnResult {
   calls: ClientCall[];
   /** What waits for a person. */
   questions: PendingInterrupt[];
   usage: TurnUsage;
-  /** The last answer reached the limit of its length. */
+  /** The last answer reached its length limit. */
   isCut: boolean;
   error: RunError | undefined;
 }
@@ -63,12 +63,12 @@ const Finished = z.looseObject({ finish_reason: z.string().optional(), stop_reas
 const Thought = z.looseObject({ reasoning_content: z.string() });
 
 /**
- * Reads what a run tells as a turn: the same events always give the same. Where the run answers a question, what was
- * said before that was told by the run that asked.
+ * Reads a run's events as a turn: the same events always give the same turn. If the run answers a question, earlier
+ * output was already sent by the run that asked.
  */
 export class TurnReader {
   readonly #isResumed: boolean;
-  /** What was told, by the ids of messages. */
+  /** Emitted text by message id. */
   readonly #told = new Map<string, string>();
   readonly #usages = new Map<string, TurnUsage>();
   readonly #counted: TurnUsage[] = [];
@@ -82,7 +82,7 @@ export class TurnReader {
     this.#isResumed = kwargs.command?.["resume"] !== undefined;
   }
 
-  /** What an event of the run says. */
+  /** The pieces in an event of the run. */
   read(event: RunEvent): TurnItem[] {
     switch (event.event) {
       case "messages":
@@ -102,14 +102,14 @@ export class TurnReader {
     }
   }
 
-  /** What there is to say when the run is over. */
+  /** The outcome when the run is over. */
   result(): TurnResult {
     const own = this.#questions.flatMap(({ value }) => CallForClient.safeParse(value).data ?? []);
     const calls = own.map(({ tool_call_id: id, tool: name, args }) => ({ id, name, args: JSON.stringify(args) }));
     return {
       calls: this.#questions.length > 0 ? calls : [...this.#open.values()],
       questions: this.#questions.filter(({ value }) => !CallForClient.safeParse(value).success),
-      // Of our own loop every call of a model is counted, also those that are no message.
+      // Our own loop counts every model call, including those that are not messages.
       usage: sumOf(this.#counted.length > 0 ? this.#counted : [...this.#usages.values()]),
       isCut: this.#isCut,
       error: this.#error,
@@ -119,7 +119,7 @@ export class TurnReader {
   #tell(message: BaseMessage, isPiece: boolean): TurnItem[] {
     const { id = "" } = message;
     if (!isPiece && this.#told.has(id)) return [];
-    // A step may give back what its model has said without the id under which that came in pieces.
+    // A step may return its model's message without the id under which it was streamed.
     const words = messageText(message);
     if (!isPiece && words !== "" && [...this.#told.values()].includes(words)) return [];
     const items: TurnItem[] = [
@@ -141,7 +141,7 @@ export class TurnReader {
     });
   }
 
-  /** What a step has left: whole messages, those of a nested graph among them, which came in no pieces. */
+  /** Reads a step's output: whole messages that were not streamed, including a nested graph's. */
   #take(message: BaseMessage, isLast: boolean): TurnItem[] {
     if (isToolMessage(message)) this.#open.delete(message.tool_call_id);
     if (!isAIMessage(message)) return [];
@@ -178,12 +178,12 @@ function messagesOf(update: unknown): BaseMessage[] {
   });
 }
 
-/** A graph within a graph gives back the whole conversation. */
+/** A nested graph returns the whole conversation. */
 function newestTurn(messages: BaseMessage[]): BaseMessage[] {
   return messages.slice(messages.findLastIndex((message) => isHumanMessage(message)) + 1);
 }
 
-/** What a model has thought, where its vendor tells. */
+/** A model's reasoning, if its vendor reveals it. */
 function thoughtsOf({ content, additional_kwargs }: BaseMessage): string {
   const told = Thought.safeParse(additional_kwargs).data?.reasoning_content;
   if (told !== undefined || typeof content === "string") return told ?? "";

@@ -2,30 +2,30 @@ import type { AIMessageChunk } from "@langchain/core/messages";
 import { z } from "zod";
 
 /**
- * What a model's answer consists of, one after the other. `call` is the place of a tool call among those of the answer;
- * some providers give one place to several, which only their ids tell apart.
+ * A piece of a model's answer, in order. `call` is the index of a tool call within the answer; some providers reuse one
+ * index for several calls, which only ids tell apart.
  */
 export type Piece =
   | { kind: "text" | "reasoning"; text: string }
   | { kind: "call"; call: number; id?: string | undefined; name?: string | undefined; args: string }
   | { kind: "other"; block: Record<string, unknown> };
 
-/** Data of a `messages` event about one block of content. */
+/** Data of a `messages` event about one content block. */
 export type BlockData = { event: string; index: number } & Record<string, unknown>;
 
-/** The blocks of one message. Block N has ended before block N+1 begins. */
+/** The blocks of one message. Block N ends before block N+1 begins. */
 export interface Blocks {
   add(piece: Piece): BlockData[];
-  /** Ends what is open; nothing comes after it. */
+  /** Ends the open block; nothing follows it. */
   close(): BlockData[];
 }
 
-/** A block that is being written. */
+/** A block being written. */
 interface Block {
   index: number;
   kind: "text" | "reasoning" | "call";
   text: string;
-  /** Characters of a call's arguments that are told. */
+  /** Characters of a call's arguments already emitted. */
   told: number;
   call?: number | undefined;
   id?: string | undefined;
@@ -34,7 +34,7 @@ interface Block {
 
 const growth = 1.25;
 
-/** The calls of one message, as they were begun. */
+/** The calls of one message, in order. */
 function createCalls() {
   const newest = new Map<number, Block>();
   const byId = new Map<string, Block>();
@@ -44,7 +44,10 @@ function createCalls() {
   };
   return {
     note,
-    /** The call that a piece is more of; `undefined` when it begins one. What says no id belongs to the newest of its place. */
+    /**
+     * The call that a piece continues; `undefined` if it starts one. A piece without an id belongs to the newest call
+     * at its index.
+     */
     find({ call, id, name }: Piece & { kind: "call" }): Block | undefined {
       const ofPlace = newest.get(call);
       if (!id) return ofPlace;
@@ -59,7 +62,7 @@ function createCalls() {
   };
 }
 
-/** Writes down the blocks of one message as its pieces come. */
+/** Builds the blocks of one message from its pieces. */
 export function createBlocks(): Blocks {
   const calls = createCalls();
   let open: Block | undefined;
@@ -82,7 +85,7 @@ export function createBlocks(): Blocks {
     return [...ended, { event: "content-block-start", index: open.index, content: emptyBlock(open) }];
   };
 
-  /** More of a call whose block has ended: providers do not do it, but nothing forbids it. */
+  /** More of a call whose block has ended: no provider does this, but nothing forbids it. */
   const late = (block: Block, args: string): BlockData[] => {
     block.text += args;
     return [finish(block)];
@@ -122,8 +125,8 @@ export function createBlocks(): Blocks {
 }
 
 /**
- * The arguments so far, as a whole: clients before protocol 0.0.21 break at a part of them. So that long ones are not
- * told once per token, the next time is when they have grown by a quarter.
+ * The whole arguments so far: clients before protocol 0.0.21 fail on partial ones. To avoid emitting long arguments
+ * once per token, they must first grow by a quarter.
  */
 function tellArguments(block: Block): BlockData[] {
   const { text, told, index } = block;
@@ -163,10 +166,10 @@ const ReasoningPart = z.union([
   z.looseObject({ type: z.literal("thinking"), thinking: z.string() }).transform(({ thinking }) => thinking),
 ]);
 const AnyPart = z.looseObject({ type: z.string() });
-/** Parts of the content that come as calls as well. */
+/** Content parts that also arrive as calls. */
 const callParts = new Set(["tool_use", "input_json_delta", "tool_call", "tool_call_chunk", "function_call"]);
 
-/** The pieces of a message, whole or a part of it, in the order in which they are shown. */
+/** The pieces of a message or chunk, in display order. */
 export function piecesOf(message: Pick<AIMessageChunk, "content" | "additional_kwargs"> & Calls): Piece[] {
   const reasoning = message.additional_kwargs["reasoning_content"];
   const content: unknown[] = typeof message.content === "string" ? [message.content] : message.content;
@@ -187,7 +190,7 @@ function contentPieces(part: unknown): Piece[] {
   return block === undefined || callParts.has(block.type) ? [] : [{ kind: "other", block }];
 }
 
-/** The calls of a message: in pieces while it streams, else whole. */
+/** The calls of a message: in pieces while streaming, else whole. */
 interface Calls {
   tool_calls?: AIMessageChunk["tool_calls"];
   tool_call_chunks?: AIMessageChunk["tool_call_chunks"];

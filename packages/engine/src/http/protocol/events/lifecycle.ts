@@ -4,10 +4,10 @@ import type { ToolMessage } from "@langchain/core/messages";
 import { isBaseMessage, isToolMessage, messageText } from "../../../message-kinds.ts";
 import type { RunEvent } from "../../../run-events.ts";
 
-/** How a graph of the tree is. */
+/** The state of a graph in the tree. */
 export type AgentStatus = "started" | "running" | "completed" | "failed" | "interrupted";
 
-/** A graph or task of a run, and what runs inside. */
+/** A graph or task of a run, and what runs inside it. */
 export interface AgentTree {
   namespace: string[];
   status: AgentStatus;
@@ -17,13 +17,16 @@ export interface AgentTree {
 
 /** The graphs of one run, as events of the channel `lifecycle`. */
 export interface Lifecycles {
-  /** The run begins. */
+  /** The run starts. */
   begin(): ProtocolBody[];
-  /** Something was told at this place: every graph on the way there has begun. Ended ones of before are told first. */
+  /**
+   * An event was emitted at this namespace: every graph on the path has started. Ends of earlier graphs are emitted
+   * first.
+   */
   seen(namespace: string[]): ProtocolBody[];
-  /** A task begins, or has a result. */
+  /** A task starts or has a result. */
   task(namespace: string[], data: unknown): void;
-  /** The run is over: so is everything in it. */
+  /** The run is over, and everything in it. */
   end(status: AgentStatus, error?: string): ProtocolBody[];
   tree(): AgentTree;
 }
@@ -38,26 +41,26 @@ const Task = z.looseObject({
   id: z.string(),
   name: z.string(),
   input: z.unknown().optional(),
-  /** Of a result: what the task waits for, and what it failed with. */
+  /** Of a result: the task's interrupts and its error. */
   interrupts: z.array(z.unknown()).optional(),
   error: z.unknown().optional(),
   metadata: z.looseObject({ lc_agent_name: z.string().optional() }).nullish(),
 });
-/** The call that a task was begun for: alone, or the first of a list. */
+/** The call that a task was started for: alone, or the first of a list. */
 const CallInput = z.union([
   z.looseObject({ tool_call: z.looseObject({ id: z.string() }) }).transform(({ tool_call }) => tool_call.id),
   z.array(z.looseObject({ id: z.string() })).transform(([first]) => first?.id),
 ]);
 
 /**
- * Follows the graphs of one run by LangGraph's own rules: a namespace has begun with the first thing told in it, and has
- * ended with the result of its task. An agent with a name of its own is called by it, and says which call it works for.
+ * Follows the graphs of one run by LangGraph's rules: a namespace starts with its first event and ends with the result
+ * of its task. Named agents keep their name and say which call they work for.
  */
 export function createLifecycles(graphName: string): Lifecycles {
   const graphs = new Map<string, Graph>();
   const calls = new Map<string, string>();
   const names = new Map<string, string>();
-  /** Graphs whose task has a result: they are told to be over with what comes after it. */
+  /** Graphs whose task has a result: their end is emitted with the next event. */
   let ending: Graph[] = [];
   let ended: Graph[] = [];
   const root: Graph = { namespace: [], status: "started", name: graphName };
@@ -84,7 +87,7 @@ export function createLifecycles(graphName: string): Lifecycles {
   return {
     begin: () => (root.status === "started" ? [move(root, "running")] : []),
     seen(namespace) {
-      // Each token comes through here; nearly all say nothing new.
+      // Fast path: every token comes here, and nearly all change nothing.
       if (ended.length + ending.length === 0 && graphs.has(keyOf(namespace))) return [];
       const over = ended;
       ended = ending;
@@ -97,13 +100,13 @@ export function createLifecycles(graphName: string): Lifecycles {
       if (task === undefined) return;
       if ("result" in task) {
         const graph = graphs.get(keyOf([...namespace, `${task.name}:${task.id}`]));
-        // One that waits or has failed ends with the run.
+        // A graph that waits or has failed ends with the run.
         const isDone = (task.interrupts ?? []).length === 0 && (task.error ?? null) === null;
         if (graph !== undefined && isDone) ending.push(graph);
         return;
       }
       const agent = task.metadata?.lc_agent_name;
-      // The name is that of the graph which the task is in.
+      // The name is that of the graph that contains the task.
       if (agent !== undefined && agent !== "" && namespace.length > 0) names.set(keyOf(namespace), agent);
       const call = CallInput.safeParse(task.input).data;
       if (call !== undefined) calls.set(task.id, call);
@@ -135,11 +138,11 @@ function treeOf({ namespace, status, name }: Graph, graphs: readonly Graph[]): A
 
 /** The tool calls of a run, as events of the channel `tools`. */
 interface ToolCalls {
-  /** What our loop tells of its calls, or LangGraph of those of its own tools. */
+  /** Events of our loop's calls, or of LangGraph's own tools. */
   tell(event: RunEvent): ProtocolBody[];
 }
 
-/** What our loop tells when a call begins; `agent`: an agent has made it, inside a call of the turn. */
+/** The event of our loop when a call starts; `agent`: an agent made it, inside a call of the turn. */
 const Called = z.looseObject({
   type: z.literal("agentic_loop.tool_called"),
   tool_call_id: z.string(),
@@ -161,8 +164,9 @@ const OwnTool = z.discriminatedUnion("event", [
 ]);
 
 /**
- * Follows the calls of one run. Each begins once and ends once, whatever told it; a result without a beginning is that
- * of a call that never ran, and is told in the state alone. `placeOf` says under which namespace readers find a call.
+ * Follows the calls of one run. Each starts once and ends once, whichever source reports it; a result without a start
+ * is that of a call that never ran, and appears in the state alone. `placeOf` gives the namespace under which readers
+ * find a call.
  */
 export function createToolCalls(placeOf: (namespace: string[]) => string[]): ToolCalls {
   const begun = new Map<string, string[]>();

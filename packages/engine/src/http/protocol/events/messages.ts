@@ -9,12 +9,12 @@ import type { StreamMode } from "@langchain/langgraph/web";
 import type { GraphChunk, Project } from "../../../runs/events/to-events.ts";
 import { unlessAborted } from "../../../concurrency/abort.ts";
 
-/** A message that has begun and not ended. */
+/** A message still being written. */
 interface OpenMessage {
   id: string;
   namespace: string[];
   node: string | undefined;
-  /** The task that says it. */
+  /** The task that writes it. */
   task: string | undefined;
   blocks: Blocks;
   usage: UsageMetadata | undefined;
@@ -23,17 +23,17 @@ interface OpenMessage {
 
 type MessageEvent = Extract<RunEvent, { event: "messages" }>;
 
-/** The messages that a run says, as events of the channel `messages`. */
+/** The messages of a run, as events of the channel `messages`. */
 interface MessageStreams {
   /** One chunk, or a whole message. */
   tell(event: MessageEvent): ProtocolBody[];
-  /** A task is over: what it has said is said. */
+  /** A task is over, and so are its messages. */
   taskEnded(task: string): ProtocolBody[];
-  /** The run has ended by itself. */
+  /** The run ended by itself. */
   runEnded(): ProtocolBody[];
 }
 
-/** Where a model was asked, as LangGraph says with every message. */
+/** Where a model was called, from the metadata of every message. */
 const Origin = z.looseObject({
   langgraph_checkpoint_ns: z.string().optional(),
   langgraph_node: z.string().optional(),
@@ -43,9 +43,9 @@ const Origin = z.looseObject({
 const Ended = z.looseObject({ finish_reason: z.string().optional(), stop_reason: z.string().optional() });
 
 /**
- * Follows what one run says. LangGraph does not tell where a streamed message ends: that is when its task does. Of
- * several that a task has begun, one that broke off and was asked for again stays open, and clients drop it with the
- * run. `placeOf` says under which namespace readers find the message.
+ * Follows the messages of one run. LangGraph does not mark the end of a streamed message: it ends with its task. If a
+ * task retries a message that broke off, the broken one stays open, and clients drop it with the run. `placeOf` gives
+ * the namespace under which readers find the message.
  */
 export function createMessageStreams(
   placeOf: (namespace: string[], metadata: Record<string, unknown>) => string[],
@@ -57,7 +57,7 @@ export function createMessageStreams(
     method: "messages",
     namespace,
     node,
-    // By this the SDK keeps messages apart that are said at the same time.
+    // The SDK separates concurrent messages by this id.
     data: { ...data, run_id: id },
   });
   const finish = (message: OpenMessage): ProtocolBody[] => {
@@ -82,7 +82,7 @@ export function createMessageStreams(
     if (isAIMessage(said)) note(message, said);
     return piecesOf(said).flatMap((piece) => message.blocks.add(piece).map((data) => body(message, data)));
   };
-  /** The newest message of a task, and before it those that have come to an end. */
+  /** A task's newest message, after those that have ended. */
   const saidBy = (messages: OpenMessage[]): OpenMessage[] =>
     messages.filter((message, index) => index === messages.length - 1 || message.reason !== undefined);
 
@@ -94,7 +94,7 @@ export function createMessageStreams(
       const known = open.get(said.id);
       const { message, events } = known === undefined ? begin(said.id, role, event) : { message: known, events: [] };
       if (isBaseMessageChunk(said)) return [...events, ...add(message, said)];
-      // The whole of a message whose parts were told says nothing new.
+      // A whole message that was already streamed adds nothing.
       return known === undefined ? [...events, ...add(message, said), ...finish(message)] : finish(message);
     },
     taskEnded: (task) => saidBy([...open.values()].filter((message) => message.task === task)).flatMap(finish),
@@ -110,7 +110,7 @@ function opened(id: string, path: string[], namespace: string[], node: string | 
   return { id, namespace, node, task, blocks: createBlocks(), usage: undefined, reason: undefined };
 }
 
-/** The role of a message that is told here; results of tools are told on the channel `tools`. */
+/** The role of a message emitted here; tool results go to the channel `tools`. */
 function roleOf(message: BaseMessage): string | undefined {
   return ["ai", "human", "system"].find((role) => role === kindOf(message));
 }
@@ -123,25 +123,25 @@ function note(message: OpenMessage, said: Pick<AIMessage, "usage_metadata" | "re
   if (said.usage_metadata !== undefined) message.usage = mergeUsageMetadata(message.usage, said.usage_metadata);
 }
 
-/** Milliseconds that the last values of transformers may take when everything else has been told. */
+/** Milliseconds for transformers to produce their last values after everything else was emitted. */
 const patience = 5_000;
-/** What LangGraph calls the channels that transformers push to. */
+/** LangGraph's prefix for the channels that transformers push to. */
 const pushed = "custom:";
 
 const Factories = z.array(z.custom<() => StreamTransformer>((value) => typeof value === "function"));
 const EndedTask = z.looseObject({ id: z.string(), result: z.unknown() });
 
 /**
- * Lets the stream transformers of a graph see what a run tells, as LangGraph's own stream of the protocol would show it, and
- * tells what they make of it: what they push to a channel as it comes, what they promise before the run's end. LangGraph's own
- * multiplexer runs them; a graph that has none costs nothing. One that fails loses its values, not the run.
+ * Feeds a run's events to the graph's stream transformers, as LangGraph's own protocol stream would, and emits their
+ * output: pushes to a channel at once, promised values before the run's end. LangGraph's own multiplexer runs them; a
+ * graph without transformers costs nothing. A failing transformer loses its values, not the run.
  */
 export const project: Project = ({ graph, signal, tell, failed }) => {
   const source = createSource();
   const stream = withTransformers(graph, source.chunks, failed);
   if (stream === undefined) return undefined;
   const messages = createMessageStreams((path) => path);
-  /** Payloads that the graph itself has told: they come out again as they went in. */
+  /** Payloads emitted by the graph itself: they come out unchanged. */
   const told = new WeakSet<object>();
   let isOver = false;
   const read = async (): Promise<void> => {
@@ -176,16 +176,16 @@ export const project: Project = ({ graph, signal, tell, failed }) => {
   };
 };
 
-/** The graph's own transformers at work; those that LangChain's agents bring are for who runs them in the same process. */
+/** Runs the graph's own transformers; those of LangChain's agents only serve in-process callers. */
 function withTransformers(graph: object, chunks: AsyncIterable<GraphChunk>, failed: (error: unknown) => void) {
   const factories = Factories.safeParse("streamTransformers" in graph ? graph.streamTransformers : []).data ?? [];
   if (factories.length === 0) return undefined;
   try {
     const made = factories.map((make) => make()).filter((transformer) => !isNativeTransformer(transformer));
-    // LangGraph wants to make each itself.
+    // LangGraph wants to create each itself.
     const transformers = made.map((transformer) => (): StreamTransformer => transformer);
     if (made.length === 0) return undefined;
-    // They are chunks of LangGraph's: their modes are its own.
+    // The chunks come from LangGraph, so their modes are its own.
     return createGraphRunStream(chunks as AsyncIterable<[string[], StreamMode, unknown]>, transformers);
   } catch (error) {
     failed(error);
@@ -193,14 +193,14 @@ function withTransformers(graph: object, chunks: AsyncIterable<GraphChunk>, fail
   }
 }
 
-/** Chunks that are given one by one, for LangGraph to read. */
+/** A queue of chunks for LangGraph to read. */
 function createSource() {
   let controller: ReadableStreamDefaultController<GraphChunk> | undefined;
   const chunks = new ReadableStream<GraphChunk>({
     start(started) {
       controller = started;
     },
-    // A transformer has thrown: nobody reads any more.
+    // A transformer threw: there is no reader any more.
     cancel() {
       controller = undefined;
     },
@@ -213,10 +213,10 @@ function createSource() {
   };
 }
 
-/** A chunk as the stream of the protocol has it: there, messages are told in blocks, and end with their task. */
+/** A chunk in the form of the protocol's stream: messages come in blocks and end with their task. */
 function asProtocol([namespace, mode, payload]: GraphChunk, messages: MessageStreams): GraphChunk[] {
   if (mode === "messages") {
-    // LangGraph's `messages` mode always gives a pair of message and metadata.
+    // LangGraph's `messages` mode always emits a pair of message and metadata.
     const [data, metadata] = payload as [unknown, Record<string, unknown>];
     return messages.tell({ id: 0, event: "messages", namespace, data, metadata }).map(messageChunk);
   }
@@ -229,7 +229,7 @@ function messageChunk({ namespace, node, data }: ProtocolBody): GraphChunk {
   return [namespace, "messages", [data, { langgraph_node: node }]];
 }
 
-/** What a transformer has made, as a payload that names its channel; `undefined` for what the graph told. */
+/** A transformer's output, as a payload that names its channel; `undefined` for the graph's own payloads. */
 function dataOf(method: string, data: unknown, told: WeakSet<object>): object | undefined {
   if (method.startsWith(pushed)) return { name: method.slice(pushed.length), payload: data };
   const isMade = method === "custom" && typeof data === "object" && data !== null && "name" in data && !told.has(data);

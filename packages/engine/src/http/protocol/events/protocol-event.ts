@@ -2,32 +2,32 @@ import { Renderings } from "../../answers/frames.ts";
 import { toWireJson } from "../../answers/wire.ts";
 import { z } from "zod";
 
-/** What a run tells on one of the protocol's channels, before it has its place in the thread's record. */
+/** A run's event on one of the protocol's channels, before it has a sequence number in the thread. */
 export interface ProtocolBody {
-  /** The channel's name, or `input.requested` and `input.answered` of the channel `input`. */
+  /** The channel's name, or `input.requested` and `input.answered` for the channel `input`. */
   method: string;
   /** The path of graphs and tasks (`node:task`), empty at the root. */
   namespace: string[];
-  /** The node that told it, where the channel says so. */
+  /** The node that emitted it, if the channel reports one. */
   node?: string | undefined;
   data: unknown;
 }
 
 /**
- * An event of the protocol. `seq` grows along the whole thread; `timestamp` is in milliseconds. What no run has told
- * has no place.
+ * An event of the protocol. `seq` grows along the whole thread; `timestamp` is in milliseconds. Events outside a run
+ * have no `seq`.
  */
 export interface ProtocolEvent extends ProtocolBody {
-  /** `<run id>:<seq>`; the SDK reads the run of a `lifecycle` event off its id, which begins with `synth:`. */
+  /** `<run id>:<seq>`; the SDK reads a `lifecycle` event's run from its id, which begins with `synth:`. */
   event_id?: string;
   seq?: number;
   timestamp: number;
 }
 
-/** A state is the same object for all readers of its run. */
+/** All readers of a run share one state object. */
 const renderedData = new Renderings<string>();
 
-/** The event as JSON, as it goes out on either transport. */
+/** The event as JSON, as both transports send it. */
 export function protocolText({ event_id, seq, method, namespace, timestamp, node, data }: ProtocolEvent): string {
   const head = JSON.stringify({ type: "event", event_id, seq, method });
   const place = JSON.stringify({ namespace, timestamp, ...(node === undefined ? {} : { node }) });
@@ -63,7 +63,7 @@ const channels = [
   "custom",
 ] as const;
 
-/** What a reader of a thread's record wants of it. */
+/** The events a reader of a thread wants. */
 export const EventFilter = z
   .strictObject({
     channels: z
@@ -87,7 +87,7 @@ export function isChannel(name: string): boolean {
   return channels.some((channel) => channel === name) || /^custom:./u.test(name);
 }
 
-/** Whether a reader with this filter is told of the event. */
+/** Whether the filter selects the event. */
 export function isWanted({ channels: wanted, namespaces, depth, since }: EventFilter, event: ProtocolEvent): boolean {
   if (since !== undefined && event.seq !== undefined && event.seq <= since) return false;
   const channel = channelOf(event);
@@ -108,7 +108,7 @@ function channelOf({ method, data }: ProtocolBody): string {
   return name === undefined ? "custom" : `custom:${name}`;
 }
 
-/** A part of the prefix without `:` also stands for all tasks of that node. */
+/** A prefix segment without `:` matches all tasks of that node. */
 function isBelow(namespace: readonly string[], prefix: readonly string[]): boolean {
   return prefix.every((part, at) => {
     const found = namespace[at];

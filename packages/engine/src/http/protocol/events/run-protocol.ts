@@ -5,26 +5,26 @@ import { type AgentStatus, type AgentTree, createLifecycles, createToolCalls, ty
 import { createMessageStreams } from "./messages.ts";
 import type { ProtocolBody, ProtocolEvent } from "./protocol-event.ts";
 
-/** One run in the words of the protocol. It has to see all events of the run, from the first. */
+/** Translates one run into the protocol. It must see all events of the run, from the first. */
 export interface RunProtocol {
   events(event: RunEvent): ProtocolEvent[];
-  /** What its end is told as; `ended` is its row, `undefined` for a run that was removed. `at` is when it ended. */
+  /** The events of the run's end; `ended` is its row, `undefined` for a deleted run. `at` is when it ended. */
   end(ended: Run | undefined, at: string): ProtocolEvent[];
   tree(): AgentTree;
 }
 
-/** The places in a thread's sequence that a millisecond has. */
+/** Sequence numbers per millisecond of a thread. */
 const placesPerMillisecond = 1000;
 
-/** The ids of the questions that a run answers, when it answers them by id. */
+/** The ids of the questions that a run answers, if it answers them by id. */
 const Answers = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
 const Questions = z.array(z.looseObject({ ...PendingInterrupt.shape, value: z.unknown().optional() }));
 
 /**
- * Translates the log of one run into events of the protocol. The same log gives the same
- * events with the same places, whoever reads it and when: a place is the time of telling in microseconds, moved on where
- * several share it. A run ends in a millisecond of its own, and its end is told right before that; so is all of one that was
- * stopped before it began, while another one told its own. `loopNodes` are the nodes of its graph that call our loop: what the loop says is said by its node.
+ * Translates the log of one run into events of the protocol. The same log always gives the same events and `seq`: the
+ * time of emission in microseconds, moved on to stay unique. A run ends in a millisecond of its own, and its end is
+ * placed right before that; so is a run stopped before it started while another one was emitting. `loopNodes` are the
+ * nodes of its graph that call our loop; the loop's messages are attributed to their node.
  */
 export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): RunProtocol {
   const lifecycles = createLifecycles(run.graph_id);
@@ -79,12 +79,12 @@ export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): Run
 
 type Step = Extract<RunEvent, { namespace: string[] }>;
 
-/** What the steps of a run tell, by channel. */
+/** The events of a run's steps, by channel. */
 interface Steps {
   tell(event: Step): ProtocolBody[];
-  /** What is said with the end of a run that has come to it by itself. */
+  /** The events at the end of a run that ended by itself. */
   end(): ProtocolBody[];
-  /** Whether the run has told that it waits. */
+  /** Whether the run has emitted that it waits. */
   isPaused(): boolean;
 }
 
@@ -93,13 +93,13 @@ function createSteps(loopNodes: ReadonlySet<string>, lifecycles: Lifecycles): St
     const [first = ""] = namespace;
     return loopNodes.has(first.split(":")[0] ?? "") ? [first] : namespace;
   };
-  // Among the node's own, an agent's words would be taken for the reply.
+  // Among the node's own, an agent's text would be taken for the reply.
   const messages = createMessageStreams((path, metadata) => ("sub_agent" in metadata ? path : placeOf(path)));
   const tools = createToolCalls(placeOf);
   const asked = new Set<string>();
   let isPaused = false;
 
-  /** Questions are told where they come up first: the graphs around tell them again. */
+  /** Questions are emitted where they first occur; the enclosing graphs repeat them. */
   const questions = (namespace: string[], interrupts: unknown): ProtocolBody[] => {
     isPaused = true;
     const news = (Questions.safeParse(interrupts).data ?? []).filter(({ id }) => !asked.has(id));
@@ -141,7 +141,7 @@ function createSteps(loopNodes: ReadonlySet<string>, lifecycles: Lifecycles): St
           lifecycles.task(namespace, data);
           return [...endedBy(data, messages), { method: "tasks", namespace, data }];
         default:
-          // What only readers of one run have asked for.
+          // Only readers of a single run ask for these.
           return [];
       }
     },
@@ -167,7 +167,7 @@ function endedBy(data: unknown, messages: { taskEnded(task: string): ProtocolBod
   return task !== undefined && "result" in task ? messages.taskEnded(task.id) : [];
 }
 
-/** A payload that names itself is told on its own channel `custom:<name>` as well. */
+/** A payload that names itself is also emitted on its own channel `custom:<name>`. */
 function namedPayload(payload: unknown): object {
   const isNamed = typeof payload === "object" && payload !== null && !Array.isArray(payload) && "name" in payload;
   return isNamed ? payload : { payload };

@@ -34,7 +34,10 @@ export const ProtocolCommand = z
   .meta({ ref: "ProtocolCommand" });
 export type ProtocolCommand = z.infer<typeof ProtocolCommand>;
 
-/** Who sends commands to which thread: the headers of the request, which become configuration, its id and its idempotency key. */
+/**
+ * The origin of commands to a thread: the request's headers, which become configuration, its id and its idempotency
+ * key.
+ */
 export interface CommandSource {
   threadId: string;
   headers: Record<string, string>;
@@ -42,7 +45,7 @@ export interface CommandSource {
   submission?: RunRequest["submission"];
 }
 
-/** What every run of the protocol streams, so that each channel has its events. */
+/** The modes every run of the protocol streams, so that each channel has its events. */
 const runModes: StreamMode[] = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];
 
 const RunOptions = z.looseObject({
@@ -72,13 +75,13 @@ const StateGet = z.looseObject({
   keys: z.array(z.string()).max(1_000).nullish(),
 });
 
-/** Does what a command asks; every failure is an answer. */
+/** Executes a command; failures become answers, too. */
 export async function handleCommand(
   services: HttpServices,
   source: CommandSource,
   command: ProtocolCommand,
 ): Promise<ProtocolAnswer> {
-  // Before anything begins: what the command starts has later places.
+  // Read before anything starts: the command's events get later sequence numbers.
   const meta = metaOf(source.threadId);
   const { id } = command;
   const outcome = await outcomeOf(services, source, command).catch((error: unknown) =>
@@ -116,7 +119,7 @@ async function outcomeOf(
   }
 }
 
-/** Does what the parameters ask, where they are right; else `invalid_argument` names what is wrong with them. */
+/** Runs `work` with valid parameters; otherwise `invalid_argument` lists what is wrong. */
 export async function withParams<Schema extends z.ZodType, Outcome>(
   { method, params }: ProtocolCommand,
   schema: Schema,
@@ -130,8 +133,8 @@ export async function withParams<Schema extends z.ZodType, Outcome>(
 }
 
 /**
- * Begins a run on the thread, which is made where it does not exist. While the thread waits for an answer, the input is
- * that answer.
+ * Starts a run on the thread, which is created if missing. While the thread waits for an answer, the input is that
+ * answer.
  */
 async function startRun(
   services: HttpServices,
@@ -210,12 +213,12 @@ const noRun: CommandOutcome = {
   message: "No run is bound to this thread; call run.start first.",
 };
 
-/** The questions that can be answered: also those that a failed run has left open. */
+/** The questions that can be answered, including those left open by a failed run. */
 function openQuestions({ status, interrupts }: Session): PendingInterrupt[] {
   return status === "busy" ? [] : Object.values(interrupts).flat();
 }
 
-/** The run that a command asks for. What names a checkpoint in its configuration says where the run forks. */
+/** The run that a command asks for. A checkpoint in its configuration is where the run forks. */
 function bodyOf(assistant_id: string, { config, metadata, context }: z.output<typeof RunOptions>): RunBody {
   const { checkpoint_id, checkpoint_ns, checkpoint_map, thread_id: _, ...configurable } = config?.configurable ?? {};
   const checkpoint = { checkpoint_id, checkpoint_ns, checkpoint_map };

@@ -15,28 +15,28 @@ import {
   toRefusal,
 } from "./thread-record.ts";
 
-/** What one socket of the protocol may ask of the server at a time. */
+/** Concurrency limits of one protocol socket. */
 export const socketLimits = {
-  /** Commands that are being done. One more is refused. */
+  /** Commands in flight. One more is refused. */
   commands: 64,
   /** Subscriptions. One more is refused. */
   subscriptions: 100,
-  /** Characters of answers that the client has not taken; until it has, no more commands are read. */
+  /** Characters of unread answers; above it, no more commands are read. */
   answers: 4 * 1024 * 1024,
-  /** Bytes that may wait for a slow reader before its subscriptions wait for it. */
+  /** Bytes buffered for a slow reader before its subscriptions pause. */
   behind: 1024 * 1024,
-  /** What is kept of the past to be counted, whichever comes first. */
+  /** How much of the past is buffered to be counted, whichever limit comes first. */
   counted: { events: 2000, characters: 1024 * 1024 },
 } as const;
 
-/** The server stops, or the thread has gone: a client that comes back finds how things are. */
+/** The server stops, or the thread was deleted: a returning client finds out which. */
 const goingAway = 1001;
 
 const Unsubscribe = z.looseObject({ subscription_id: z.string() });
 
 /**
- * One socket of the protocol: commands in, answers and events out. Each subscription follows the thread's record by
- * itself; the answer to a subscribe comes before the events that it replays.
+ * One socket of the protocol: commands in, answers and events out. Each subscription follows the thread's record
+ * separately; the answer to a subscribe precedes the events it replays.
  */
 export function serveSocket(services: HttpServices, source: CommandSource, socket: WebSocket): void {
   const output = createOutput(socket);
@@ -96,9 +96,9 @@ const tooManySubscriptions: Refusal = {
   message: `A socket has at most ${socketLimits.subscriptions} subscriptions. Unsubscribe from one first.`,
 };
 
-/** What one socket follows. */
+/** The subscriptions of one socket. */
 interface Subscriptions {
-  /** Answers by itself, before what it replays. */
+  /** Sends its own answer, before the replay. */
   add(id: number, filter: EventFilter): CommandOutcome | "answered";
   remove(subscriptionId: string): CommandOutcome;
   close(): void;
@@ -145,7 +145,7 @@ function createSubscriptions(
   };
 }
 
-/** A command, or what is wrong with the text. */
+/** A command, or the reason why the text is invalid. */
 function readCommand(text: string): ProtocolCommand | string {
   const excess = excessOf(text);
   if (excess === "depth") return `Commands are nested at most ${maximumDepth} levels deep.`;
@@ -160,8 +160,8 @@ function readCommand(text: string): ProtocolCommand | string {
 }
 
 /**
- * Sends what is replayed after the answer that counts it, then what happens. Of a long past only the beginning is
- * counted: all of it would otherwise be in memory at once.
+ * Sends the replay after the answer that counts it, then live events. Of a long past only the beginning is counted: all
+ * of it would be in memory at once.
  */
 async function deliver(
   record: AsyncIterable<ProtocolEvent[] | "caught up">,
@@ -193,24 +193,24 @@ async function deliver(
   }
 }
 
-/** A reader that takes nothing for so long is gone; it may come back and subscribe again. */
+/** A reader that accepts nothing for this long is disconnected; it may return and subscribe again. */
 const stalledMilliseconds = 120_000;
 
-/** What goes out over one socket. */
+/** The sending side of one socket. */
 interface Output {
-  /** Sends the answer to a command; while too much of them is not taken, the socket reads no commands. */
+  /** Sends the answer to a command; while too many are unread, the socket reads no commands. */
   answer(text: string): void;
-  /** Sends an event. Resolves when the reader is not far behind; of several callers only one gets ahead of that. */
+  /** Sends an event. Resolves once the reader is not far behind; of several callers only one may exceed that. */
   sendInTurn(text: string): Promise<void>;
 }
 
-/** The part of a socket that is written to. */
+/** The writable part of a socket. */
 export type OutgoingSocket = Pick<
   WebSocket,
   "readyState" | "OPEN" | "bufferedAmount" | "send" | "pause" | "resume" | "terminate"
 >;
 
-/** Writes to a socket so that a client that takes nothing costs no more than the limits say. */
+/** Writes to a socket such that a client that reads nothing costs no more than the limits allow. */
 export function createOutput(socket: OutgoingSocket): Output {
   const isOpen = (): boolean => socket.readyState === socket.OPEN;
   let unread = 0;
@@ -227,7 +227,7 @@ export function createOutput(socket: OutgoingSocket): Output {
   const drain = async (text: string): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const late = setTimeout(() => socket.terminate(), stalledMilliseconds);
-    // Called when it has left, or cannot any more.
+    // Called when it was sent or cannot be sent any more.
     socket.send(text, () => resolve());
     await promise;
     clearTimeout(late);
@@ -253,27 +253,27 @@ export function createOutput(socket: OutgoingSocket): Output {
   };
 }
 
-/** How often the other side is asked. */
+/** Milliseconds between pings. */
 const pingMilliseconds = 30_000;
 /**
- * One that has left so many questions open is gone: it then has taken nothing for two minutes. On a slow link an answer
- * comes late, because the question stands behind all that is to be read first.
+ * After this many unanswered pings the client is dropped: it has read nothing for two minutes. On a slow link pongs are
+ * late, because the ping queues behind unread data.
  */
 const mostUnanswered = 4;
 
-/** The part of a socket that is asked. */
+/** The part of a socket that can be pinged. */
 interface AskedSocket extends Pick<WebSocket, "isPaused" | "ping" | "terminate"> {
   on(event: "pong", listener: () => void): unknown;
 }
 
-/** Asks the other side now and then whether it is there; returns what ends that. */
+/** Pings the other side periodically; returns a function that stops it. */
 export function keepAlive(socket: AskedSocket): () => void {
   let unanswered = 0;
   socket.on("pong", () => {
     unanswered = 0;
   });
   const timer = setInterval(() => {
-    // Nothing is heard of one that has to read its answers first.
+    // No pong can arrive from a client that must read its answers first.
     if (socket.isPaused) return;
     if (unanswered === mostUnanswered) {
       socket.terminate();

@@ -13,12 +13,12 @@ import { partingTime } from "../../../runs/events/log.ts";
 
 type RecordServices = Pick<HttpServices, "runs" | "graphs">;
 
-/** What a reader gets of a record: what it wants of the next events; once, that all of the past is told. */
+/** What a reader of a record gets: batches of wanted events; once, a mark that the past is complete. */
 export type RecordPart = ProtocolEvent[] | "caught up";
 
 /**
- * A thread's record in the words of the protocol: what has happened, after `since` or in the newest runs, then what
- * happens, over all runs. Ends with the signal, the thread or the server.
+ * A thread's record as protocol events: the past, after `since` or of the newest runs, then live events of all runs.
+ * Ends with the signal, the thread or the server.
  */
 export async function* readRecord(
   services: RecordServices,
@@ -27,7 +27,7 @@ export async function* readRecord(
   signal: AbortSignal,
 ): AsyncGenerator<RecordPart> {
   const translate = createTranslation(services.graphs);
-  // A run that has ended in this millisecond has its last place right before it.
+  // A run that ended in this millisecond has its last sequence number right before it.
   const since = filter.since === undefined ? undefined : Math.floor((filter.since + 1) / 1000);
   for await (const item of services.runs.followRecord(threadId, since, signal)) {
     if ("caughtUp" in item) yield "caught up";
@@ -35,7 +35,7 @@ export async function* readRecord(
   }
 }
 
-/** The graphs of the newest run and how they are now; `undefined` for a thread without one. */
+/** The graphs of the newest run with their state; `undefined` for a thread without runs. */
 export async function readTree(services: RecordServices, threadId: string): Promise<AgentTree | undefined> {
   const enough = new AbortController();
   let current: { run_id: string; protocol: RunProtocol } | undefined;
@@ -44,7 +44,7 @@ export async function readTree(services: RecordServices, threadId: string): Prom
     if ("news" in item) continue;
     const { run } = item;
     if (current?.run_id !== run.run_id) {
-      // What was stopped before it began has no graphs, where another one has.
+      // Runs stopped before they started have no graphs; prefer another.
       if (current !== undefined && run.attempt === 0) continue;
       current = { run_id: run.run_id, protocol: protocolOf(run, services.graphs) };
     }
@@ -55,11 +55,11 @@ export async function readTree(services: RecordServices, threadId: string): Prom
   return current?.protocol.tree();
 }
 
-/** Runs come one after the other, each whole; only those that were stopped before they began come amid another one. */
+/** Runs follow one another, each whole; only runs stopped before they started appear amid another. */
 function createTranslation(graphs: Graphs): (item: Exclude<RecordItem, { caughtUp: true }>) => ProtocolEvent[] {
   const protocols = new Map<string, RunProtocol>();
   return (item) => {
-    // What no run has told has no place: a reader that was away does not hear of it.
+    // Events outside a run have no sequence number: a reader that was away does not get them.
     if ("news" in item) {
       return [{ method: "custom", namespace: [], timestamp: Date.parse(item.news.time), data: { payload: item.news } }];
     }
@@ -75,14 +75,14 @@ function createTranslation(graphs: Graphs): (item: Exclude<RecordItem, { caughtU
 }
 
 function protocolOf(run: Run, graphs: Graphs): RunProtocol {
-  // A graph that is served no more still has its record.
+  // A graph that is no longer served still has its record.
   const loopNodes = graphs.ids().includes(run.graph_id)
     ? graphs.loopNodes(graphs.get(run.graph_id))
     : new Set<string>();
   return createRunProtocol(run, loopNodes);
 }
 
-/** Why a command was refused, in the words of the protocol. */
+/** The protocol's error codes for refused commands. */
 type ProtocolErrorCode =
   | "invalid_argument"
   | "unknown_command"
@@ -94,27 +94,27 @@ type ProtocolErrorCode =
   | "permission_denied"
   | "not_supported";
 
-/** Where a thread's record stood when a command was taken: what it has begun comes after `applied_through_seq`. */
+/** The position of a thread's record when a command was accepted: events it causes come after `applied_through_seq`. */
 interface AnswerMeta {
   thread_id: string;
   applied_through_seq: number;
 }
 
-/** The answer to a command; a refusal is one too, with HTTP status 200. */
+/** The answer to a command, even a refusal; always HTTP status 200. */
 export type ProtocolAnswer =
   | { type: "success"; id: number; result: object; meta: AnswerMeta }
   | { type: "error"; id: number | null; error: ProtocolErrorCode; message: string; meta?: AnswerMeta };
 
-/** What came of a command. */
+/** The outcome of a command. */
 export type CommandOutcome = { result: object } | Refusal;
 
-/** Why nothing came of a command. */
+/** Why a command was refused. */
 export interface Refusal {
   error: ProtocolErrorCode;
   message: string;
 }
 
-/** The place that everything told so far has at most, and nothing that is told from now on. */
+/** An upper bound for all past sequence numbers, below all future ones. */
 export function metaOf(threadId: string): AnswerMeta {
   return { thread_id: threadId, applied_through_seq: partingTime() * 1000 - 1 };
 }
@@ -131,13 +131,13 @@ const codes: Partial<Record<ErrorCode, ProtocolErrorCode>> = {
   too_large: "invalid_argument",
 };
 
-/** Turns what a command has thrown into its refusal; what nobody expected is logged whole and told without details. */
+/** Turns a command's error into a refusal; unexpected errors are logged whole and answered without details. */
 export function toRefusal(error: unknown, logger: Logger): Refusal {
   if (isAppError(error)) return { error: codes[error.code] ?? "unknown_error", message: explain(error) };
   if (error instanceof HTTPException && error.status < 500) {
     return { error: "invalid_argument", message: error.message };
   }
-  // What the rules of `auth.path` have refused.
+  // Refused by the rules of `auth.path`.
   if (error instanceof Refused && error.status < 500) return { error: "permission_denied", message: error.message };
   logger.error({ err: error }, "command_failed");
   return { error: "unknown_error", message: "Internal Server Error" };

@@ -29,7 +29,7 @@ const Card = z.looseObject({ name: z.string(), description: z.string() }).meta({
 const tag = "A2A";
 const notThere = { 404: "No such assistant" };
 
-/** `/a2a/:assistant_id`: each assistant as an agent of the A2A protocol. The library is loaded with the first request. */
+/** `/a2a/:assistant_id`: each assistant as an agent of the A2A protocol. The library is loaded on the first request. */
 export function a2aRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
@@ -72,7 +72,7 @@ export function a2aRoutes(): HttpApp {
       },
     }),
     path(AssistantPath),
-    // What is no request is answered as the protocol has it.
+    // Invalid requests are answered as the protocol requires.
     jsonBody(z.unknown(), RpcRequest),
     async (context) => {
       const services = servicesOf(context);

@@ -56,7 +56,7 @@ const tag = "Assistants";
 const notThere = { 404: "No such assistant, or a graph that is not served" };
 const notAllowed = { 403: "It is a graph's own, and the caller may not change what all owners share" };
 
-/** `/assistants`: what users make of graphs, in versions. */
+/** `/assistants`: users' assistants, in versions. */
 export function assistantChangeRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   creatingRoutes(routes);
@@ -72,10 +72,10 @@ async function requireOwn(context: HttpContext, idOrGraphId: string): Promise<As
   return assistant;
 }
 
-/** The fields that were given; `null` is the same as absent. */
+/** The fields with a value; `null` means absent. */
 function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]: NonNullable<Fields[Name]> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
-  // What is left are the same fields, without those that say nothing.
+  // The remaining fields are the same, without empty ones.
   return Object.fromEntries(entries) as { [Name in keyof Fields]: NonNullable<Fields[Name]> };
 }
 
@@ -133,7 +133,7 @@ function deletingRoute(routes: HttpApp): void {
   );
 }
 
-/** They would start runs by an assistant that is not there any more. */
+/** They would start runs of a deleted assistant. */
 async function deleteCrons({ crons }: HttpServices, { assistant_id, is_system }: Assistant): Promise<void> {
   if (is_system) return;
   for (;;) {

@@ -27,7 +27,7 @@ const CallerShape = z
   })
   .meta({ ref: "Caller" });
 
-/** `/me`: who calls, what the caller may do, and what the server offers. */
+/** `/me`: the caller, its permissions, and the server's features. */
 export function callerRoutes(
   { config, disabled }: SharedServices,
   ofExtension: HttpExtension["features"] = {},
@@ -62,7 +62,7 @@ function nameOf(caller: Caller): Pick<z.infer<typeof CallerShape>, "caller" | "n
       return { caller: "user", name: identity, display_name };
     }
     case "anyone":
-    // Callers without a key reach open paths only.
+    // Callers without a key only reach public paths.
     case "nobody":
       return { caller: "anyone", name: null, display_name: null };
   }

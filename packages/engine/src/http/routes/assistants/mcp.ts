@@ -17,7 +17,7 @@ import { languageOf } from "../../answers/wire.ts";
 import { arrivalOf } from "../../requests/runs.ts";
 import type { ClientOfServer } from "../../mcp/mcp-server.ts";
 
-/** Clients that are kept: of one owner, and of all. Then the one that was heard of longest ago has to begin anew. */
+/** Clients kept per owner and in total. Beyond that, the least recently used one must reconnect. */
 const mostOfOwner = 100;
 const mostOfAll = 10_000;
 
@@ -25,7 +25,7 @@ const Initialize = z.looseObject({ method: z.literal("initialize") });
 
 interface Client {
   owner: string;
-  /** Of its newest request: the rules of `auth.path` may have changed what its user may do. */
+  /** Of its newest request: the rules of `auth.path` may have changed the user's permissions. */
   of: ClientOfServer;
   server: Server;
   transport: WebStandardStreamableHTTPServerTransport;
@@ -33,7 +33,7 @@ interface Client {
 
 const errors = { 404: "No such MCP session: initialize again", 406: "Accept must name JSON and event streams" };
 
-/** The MCP clients of all callers, by their sessions; each is found by its own owner only. */
+/** The MCP clients of all callers, by session; only its owner finds a client. */
 class Clients {
   readonly #logger: Logger;
   readonly #clients = new Map<string, Client>();
@@ -42,7 +42,7 @@ class Clients {
     this.#logger = logger;
   }
 
-  /** The caller's client of the session that a request names; `undefined` where there is none. */
+  /** The caller's client for the session in a request; `undefined` if there is none. */
   of(context: HttpContext): Client | undefined {
     const id = context.req.header("mcp-session-id") ?? "";
     const services = servicesOf(context);
@@ -53,7 +53,7 @@ class Clients {
     return client;
   }
 
-  /** A new client, which `stays` as a session or is there for one request. */
+  /** A new client: for a session if `stays`, else for one request. */
   async connect(context: HttpContext, stays: boolean): Promise<Client> {
     // Loaded with the first client: most servers have none.
     const [{ createEventStore, createMcpServer }, { WebStandardStreamableHTTPServerTransport }] = await Promise.all([
@@ -95,8 +95,8 @@ function noSession(context: HttpContext): Response {
 }
 
 /**
- * `/mcp`: the assistants as tools of the Model Context Protocol, over its streamable HTTP. A client that initializes has a
- * session, in which it can be asked questions and come back to a stream; one that does not is answered request by request.
+ * `/mcp`: the assistants as tools of the Model Context Protocol, over streamable HTTP. A client that initializes gets a
+ * session, in which it can be asked questions and resume a stream; others are answered request by request.
  */
 export function mcpRoutes({ logger }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();

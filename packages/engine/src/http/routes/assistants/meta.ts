@@ -42,7 +42,7 @@ const Root = z.object({
   health: z.string(),
 });
 
-/** `/`, where people find a page and programs what this is; `/ok` and `/info`: health, and what this server is. */
+/** `/`, a page for people and a description for programs; `/ok` and `/info`: health, and facts about this server. */
 export function metaRoutes({ config, hasConsole }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -104,7 +104,7 @@ const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
 };
 
-/** `/ui`: components that graphs bring for their messages, for pages to load. */
+/** `/ui`: UI components that graphs bring for their messages. */
 export function uiRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
@@ -153,13 +153,15 @@ async function filesOf(
   return files === undefined ? undefined : { id, files };
 }
 
-/** A text within an attribute in single or double quotes. Of quotes only single ones are written otherwise: addresses have none. */
+/**
+ * Escapes text for an attribute in single or double quotes. Only single quotes are escaped: URLs have no double ones.
+ */
 function escaped(text: string): string {
   const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;" };
   return text.replaceAll(/[&<>']/gu, (character) => entities[character] ?? "");
 }
 
-/** The elements that load an interface and then show a component; `{{shadowRootId}}` is the page's to fill in. */
+/** The elements that load an interface and show a component; the page fills in `{{shadowRootId}}`. */
 function tagsOf({ id, files }: { id: string; files: InterfaceFile[] }, asked: { host: string; name: string }): string {
   const isLocal = /^(localhost|127\.0\.0\.1)(:|$)/u.test(asked.host);
   const base = escaped(`${isLocal ? "http:" : ""}//${encodeURI(asked.host)}/ui/${encodeURIComponent(id)}`);

@@ -69,7 +69,7 @@ const ItemShape = z
 const tag = "Store";
 const wrongLabel = { 422: "A label of the namespace is empty or holds a dot" };
 
-/** `/store`: what graphs and clients keep beside threads, by namespace and key. */
+/** `/store`: data that graphs and clients keep outside threads, by namespace and key. */
 export function storeRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   itemRoutes(routes);
@@ -172,7 +172,7 @@ function searchRoutes(routes: HttpApp): void {
   );
 }
 
-/** 422 for a label that cannot be: namespaces are written with dots between their labels. */
+/** 422 for an invalid label: dots separate the labels of a namespace. */
 function checkLabels(namespace: readonly string[]): void {
   if (namespace.every((label) => label !== "" && !label.includes("."))) return;
   throw new HTTPException(422, {

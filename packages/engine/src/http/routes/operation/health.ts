@@ -10,7 +10,7 @@ const NotReady = z.object({
   reasons: z.array(z.string()).describe("What keeps the server from working, for an operator"),
 });
 
-/** Whether the process answers, and whether it can do its work: for what watches over it, without a key and under load. */
+/** Whether the process responds, and whether it can work: for monitoring, without a key and under load. */
 export function healthRoutes({ health }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

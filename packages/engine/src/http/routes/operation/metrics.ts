@@ -6,7 +6,7 @@ import type { HttpApp, HttpContext, HttpEnvironment, SharedServices } from "../.
 import { isLoopbackHost } from "../../middleware/gate.ts";
 import { wasForwarded } from "../../middleware/identify.ts";
 
-/** `/metrics`: the server's numbers for Prometheus, for this machine or for who has the key of its own. */
+/** `/metrics`: Prometheus metrics, for this machine or with a key of its own. */
 export function metricsRoutes({ config, metrics }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const digest = config.metricsKey === undefined ? undefined : digestOf(config.metricsKey);
@@ -45,8 +45,8 @@ function requireKey({ req }: HttpContext, digest: Buffer): void {
 }
 
 /**
- * To the server all that a proxy passes on comes from its own machine. Most proxies say so, and others keep the name of the
- * host that was asked for.
+ * Requests forwarded by a local proxy seem to come from this machine. Most proxies add headers; others keep the
+ * requested host name.
  */
 function requireLoopback({ env, req }: HttpContext): void {
   const address = env.incoming.socket.remoteAddress ?? "";

@@ -43,7 +43,7 @@ const OwnersQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
-/** `/usage`: what the model calls of owners have used over all threads, and what their limits leave. */
+/** `/usage`: owners' model usage over all threads, and what remains of their limits. */
 export function usageRoutes({ config }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const tag = "Meta";

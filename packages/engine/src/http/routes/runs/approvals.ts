@@ -89,7 +89,7 @@ const GrantShape = Grant.omit({ session_id: true }).meta({ ref: "Grant" });
 const tag = "Approvals";
 const unknownThread = { 404: "No such thread" };
 
-/** `/threads/:id/approvals` and `/grants`: what waits for a person, answered one by one, and remembered yeses. */
+/** `/threads/:id/approvals` and `/grants`: pending questions, answered one by one, and remembered approvals. */
 export function approvalRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   overviewRoute(routes);
@@ -181,7 +181,7 @@ function questionRoutes(routes: HttpApp): void {
   );
 }
 
-/** What the threads are in which these were asked. */
+/** The threads of these questions, by id. */
 async function threadsOf(
   storage: HttpServices["storage"],
   rows: readonly Approval[],
@@ -198,7 +198,7 @@ async function threadsOf(
       graph_id: typeof graph_id === "string" ? graph_id : null,
       parent: typeof parent === "string" ? parent : null,
     });
-    // A long thread is read in one piece.
+    // A long thread is read without a pause; let others run first.
     await nextTurn();
   }
   return threads;
@@ -258,7 +258,7 @@ async function toWireApproval(approval: Approval, context: HttpContext): Promise
   };
 }
 
-/** What a waiting call would do, where the question is about one call of a tool. */
+/** The effect of a waiting call, if the question is about a single tool call. */
 async function effectOf(
   { session_id }: Approval,
   { actions, operation }: Question,

@@ -19,7 +19,7 @@ const tag = "Crons";
 const unknownAssistant = { 404: "No such assistant" };
 const unknownCron = { 404: "No such cron" };
 
-/** `/runs/crons`: runs that the clock starts, on a thread or each on one of its own. */
+/** `/runs/crons`: scheduled runs, on a thread or each on its own. */
 export function cronRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   createRoutes(routes);
@@ -162,14 +162,14 @@ async function newCron(
   };
 }
 
-/** What the runs are asked for: a body that a run could be started with, checked as that would be. */
+/** The payload of a cron's runs, validated like a run's body. */
 async function checkedPayload(services: HttpServices, body: object): Promise<z.infer<typeof CronPayload>> {
   const payload = CronPayload.parse(body);
   await checkedBody(services, payload);
   return payload;
 }
 
-/** The fields that say something. */
+/** The fields with a value. */
 function given(fields: object): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 }
@@ -181,7 +181,7 @@ async function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>)
   return {
     ...known,
     payload: { ...given(rest), ...known },
-    // A null takes these away; null is nothing for the others.
+    // Null removes these; for the others null means absent.
     ...(timezone !== undefined && { timezone }),
     ...(end_time !== undefined && { end_time }),
     ...(schedule !== undefined && { schedule }),
@@ -194,7 +194,7 @@ async function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>)
 async function filterOf({ runnable, graphs }: HttpServices, filter: z.infer<typeof CronFilter>) {
   const { assistant_id, thread_id, enabled, metadata } = filter;
   return {
-    // One that does not exist has no crons.
+    // An assistant that does not exist has no crons.
     ...(assistant_id && {
       assistant_id: (await findAssistant(runnable, graphs, assistant_id))?.assistant_id ?? assistant_id,
     }),

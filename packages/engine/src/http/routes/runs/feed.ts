@@ -25,18 +25,18 @@ const FeedQuery = z.object({
     .describe("`seq` of the last event the reader has, where it cannot send Last-Event-ID"),
 });
 
-/** How things stand where the reader begins. */
+/** The state when the reader connects. */
 interface FeedState {
   seq: number;
   type: "state";
-  /** Questions that wait for a person. */
+  /** Questions waiting for a person. */
   waiting: number;
-  /** Runs that are not over. */
+  /** Runs not yet over. */
   working: number;
 }
 type FeedItem = FeedState | FeedEvent;
 
-/** `/feed`: what changes in all threads of the caller, as server-sent events or as a WebSocket. */
+/** `/feed`: changes in all threads of the caller, as server-sent events or over a WebSocket. */
 export function feedRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -74,7 +74,7 @@ function frameOf(item: FeedItem): string {
   return `id: ${item.seq}\n${newsFrame(item)}`;
 }
 
-/** How things stand, then what changes; a reader whose place is not known any more is told so in between. */
+/** The current state, then changes; a reader whose last event has expired gets a notice in between. */
 async function* itemsOf(
   { overview }: Pick<HttpServices, "overview">,
   since: number | undefined,
@@ -100,7 +100,7 @@ function serveSocket(services: HttpServices, since: number | undefined, socket: 
       for (const item of items) await output.sendInTurn(JSON.stringify(item));
     }
   };
-  // It ends when the reader has gone, or when the server stops: then the reader comes back.
+  // Ends when the reader disconnects, or when the server stops, after which the reader reconnects.
   send().then(
     () => socket.close(1001, "The feed has ended."),
     (error: unknown) => {

@@ -119,7 +119,7 @@ async function* newsOf({ runs }: HttpServices, threadId: string, signal: AbortSi
   for await (const batch of runs.followSession(threadId, "now", signal)) yield batch.map(({ event }) => event);
 }
 
-/** A reader that comes back by itself names the last event it has: its id ends with its place. */
+/** A reconnecting reader sends its last event id, which ends with the sequence number. */
 function sinceOf(context: HttpContext): number | undefined {
   const place = /:(?<seq>\d{1,16})$/u.exec(context.req.header("last-event-id") ?? "")?.groups?.["seq"];
   return place === undefined ? undefined : Number(place);

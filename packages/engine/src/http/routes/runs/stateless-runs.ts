@@ -43,7 +43,7 @@ const starting = {
   },
 } as const;
 
-/** `/runs`: runs on a session of their own, which goes when the run is over unless `on_completion` is `keep`. */
+/** `/runs`: runs on a session of their own, deleted after the run unless `on_completion` is `keep`. */
 export function statelessRunRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   startingRoutes(routes);
@@ -90,7 +90,7 @@ function startingRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const body = context.req.valid("json");
-      // Nobody follows the run but for its values, so whatever modes are asked for, these are enough.
+      // Only the values are read, so these modes are enough whatever the body asks for.
       const run = await startAlone(services, context, { ...body, stream_mode: "values" });
       return waitForRun(services, context, run, {
         headers: { "content-location": locationOf(run) },
@@ -131,7 +131,7 @@ function manyRoutes(routes: HttpApp): void {
       const runs = await runsToCancel(services, wanted);
       const stop = async (id: string): Promise<boolean> =>
         (await services.runs.cancel(id, { action, wait: false })) !== undefined;
-      // Of all that there are, those that the caller may not stop are passed over.
+      // A cancel of all runs skips those the caller may not cancel.
       const stopped = await Promise.all(runs.map(({ run_id }) => isDone(stop(run_id))));
       const isOfThread = wanted.session_id !== undefined && stopped.length > 0;
       if (isOfThread && !stopped.includes(true)) throw notFound("Run not found");
@@ -168,7 +168,7 @@ function followingRoute(routes: HttpApp): void {
   );
 }
 
-/** Starts a run on a session of its own; `place` tells those of one request apart, which have one key in common. */
+/** Starts a run on its own session; `place` distinguishes those of one batch, which share a key. */
 async function startAlone(services: HttpServices, context: HttpContext, body: RunBody, place = ""): Promise<Run> {
   const { storage, owner } = services;
   const stays = body.on_completion === "keep" || body.on_completion === "continue";
@@ -182,7 +182,7 @@ async function startAlone(services: HttpServices, context: HttpContext, body: Ru
   return await startRun(services, context, session, body, !stays);
 }
 
-/** Starts all of them or none: who is refused sends all of them again. */
+/** Starts all of them or none: after a refusal the client sends all again. */
 async function startAll(services: HttpServices, context: HttpContext, bodies: readonly RunBody[]): Promise<Run[]> {
   for (const body of bodies) await checkRun(services, body);
   const started: Run[] = [];
@@ -190,7 +190,7 @@ async function startAll(services: HttpServices, context: HttpContext, bodies: re
     for (const [place, body] of bodies.entries()) started.push(await startAlone(services, context, body, `#${place}`));
     return started;
   } catch (error) {
-    // Under a key the same request finds those that have begun, which may be from long ago.
+    // With a key, a repeated request finds runs already started, possibly long ago.
     if (context.req.header("idempotency-key") === undefined) {
       await Promise.all(started.map(({ session_id }) => isDone(deleteSession(services, session_id))));
     }

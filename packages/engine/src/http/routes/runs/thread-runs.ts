@@ -98,7 +98,7 @@ function startingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const body = context.req.valid("json");
       const session = await sessionFor(services, context.req.valid("param").thread_id, body);
-      // Nobody follows the run but for its values, so whatever modes are asked for, these are enough.
+      // Only the values are read, so these modes are enough whatever the body asks for.
       const run = await startRun(services, context, session, { ...body, stream_mode: "values" });
       return waitForRun(services, context, run, {
         headers: { "content-location": locationOf(run) },
@@ -215,7 +215,7 @@ function joiningRoutes(routes: HttpApp): void {
   );
 }
 
-/** The session a run is for; a missing one is 404, or made when the body says so. */
+/** The session of a run; a missing one is 404, or is created if the body says so. */
 async function sessionFor({ storage }: HttpServices, sessionId: string, body: RunBody): Promise<Session> {
   if (body.if_not_exists !== "create") return requireSession(storage, sessionId);
   return createSession(storage, { session_id: sessionId, if_exists: "do_nothing" });
@@ -232,8 +232,8 @@ function locationOf(run: Run): string {
 }
 
 /**
- * `Location` lets the SDK come back by itself: it holds because a run's end is written before its stream closes. Who
- * asked with the run that it ends when they go has not asked less of the stream that goes on after a break.
+ * `Location` lets the SDK reconnect by itself: a run's end is written before its stream closes. A client that asked to
+ * cancel on disconnect asks the same of the stream that continues after a break.
  */
 function streamHeaders(run: Run, cancels = false): Record<string, string> {
   const query = cancels ? "?cancel_on_disconnect=1" : "";

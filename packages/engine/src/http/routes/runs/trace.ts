@@ -42,7 +42,7 @@ const payload = {
   bodiless: { 206: "The bytes that Range asked for" },
 } as const;
 
-/** `/threads/:id/runs/:id/trace`: what a run did when, and how long it took. */
+/** `/threads/:id/runs/:id/trace`: a run's steps with their times and durations. */
 export function traceRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
@@ -105,7 +105,7 @@ async function runOf(context: HttpContext, { thread_id, run_id }: z.infer<typeof
   return run;
 }
 
-/** Each span as it begins and whenever it changes, to the end of the run. */
+/** Each span when it starts and whenever it changes, until the run ends. */
 function follow(context: HttpContext, run: Run, since: number | undefined): Response {
   const { runs, logger } = servicesOf(context);
   const after = Math.max(lastEventId(context), since ?? -1);

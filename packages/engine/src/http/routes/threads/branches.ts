@@ -25,7 +25,7 @@ const HeadShape = z
   })
   .meta({ ref: "ThreadHead" });
 
-/** `/threads/:id/branches` and `…/head`: the ways that a thread has gone, and from which one it goes on. */
+/** `/threads/:id/branches` and `…/head`: a thread's branches, and the one it continues from. */
 export function branchRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

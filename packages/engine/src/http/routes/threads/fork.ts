@@ -22,7 +22,7 @@ const ForkBody = z.object({
   message_id: z.string().min(1).max(200).nullish().describe("The last message of the copy; without it, all of them"),
   name: SessionName.nullish(),
 });
-/** What a client may say beside what the last run was told. */
+/** What a client may change of the last run's request. */
 const RerunBody = RunBody.pick({
   context: true,
   metadata: true,
@@ -31,7 +31,7 @@ const RerunBody = RunBody.pick({
   stream_resumable: true,
 }).extend({ content: StoredMessage.shape.content.nullish().describe("What is said instead; without it, the same") });
 
-/** `/threads/:id/fork` and `…/messages/:id/rerun`: another way on from a message, in a copy or in place. */
+/** `/threads/:id/fork` and `…/messages/:id/rerun`: continues differently from a message, in a copy or in place. */
 export function forkRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
@@ -103,8 +103,8 @@ const Truncate = z.object({
 const Ok = z.object({ ok: z.literal(true) });
 
 /**
- * `/internal/truncate`: removes all that the caller has, kind by kind, for test suites of clients. It is there only
- * where the server was told so: nobody else wants to meet it by mistake.
+ * `/internal/truncate`: deletes all data of the caller, kind by kind, for clients' test suites. Only with a setting, so
+ * that it cannot be called by mistake.
  */
 export function truncateRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
@@ -144,7 +144,7 @@ const Prune = z.object({
 });
 const Pruned = z.object({ pruned_count: z.number().int() });
 
-/** `/threads/prune`: frees what many threads take, while the server runs. */
+/** `/threads/prune`: frees the storage of many threads while the server runs. */
 export function maintenanceRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(

@@ -15,7 +15,7 @@ const SuggestionPath = ThreadPath.extend({ suggestion_id: z.string().min(1).max(
 const SuggestionsShape = Suggestions.meta({ ref: "Suggestions" });
 const tag = "Messages";
 
-/** `/threads/:id/suggestions`: what the assistant has proposed, and the choice of it. */
+/** `/threads/:id/suggestions`: the assistant's proposals, and choosing one. */
 export function suggestionRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

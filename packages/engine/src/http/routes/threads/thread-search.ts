@@ -12,7 +12,7 @@ import { answerJson, pageHeaders, selected, toWire } from "../../answers/wire.ts
 import { ThreadShape } from "../../answers/shapes.ts";
 import { FieldNames, Id, jsonBody } from "../../validate.ts";
 
-/** Sessions that are read from the list at once, where their values are looked at. */
+/** Sessions read per batch when values are requested. */
 const batchSize = 50;
 
 const ThreadFilter = z.object({
@@ -30,7 +30,7 @@ const ThreadSearch = ThreadFilter.extend({
   sort_by: z.enum(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),
   select: FieldNames.nullish(),
-  // Counted before each is looked at: every one that is wrong is told.
+  // Counted before each is checked, since every invalid one is reported.
   extract: JsonObject.refine((paths) => Object.keys(paths).length <= 10, { error: "at most 10 paths" })
     .pipe(z.record(z.string(), Path))
     .nullish()
@@ -38,7 +38,7 @@ const ThreadSearch = ThreadFilter.extend({
 });
 type Search = z.infer<typeof ThreadSearch>;
 
-/** `/threads/search` and `/threads/count`: which sessions there are. */
+/** `/threads/search` and `/threads/count`: finds sessions. */
 export function threadSearchRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
@@ -54,7 +54,7 @@ export function threadSearchRoutes(): HttpApp {
       const threads: object[] = [];
       for (const session of sessions) {
         threads.push(await shown(services, session, body));
-        // A long thread is read in one piece; others are served before the next.
+        // A long thread is read without a pause; others are served before the next.
         if (readsValues(body)) await nextTurn();
       }
       return answerJson(context, threads);
@@ -75,7 +75,7 @@ export function threadSearchRoutes(): HttpApp {
   return routes;
 }
 
-/** Reading the values of a page of long threads is most of the work; without them there is none. */
+/** Reading the values of long threads is most of the work; skip it if possible. */
 function readsValues({ select, extract }: Search): boolean {
   const read = ["values", "state_updated_at", "error"];
   return !select || read.some((field) => select.includes(field)) || Object.keys(extract ?? {}).length > 0;
@@ -91,7 +91,7 @@ async function shown(services: HttpServices, session: Session, body: Search): Pr
 
 type Filter = z.infer<typeof ThreadFilter> & Pick<Search, "sort_by" | "sort_order">;
 
-/** A page of the sessions that match. Values are in no row: where they are asked for, each session is read. */
+/** A page of matching sessions. Values are not in the rows: if requested, each session is read. */
 async function findSessions(
   { storage }: Pick<HttpServices, "storage">,
   filter: Filter,

@@ -26,7 +26,7 @@ const Checkpoint = z.looseObject({
 });
 const StateAtCheckpoint = z.object({
   checkpoint: Checkpoint,
-  // The SDK sends a boolean, older ones a text.
+  // The SDK sends a boolean, older versions a string.
   subgraphs: z.union([z.boolean(), QueryFlag]).nullish(),
   select: Select,
 });
@@ -49,7 +49,7 @@ const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(1_000)
 const MetadataPatch = z.object({ metadata: JsonObject });
 const errors = { 404: "No such thread, checkpoint or graph" };
 
-/** `/threads/:id/state` and `/history`: what a session knows now, knew before, and is told from outside. */
+/** `/threads/:id/state` and `/history`: a session's current and earlier states, and updates from outside. */
 export function threadStateRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes);
@@ -128,13 +128,13 @@ function updateRoute(routes: HttpApp): void {
         as_node: body.as_node ?? undefined,
         checkpoint: reference,
       });
-      // The contract's name and the one the SDK's types promise.
+      // LangGraph's name and the one in the SDK's types.
       return context.json({ checkpoint: toCheckpoint(written), configurable: toCheckpoint(written) });
     },
   );
 }
 
-/** What the SDK calls to patch the state patches the thread's metadata (SDK 1.15, `patchState`). */
+/** The SDK's `patchState` patches the thread's metadata (SDK 1.15). */
 function metadataRoute(routes: HttpApp): void {
   routes.patch(
     "/threads/:thread_id/state",
@@ -210,10 +210,10 @@ function toReference(
   };
 }
 
-/** The SDK names the checkpoint to begin before by its id, a checkpoint, or a whole configuration. */
+/** The SDK gives the checkpoint to start before as an id, a checkpoint, or a whole configuration. */
 function idOf(before: z.infer<typeof Before> | null | undefined): string | undefined {
   if (before === null || before === undefined || typeof before === "string") return before ?? undefined;
   const configuration = Configuration.safeParse(before).data;
-  // A checkpoint may have any further keys, `configurable` among them.
+  // A checkpoint may have any other keys, `configurable` among them.
   return configuration?.configurable.checkpoint_id ?? Checkpoint.parse(before).checkpoint_id ?? undefined;
 }

@@ -68,7 +68,7 @@ function placeOf(sessionId: string, context: HttpContext): Record<string, string
   return { "content-location": location, location: location + new URL(context.req.url).search };
 }
 
-/** What the modes of a whole thread mean in those of its runs; `undefined`: all. */
+/** The run modes for a thread stream's modes; `undefined`: all. */
 function modesOf(names: string[] | undefined): StreamMode[] | undefined {
   if (names === undefined || names.includes("run_modes")) return undefined;
   return streamModes.filter(
@@ -76,7 +76,7 @@ function modesOf(names: string[] | undefined): StreamMode[] | undefined {
   );
 }
 
-/** Writes each run's events with ids that name the run: `<run id>.<number>`. Runs come one after the other. */
+/** Writes each run's events with ids that name the run: `<run id>.<number>`. Runs follow one another. */
 function framesOfRuns(
   { modes, language }: { modes: StreamMode[] | undefined; language: () => Language },
   had: LastEvent | undefined,
@@ -85,7 +85,7 @@ function framesOfRuns(
   return ({ run_id, event }) => {
     if (current?.run_id !== run_id) {
       const after = had?.run_id === run_id ? had.id : -1;
-      // What no run has told has no id: a reader comes back after the last event of a run.
+      // Events outside a run have no id: a reader resumes after a run's last event.
       const ids = run_id !== "";
       const options = { ids, idPrefix: `${run_id}.`, after, language, ...(modes && { modes }) };
       current = { run_id, frame: createFrames(options) };
@@ -96,13 +96,13 @@ function framesOfRuns(
 
 const EventId = /^(?<run>[0-9a-f-]{36})\.(?<id>\d{1,15})$/u;
 
-/** The last event that a reader has. */
+/** The reader's last event. */
 interface LastEvent {
   run_id: string;
   id: number;
 }
 
-/** Where the stream begins. A reader whose last event is not known any more is told so, and goes on with what works now. */
+/** The start of the stream. A reader whose last event has expired gets a notice and continues with what works now. */
 async function startOf(
   { runs }: HttpServices,
   sessionId: string,
@@ -121,7 +121,7 @@ async function startOf(
   }
   const gap = await runs.findGap(run, Number(id));
   const had = { run_id, id: gap?.after ?? Number(id) };
-  // A frame of the `messages` mode holds the whole message so far, so its reader has to see the beginning.
+  // A frame of the `messages` mode contains the whole message so far, so its reader must see the beginning.
   const place = { run_id, id: run.kwargs.stream_mode.includes("messages") ? -1 : had.id };
   return { place, had, ...(gap && { opening: gapFrame(gap) }) };
 }

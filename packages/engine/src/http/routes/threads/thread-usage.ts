@@ -19,7 +19,7 @@ const Since = z.iso.datetime().nullable().catch(null);
 const tag = "Threads";
 const errors = { 404: "No such thread" };
 
-/** `/threads/:id/usage`: tokens, cost, and what the provider's cache saved. */
+/** `/threads/:id/usage`: tokens, cost, and savings by the provider's cache. */
 export function threadUsageRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

@@ -39,10 +39,10 @@ const ThreadPatch = z.object({ metadata: JsonObject.nullish(), ttl: ThreadTtl.nu
 const ThreadQuery = z.object({ include: z.string().optional().describe("`ttl`: also how long the thread stays") });
 const createErrors = { 404: "The id is not free, and nothing of the caller's has it", 409: "It exists" };
 const unknownThread = { 404: "No such thread" };
-/** Asks for no more than that it was done (RFC 7240). */
+/** Asks for an empty response (RFC 7240). */
 const minimal = "return=minimal";
 
-/** `/threads`: sessions, created, found, changed, copied and deleted. */
+/** `/threads`: sessions, created, read, changed, copied and deleted. */
 export function threadRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   collectionRoutes(routes, services);
@@ -68,7 +68,7 @@ function collectionRoutes(routes: HttpApp, services: SharedServices): void {
   );
 }
 
-/** A new session; with a past that happened elsewhere where the request brings one. */
+/** A new session, with imported history if the request contains one. */
 async function newSession(services: HttpServices, body: z.infer<typeof ThreadCreate>): Promise<Session> {
   const { storage, newSessions } = services;
   const session_id = body.thread_id ?? newId();
@@ -80,11 +80,11 @@ async function newSession(services: HttpServices, body: z.infer<typeof ThreadCre
   const session = await createSession(storage, { session_id, metadata, if_exists: body.if_exists ?? undefined });
   if (isThere || supersteps.length === 0) return session;
   try {
-    // Who may make a thread may make it with its past.
+    // The permission to create a thread includes its history.
     const parts = { graphs: services.graphs, ...newSessions.partsFor(session, services) };
     return await applySupersteps(parts, session, supersteps);
   } catch (error) {
-    // Half a past is none.
+    // Never leave a half-imported history.
     await newSessions.discard(session);
     throw error;
   }
