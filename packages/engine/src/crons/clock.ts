@@ -16,10 +16,10 @@ import { startApprovalSweep } from "../sessions/questions/approvals.ts";
 import { startExpiry } from "../sessions/state/prune.ts";
 import { Cron as Schedule } from "croner";
 
-/** Milliseconds until a run is tried again that the server could not take. */
+/** Milliseconds before a refused run is retried. */
 const retryDelay = 5_000;
 
-/** Refusals that pass: the run is still due. */
+/** Temporary refusals: the run is still due. */
 const passing: readonly ErrorCode[] = [
   "rate_limit",
   "server",
@@ -30,9 +30,9 @@ const passing: readonly ErrorCode[] = [
   "storage_unavailable",
 ];
 
-/** What starts the runs of crons when they are due. */
+/** Starts the runs of crons when they are due. */
 export interface CronClock {
-  /** Starts no more runs; resolves when the one that is being started is. */
+  /** Starts no more runs; resolves when the one being started has started. */
   stop(): Promise<void>;
 }
 
@@ -46,14 +46,14 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * Starts each run of a cron at its time, from now on, by one timer to the next one; what was due while nobody was here
- * is started at once, as one run of each cron. A run that is refused for good is passed over, and the log says so.
+ * Starts each cron's run at its time, using one timer for the next due date. Runs missed while the server was down
+ * start at once, one per cron. A permanently refused run is skipped and logged.
  */
 export function startCronClock(parts: ClockParts): CronClock {
   const { storage, logger } = parts;
   const { crons } = storage;
 
-  /** Whether the cron has had its turn. Never throws. */
+  /** Whether the cron is done for this date. Never throws. */
   async function takeTurn(cron: Cron & { next_run_date: string }): Promise<boolean> {
     const { cron_id, next_run_date: due } = cron;
     try {
@@ -61,7 +61,7 @@ export function startCronClock(parts: ClockParts): CronClock {
       if (missed > 0) logger.warn({ cron_id, due, missed, run_id: run.run_id }, "cron_dates_missed");
       return true;
     } catch (error) {
-      // Somebody has changed or deleted it, or has started the run.
+      // It was changed, deleted or run by another request.
       if (isAppError(error) && error.code === "invalid_state") return true;
       logger.warn({ cron_id, due, ...about(error) }, isPassing(error) ? "cron_waits" : "cron_date_passed_over");
       if (isPassing(error)) return false;
@@ -92,7 +92,7 @@ export function startCronClock(parts: ClockParts): CronClock {
   return alarm;
 }
 
-/** The next date of a cron; `null` for one whose times can no longer be read, so that it keeps no other from its turn. */
+/** The next date of a cron; `null` for an unreadable schedule, so that it does not block the others. */
 function dateAfterNow(cron: Cron): string | null {
   try {
     return nextDate(cron, new Date());
@@ -101,35 +101,35 @@ function dateAfterNow(cron: Cron): string | null {
   }
 }
 
-/** Of an expected failure not its cause: what was sent may stand in it. */
+/** Without the cause of an expected failure, which may contain user data. */
 function about(error: unknown): { error: AppError["code"]; message: string } | { err: unknown } {
   return isAppError(error) ? { error: error.code, message: errorMessage(error) } : { err: error };
 }
 
-/** Where a payload keeps what the rules of `auth.path` write on the threads that its cron makes. */
+/** The payload key for the metadata that the rules of `auth.path` write on the cron's threads. */
 export const threadMetadata = "thread_metadata";
 
-/** What a payload says of who has asked for it. */
+/** Who created a payload. */
 const Asker = z.object({ config: z.object({ configurable: z.object({ langgraph_auth_user_id: z.string() }) }) });
 
-/** What the run of a cron is started with. */
+/** What starting a cron's run needs. */
 interface CronRunParts {
   storage: Pick<Storage, "sessions" | "runs">;
   runs: Pick<Runs, "start">;
-  /** What a payload asks of a run. Throws an `AppError` for one that cannot be run any more. */
+  /** The run request of a payload. Throws an `AppError` if it can no longer run. */
   toRequest: (payload: Cron["payload"], session: Session, temporary: boolean) => Promise<RunRequest>;
 }
 
-/** A run that was started, and how many dates before now it stands for beside its own. */
+/** A started run, and the number of further missed dates it stands for. */
 interface CronStart {
   run: Run;
   missed: number;
 }
 
 /**
- * Starts the run that a cron is due for. However many dates were missed, it is one, and its metadata says how many. The
- * cron moves on in the transaction that admits the run, so that a crash neither repeats nor loses it. Throws what
- * `Runs.start` throws, `invalid_state` for a cron that was changed meanwhile.
+ * Starts a due cron's run: one, however many dates were missed; its metadata counts them. The cron's next date is
+ * written in the transaction that admits the run, so a crash neither repeats nor loses it. Throws what `Runs.start`
+ * throws, and `invalid_state` for a cron changed meanwhile.
  */
 async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronRunParts): Promise<CronStart> {
   const { cron_id, next_run_date: due } = cron;
@@ -143,10 +143,10 @@ async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronR
     const told = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
     const run = await parts.runs.start(session, {
       ...request,
-      // What the rules of `auth.path` wrote is the request's, and no client writes over it.
+      // Metadata written by the rules of `auth.path` must win over the client's.
       metadata: { ...cron.metadata, ...request.metadata, ...told },
       cron: { cron_id, due, next: nextDate(cron, now) },
-      // The thread may be one that somebody else has shared.
+      // The thread may be shared by another owner.
       ...(isUser(asker) && { owner: asker }),
     });
     return { run, missed };
@@ -157,8 +157,8 @@ async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronR
 }
 
 /**
- * Whose the runs are: the cron's, or who has changed what it asks for since, as the rules of `auth.path` were told
- * then. Only they have written that into the payload of a user's cron.
+ * The owner of the runs: the cron's, or the user who last changed its payload, as recorded for the rules of
+ * `auth.path`. In a user's cron, only they write that into the payload.
  */
 function askerOf({ owner, payload }: Cron): string | null {
   if (!isUser(owner)) return owner;
@@ -166,7 +166,9 @@ function askerOf({ owner, payload }: Cron): string | null {
   return asker === undefined ? owner : ownerOfUser(asker);
 }
 
-/** The session of a thread's cron, or a new one. The same date gives the same one, so that a crash leaves no second. */
+/**
+ * The session of a thread's cron, or a new one. The same date gives the same session, so a crash leaves no second one.
+ */
 async function sessionOf(
   cron: Cron & { next_run_date: string },
   owner: string | null,
@@ -192,13 +194,13 @@ async function removeUnused({ session_id }: Session, { storage }: CronRunParts):
   if (runs.length === 0) await storage.sessions.delete(session_id);
 }
 
-/** What happens because it is time for it. */
+/** Background work that runs on timers. */
 interface Clockwork {
-  /** Nothing more happens; resolves when what is under way has ended. */
+  /** Starts nothing more; resolves when work in progress has ended. */
   stop(): Promise<void>;
 }
 
-/** Starts all of it: runs of crons, the ends of old logs, of unanswered questions, and of sessions and items with a time. */
+/** Starts all timers: cron runs, and expiry of old logs, unanswered questions, sessions and items. */
 export function startClockwork(parts: {
   config: Pick<Config, "eventRetentionHours" | "approvalTimeoutHours">;
   storage: Storage;
@@ -220,13 +222,13 @@ export function startClockwork(parts: {
   };
 }
 
-/** What says when a cron is due. */
+/** The fields that determine a cron's due dates. */
 type CronTimes = Pick<Cron, "schedule" | "timezone" | "end_time">;
 
-/** Dates that are counted at most: after a long time away nobody needs the number of all of them. */
+/** Dates counted at most: after a long downtime, the exact number does not matter. */
 const counted = 1_000;
 
-/** Whether there is such a time zone: a name of the IANA database, such as Europe/Berlin or UTC. */
+/** Whether a time zone exists: a name of the IANA database, such as Europe/Berlin or UTC. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
@@ -245,13 +247,13 @@ export function isSchedule(text: string): boolean {
 }
 
 function parse(schedule: string, timezone: string | null): Schedule {
-  // Without a time zone the library would take this machine's.
+  // Without a time zone the library would use this machine's.
   return new Schedule(schedule, { timezone: timezone ?? "UTC", mode: "5-part" });
 }
 
 /**
- * The first date after `after` at which a cron is due (ISO), before its end; `null` when there is none. A time that a clock
- * skips in spring is due when it has skipped it, one that comes twice in autumn is due once; steps and ranges go by the hour.
+ * The first due date after `after` (ISO), before the cron's end; `null` if there is none. A time skipped by the clock
+ * in spring is due right after; a repeated one in autumn is due once. Steps and ranges go by the hour.
  */
 export function nextDate({ schedule, timezone, end_time }: CronTimes, after: Date): string | null {
   const next = parse(schedule, timezone).nextRun(after);
@@ -259,7 +261,7 @@ export function nextDate({ schedule, timezone, end_time }: CronTimes, after: Dat
   return next.toISOString();
 }
 
-/** How many dates a cron was due at after `from` until `to`; counts no further than a thousand. */
+/** The number of due dates after `from` until `to`, at most a thousand. */
 export function datesBetween(times: CronTimes, from: Date, to: Date): number {
   let count = 0;
   for (let at = nextDate(times, from); at !== null && at <= to.toISOString() && count < counted; count += 1) {

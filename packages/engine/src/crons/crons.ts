@@ -11,17 +11,17 @@ import { isDone } from "../sessions/sessions.ts";
 import { contains } from "../storage/items/contains.ts";
 import { nextDate, threadMetadata } from "./clock.ts";
 
-/** What a new cron is given. */
+/** The fields of a new cron. */
 export type NewCron = Omit<Cron, "cron_id" | "owner" | "next_run_date" | "created_at" | "updated_at">;
 
-/** What may be changed of one. */
+/** The fields of a cron that can be changed. */
 export type CronChange = Partial<Omit<NewCron, "session_id">>;
 
-/** The crons of one owner. A cron of somebody else is as one that does not exist. */
+/** The crons of one owner; those of others do not exist for it. */
 export interface OwnCrons {
-  /** Throws `invalid_parameter` for a schedule that is never due, `not_found` for an unknown session. */
+  /** Throws `invalid_parameter` for a schedule without dates, `not_found` for an unknown session. */
   create(cron: NewCron): Promise<Cron>;
-  /** Throws `not_found`, and what `check` says of the new payload, whose fields replace those of the same name. */
+  /** Throws `not_found`, and what `check` throws for the merged payload, in which new fields replace old ones. */
   update(cronId: string, change: CronChange, check: (payload: JsonObject) => Promise<unknown>): Promise<Cron>;
   /** Throws `not_found`. */
   delete(cronId: string): Promise<void>;
@@ -30,14 +30,13 @@ export interface OwnCrons {
   search(query: Omit<CronQuery, "owner">): Promise<{ crons: Cron[]; total: number }>;
 }
 
-/** When the cron is due next, from now on; one that is not enabled never is. */
+/** The cron's next due date from now; none for a disabled one. */
 function dateOf(cron: NewCron): string | null {
   return cron.enabled ? nextDate(cron, new Date()) : null;
 }
 
 /**
- * The way of one owner (`null`: of everybody, where no keys are asked for) to the crons; new ones are `maker`'s.
- * Sessions are the owner's to check.
+ * The crons of one owner (`null`: of all, without keys); `maker` owns new ones. The caller checks access to sessions.
  */
 export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null, maker = owner): OwnCrons {
   const orphans = owner === adminName;
@@ -94,9 +93,9 @@ function neverDue(): AppError {
 }
 
 /**
- * What a cron asks for, as its user may have it: the rules are asked about its threads and runs when it is made or asks for
- * something else, for nobody is there when they begin. What the rules write on them is kept with the cron, and its runs are told
- * who it was, whatever the payload says of that. Throws `Refusal` or `permission` for what the user may not start.
+ * A user's cron after the rules: they are asked about its threads and runs when it is created or its request changes,
+ * since no request exists when it fires. What the rules write is stored with the cron, and its runs always carry this
+ * user, whatever the payload claims. Throws `Refusal` or `permission` for a run the user may not start.
  */
 async function ofUser(
   payload: JsonObject,
@@ -106,7 +105,7 @@ async function ofUser(
 ): Promise<JsonObject> {
   const config = withUser({ config: JsonObject.safeParse(payload["config"]).data ?? {} }, guard);
   const ofThread = session_id === null ? await ofNewThread(guard) : (await sessions.get(session_id))?.metadata;
-  // The runs carry what the cron does, so the rules see it before they write.
+  // The runs inherit the cron's fields, so the rules see them first.
   const value = { assistant_id, metadata: { ...metadata }, kwargs: payload };
   const run = { ...(session_id !== null && { thread_id: session_id }), ...value };
   const filter = await ask(guard, "threads:create_run", run);
@@ -123,7 +122,7 @@ async function ofNewThread(guard: Guard): Promise<JsonObject> {
   return thread.metadata;
 }
 
-/** The crons as the rules of `auth.path` show them to one user; `crons` are all of them. */
+/** A user's crons under the rules of `auth.path`; `crons` are all of them. */
 export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "sessions">, guard: Guard): OwnCrons {
   async function requireAllowed(id: string, event: AuthEvent, value: Record<string, unknown>): Promise<Cron> {
     const filter = await ask(guard, event, value);
@@ -159,7 +158,7 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "
       const value = { cron_id, ...change, metadata: { ...change.metadata } };
       const found = await requireAllowed(cron_id, "crons:update", value);
       const { payload = {} } = change;
-      // Another date of the same is not another's.
+      // Changing only the date does not change the user the runs belong to.
       const asksAnew = Object.keys({ ...payload, ...change.metadata }).length > 0;
       const asked = { ...found.payload, ...payload };
       const metadata = { ...found.metadata, ...(change.metadata && value.metadata) };

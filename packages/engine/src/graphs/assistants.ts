@@ -10,7 +10,7 @@ export function systemAssistantId(graphId: string): string {
   return nameUuid(graphId, assistantNamespace);
 }
 
-/** The assistant every graph has without being asked for; its `config` and `context` are the graph's defaults. */
+/** A graph's default assistant; its `config` and `context` are the graph's defaults. */
 export function systemAssistant(graphId: string, since: string, defaults: GraphDefaults = noDefaults): Assistant {
   return {
     assistant_id: systemAssistantId(graphId),

@@ -7,13 +7,13 @@ import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
 import { isFormerGraph, type ServedGraph } from "./served-graph.ts";
 
-/** What of a compiled graph, or of a graph inside one, says which steps it can take. */
+/** The parts of a compiled graph or subgraph that determine its possible steps. */
 interface GraphShape {
   nodes: Record<string, { triggers?: unknown; subgraphs?: unknown[] | undefined }>;
   channels: Record<string, unknown>;
 }
 
-/** The hash of a graph's shape: nodes, edges and channels, those of the graphs inside too. Code inside a node is no part of it. */
+/** The hash of a graph's shape: nodes, edges and channels, including subgraphs. The nodes' code is not part of it. */
 export function graphVersion(graph: GraphShape): string {
   return createHash("sha256")
     .update(JSON.stringify(shapeOf(graph)))
@@ -37,15 +37,15 @@ function isShape(graph: unknown): graph is GraphShape {
   return typeof graph === "object" && graph !== null && "nodes" in graph && "channels" in graph;
 }
 
-/** The channel by which LangGraph says that a node is next, and the one of an edge that waits for several nodes. */
+/** LangGraph's channel for a scheduled node, and for an edge that waits for several nodes. */
 const next = "branch:to:";
 const join = "join:";
 const Sends = z.array(z.looseObject({ node: z.string() })).catch([]);
 
 /**
- * The nodes that a stored state waits for and that the graph does not have, by their path: `ask`, or `inside|ask` in a
- * graph inside. LangGraph leaves such steps out in silence, and the answers that they wait for with them. `config` names
- * the thread, and the checkpoint where it is not the newest.
+ * The nodes that a stored state waits for but the graph lacks, by path: `ask`, or `inside|ask` in a subgraph. LangGraph
+ * silently skips such steps, and the answers they wait for. `config` names the thread, and the checkpoint unless it is
+ * the newest.
  */
 export async function missingNodes(
   graph: ServedGraph,
@@ -70,7 +70,7 @@ async function missingInside(
 ): Promise<string[]> {
   const found: string[] = [];
   for (const { name, state } of tasks) {
-    // Without a state of its own, the graph inside has not begun.
+    // Without a state of its own, the subgraph has not started.
     if (state === undefined || !("tasks" in state)) continue;
     const tuple = await saver.getTuple(state.config);
     for (const graph of insideOf(nodes, name)) {
@@ -92,15 +92,15 @@ function missingIn({ checkpoint }: CheckpointTuple, { nodes, channels }: GraphSh
   return [...new Set([...waiting, ...sent])].filter((name) => !Object.hasOwn(nodes, name));
 }
 
-/** An edge that waits for several nodes keeps an empty list while none of them has ended. */
+/** An edge that waits for several nodes keeps an empty list until one of them ends. */
 function isEmpty(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
-/** Checkpoints that are looked at for one to go on from. */
+/** Checkpoints searched for one to resume from. */
 const lookedAt = 100;
 
-/** The newest checkpoint of a thread that waits for no missing node; `undefined` where none of the last ones does. */
+/** The newest checkpoint of a thread that waits for no missing node; `undefined` if none of the last ones qualifies. */
 async function lastFitting(
   graph: ServedGraph,
   threadId: string,
@@ -115,8 +115,8 @@ async function lastFitting(
 }
 
 /**
- * Takes what was sent to missing nodes out of the newest state of a thread. LangGraph drops other steps when a state is
- * updated as its end, and keeps these, since it does not know their node.
+ * Removes sends to missing nodes from a thread's newest state. When a state is updated as ended, LangGraph drops other
+ * steps but keeps these, not knowing their node.
  */
 export async function dropMissingSends(
   graph: ServedGraph,
@@ -147,7 +147,7 @@ export async function dropMissingSends(
   );
 }
 
-/** The refusal to go on with a thread whose next steps the graph does not have; what they wait for stays as it is. */
+/** The error for a thread whose next steps the graph lacks; its pending steps stay as they are. */
 export async function graphChanged(
   missing: readonly string[],
   graph: ServedGraph,

@@ -16,23 +16,23 @@ import type { Storage } from "../storage/storage.ts";
 
 const noNodes: ReadonlySet<string> = new Set();
 
-/** A graph that `langgraph.json` names and that is not served, and why; `module` is as it is named there. */
+/** A graph of `langgraph.json` that is not served, and why; `module` is as written there. */
 export interface GraphProblem {
   graph_id: string;
   module: string;
   message: string;
 }
 
-/** What of a run its graph depends on. */
+/** The fields of a run that its graph depends on. */
 type RunOfGraph = Pick<Run, "graph_id" | "session_id" | "run_id" | "assistant_id" | "kwargs">;
 
-/** What of an assistant its graph depends on. */
+/** The fields of an assistant that its graph depends on. */
 type OfAssistant = Pick<Assistant, "graph_id" | "config" | "context">;
 
-/** The graphs this server offers. Asking for one that is not served throws `not_found`, with the reason when it failed to load. */
+/** The graphs this server offers. Requesting another one throws `not_found`, with the reason if it failed to load. */
 export class Graphs {
   readonly problems: readonly GraphProblem[];
-  /** The hash of each graph's shape; of a factory none, whose graphs may differ from run to run. */
+  /** The hash of each graph's shape; none for a factory, whose graphs may differ per run. */
   readonly versions: ReadonlyMap<string, string>;
   readonly #extension: GraphExtension | undefined;
   readonly #loaded: Map<string, LoadedGraph>;
@@ -56,7 +56,7 @@ export class Graphs {
     this.#assistants = [...loaded.keys()].map((id) => systemAssistant(id, since, defaults[id]));
   }
 
-  /** The nodes of a graph that call the agent's loop; none of other people's graphs. */
+  /** The nodes of a graph that call the agent's loop; none in foreign graphs. */
   loopNodes(graph: ServedGraph): ReadonlySet<string> {
     return this.#extension?.loopNodes(graph) ?? noNodes;
   }
@@ -68,12 +68,12 @@ export class Graphs {
     return has;
   }
 
-  /** A state as a reader is shown it; see `GraphExtension`. */
+  /** A state as readers see it; see `GraphExtension`. */
   async shownState(state: StateSnapshot, place: StatePlace): Promise<StateSnapshot> {
     return (await this.#extension?.shownState(state, place)) ?? state;
   }
 
-  /** The values of a session at rest as a reader is shown them; see `GraphExtension`. */
+  /** The values of an idle session as readers see them; see `GraphExtension`. */
   async shownValues<Values>(
     values: Values,
     interrupts: Readonly<Record<string, unknown>>,
@@ -99,24 +99,24 @@ export class Graphs {
     );
   }
 
-  /** The graph itself; of a factory, what it makes of the graph's defaults. */
+  /** The graph itself; for a factory, the graph built with its defaults. */
   get(id: string): ServedGraph {
     return this.#find(id).graph;
   }
 
-  /** The graph itself; `undefined` for a factory, whose graphs may differ from run to run. */
+  /** The graph itself; `undefined` for a factory, whose graphs may differ per run. */
   fixed(id: string): ServedGraph | undefined {
     const { graph, build } = this.#find(id);
     return build === undefined ? graph : undefined;
   }
 
-  /** The version of LangGraph in the folder of a graph; `undefined` where it has none of its own. */
+  /** The version of LangGraph in the graph's folder; `undefined` if it has none of its own. */
   langgraphOf(id: string): string | undefined {
     const { source } = this.#find(id);
     return source === undefined ? undefined : versionFor(source.path, "@langchain/langgraph");
   }
 
-  /** The graph to read or change a session's state; a factory is asked with what the session keeps as configuration. */
+  /** The graph to read or change a session's state; a factory gets the session's stored configuration. */
   ofSession(
     id: string,
     configurable: JsonObject,
@@ -126,7 +126,7 @@ export class Graphs {
     return build === undefined ? graph : build({ configurable }, access);
   }
 
-  /** The graph that an assistant stands for; a factory is asked with the assistant's `config` and `context`. */
+  /** The graph of an assistant; a factory gets the assistant's `config` and `context`. */
   #ofAssistant({ graph_id, config, context }: OfAssistant): ServedGraph | Promise<ServedGraph> {
     const { graph, build } = this.#find(graph_id);
     if (build === undefined) return graph;
@@ -134,7 +134,7 @@ export class Graphs {
     return build({ ...config, configurable, context }, "assistants.read");
   }
 
-  /** The graph to run, or to read or change the state a run has left; a factory is asked with the run's `config` and `context`. */
+  /** The graph to run, or to read or change a run's state; a factory gets the run's `config` and `context`. */
   ofRun(run: RunOfGraph, access: AccessContext): ServedGraph | Promise<ServedGraph> {
     const { graph, build } = this.#find(run.graph_id);
     if (build === undefined) return graph;
@@ -150,32 +150,35 @@ export class Graphs {
     return build({ ...config, configurable, context }, access);
   }
 
-  /** The assistants that the graphs have by themselves; what users made of them is in the storage. */
+  /** The default assistants of the graphs; users' assistants are in the storage. */
   assistants(): readonly Assistant[] {
     return this.#assistants;
   }
 
-  /** One of `assistants` by its id or by its graph's id; `undefined` when there is none. */
+  /** One of `assistants` by its id or its graph's id; `undefined` if there is none. */
   findAssistant(idOrGraphId: string): Assistant | undefined {
     return this.#assistants.find((one) => one.assistant_id === idOrGraphId || one.graph_id === idOrGraphId);
   }
 
-  /** JSON Schemas of input, output, state, config and context. Waits while the graph's types are being read, but not for long. */
+  /**
+   * JSON Schemas of input, output, state, config and context. Waits a short while if the graph's types are still being
+   * read.
+   */
   async schemas(id: string, signal: AbortSignal): Promise<GraphSchemas> {
     return await this.#descriptions.of(id, this.#find(id), signal);
   }
 
-  /** The graphs of which types say more than they know themselves when they run. */
+  /** The graphs whose types describe more than they declare at run time. */
   async untyped(): Promise<GraphSource[]> {
     return await this.#descriptions.untyped();
   }
 
-  /** Whom requests for schemas wait for from now on. */
+  /** Schema requests wait for this reading from now on. */
   await(reading: Reading): void {
     this.#descriptions.await(reading);
   }
 
-  /** From now on what the types of a graph say counts where it declares nothing. */
+  /** Uses the types' schemas for what a graph does not declare. */
   learn(id: string, types: TypeSchemas): void {
     this.#descriptions.learn(id, types);
   }
@@ -197,7 +200,9 @@ export class Graphs {
     return found;
   }
 
-  /** Nodes and edges as `GET /assistants/:id/graph` shows them; `xray` opens subgraphs, a number says how deep. */
+  /**
+   * Nodes and edges as `GET /assistants/:id/graph` returns them; `xray` expands subgraphs, a number limits the depth.
+   */
   async drawing(assistant: OfAssistant, xray: boolean | number): Promise<JsonObject> {
     const graph = await this.#ofAssistant(assistant);
     const drawable = await graph.getGraphAsync({ xray });
@@ -206,8 +211,8 @@ export class Graphs {
 }
 
 /**
- * Loads every graph of a `langgraph.json`, with its `env` set; each may take `limit` milliseconds. A graph that fails
- * is left out and listed in `problems`; a file that cannot be read throws `config`.
+ * Loads every graph of a `langgraph.json`, with its `env` set; each may take `limit` milliseconds. A failing graph is
+ * skipped and listed in `problems`; an unreadable file throws `config`.
  */
 export async function loadGraphs(
   langgraphJsonPath: string,
@@ -233,7 +238,7 @@ export async function loadGraphs(
   });
   const loaded = new Map<string, LoadedGraph>();
   const problems: GraphProblem[] = [];
-  // In the order of the file, whichever was ready first.
+  // In the file's order, whichever was ready first.
   for (const { id, reference, loaded: graph, message = "" } of await Promise.all(attempts)) {
     if (graph === undefined) problems.push({ graph_id: id, module: reference, message });
     else loaded.set(id, graph);
@@ -246,8 +251,8 @@ export async function loadGraphs(
 }
 
 /**
- * An assistant by its id or by its graph's id: as users left it, else as its graph has it by itself. `undefined` when
- * there is none.
+ * An assistant by its id or its graph's id: as changed by users, else the graph's default. `undefined` if there is
+ * none.
  */
 export async function findAssistant(
   { assistants }: { assistants: Pick<Storage["assistants"], "get"> },

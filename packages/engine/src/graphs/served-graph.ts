@@ -16,19 +16,19 @@ import { addToMessages } from "../message-list.ts";
 /** A compiled graph with the server's checkpointer. */
 export type ServedGraph = CompiledGraph<string>;
 
-/** Whose state it is. */
+/** The session and checkpoint of a state. */
 export interface StatePlace {
   graph: ServedGraph;
   sessionId: string;
 }
 
-/** What an agent knows of graphs that call its loop; nothing of other people's graphs. */
+/** What an agent knows about graphs that call its loop; nothing about foreign graphs. */
 export interface GraphExtension {
-  /** The nodes that call the loop: what it says in a subgraph is said by its node. None of other people's graphs. */
+  /** The nodes that call the loop: its messages in a subgraph are attributed to the node. None in foreign graphs. */
   loopNodes(graph: ServedGraph): ReadonlySet<string>;
-  /** A state as a reader is shown it. */
+  /** A state as readers see it. */
   shownState(state: StateSnapshot, place: StatePlace): Promise<StateSnapshot>;
-  /** The values of a session at rest as a reader is shown them; `interrupts` are its open questions by their steps. */
+  /** The values of an idle session as readers see them; `interrupts` are its open questions by step. */
   shownValues<Values>(
     values: Values,
     interrupts: Readonly<Record<string, unknown>>,
@@ -37,7 +37,7 @@ export interface GraphExtension {
 }
 
 /**
- * Whether a graph is of LangGraph 0.2 or 0.3. They keep the sends of a step beside their channels, tell of a pause only
+ * Whether a graph uses LangGraph 0.2 or 0.3. They keep a step's sends outside the channels, report a pause only
  * sometimes, and know fewer stream modes; since 0.4 every graph has a channel for sends.
  */
 export function isFormerGraph(graph: object): boolean {
@@ -51,8 +51,8 @@ export function checkpointerFor(graph: object, saver: BaseCheckpointSaver): Base
 }
 
 /**
- * Another checkpointer, whose checkpoints have their sends where LangGraph below 0.4 looks for them: in
- * `pending_sends`, and in no channel. A version of that channel would make it pause again and again at a breakpoint.
+ * Adapts a checkpointer for LangGraph below 0.4, which expects sends in `pending_sends` and not in a channel. A version
+ * of that channel would make it pause again and again at a breakpoint.
  */
 class FormerSaver extends BaseCheckpointSaver {
   readonly #saver: BaseCheckpointSaver;
@@ -101,7 +101,7 @@ function withPendingSends(tuple: CheckpointTuple): CheckpointTuple {
   return { ...tuple, checkpoint: former };
 }
 
-/** The reducers of LangGraph that make messages of what they are given. */
+/** LangGraph's reducers that turn their input into messages. */
 const messageReducers = new Set(["messagesStateReducer", "messagesDeltaReducer"]);
 
 /** What has channels, by their names. */
@@ -110,8 +110,8 @@ export interface WithChannels {
 }
 
 /**
- * Whether a channel's reducer is LangGraph's one for messages, or ours in its place. Asked by name: the graph may be
- * made of another copy of LangGraph. A reducer of a user's own is neither, whatever it keeps.
+ * Whether a channel's reducer is LangGraph's one for messages, or ours in its place. Checked by name: the graph may use
+ * another copy of LangGraph. A user's own reducer is neither, whatever it keeps.
  */
 export function holdsMessages({ channels }: WithChannels, name: string): boolean {
   const channel = Object.hasOwn(channels, name) ? channels[name] : undefined;

@@ -5,26 +5,26 @@ import { inTime, isBefore, loadExport, loadLimit, placeOf, versionFor } from "..
 import type { JsonObject } from "../storage/records.ts";
 import { checkpointerFor } from "./served-graph.ts";
 
-/** What a graph is asked for, as LangGraph names it to factories. */
+/** Why a graph is requested, as LangGraph names it to factories. */
 export type AccessContext = "threads.create_run" | "threads.update" | "threads.read" | "assistants.read";
 
-/** What a factory makes its graph of: the run's `config`, or what the session keeps of it. */
+/** A factory's input: the run's `config`, or the session's stored part of it. */
 export interface FactoryConfig {
   configurable: JsonObject;
   context?: JsonObject;
   [key: string]: unknown;
 }
 
-/** Asks a factory for its graph; `access` says what for. */
+/** Calls a factory for its graph; `access` is the reason. */
 export type Build = (config: FactoryConfig, access: AccessContext) => Promise<CompiledGraph<string>>;
 
 /** A graph that is served. */
 export interface LoadedGraph {
-  /** The graph itself; of a factory, what it makes of the graph's defaults. */
+  /** The graph itself; for a factory, the graph built with its defaults. */
   graph: CompiledGraph<string>;
-  /** Set for a factory, which may give another graph for another configuration. */
+  /** Set for a factory, which may build another graph for another configuration. */
   build: Build | undefined;
-  /** Where its module is, whose types may say more of its state than it knows itself when it runs. */
+  /** Its module, whose types may describe more of its state than it declares at run time. */
   source?: { path: string; name: string };
 }
 
@@ -59,12 +59,12 @@ function toServed(value: unknown, checkpointer: BaseCheckpointSaver): CompiledGr
   });
 }
 
-/** What LangGraph itself is called in the folders of users. */
+/** LangGraph's package name in users' folders. */
 const langgraph = "@langchain/langgraph";
-/** The first version whose graphs say that they are graphs. */
+/** The first version whose graphs identify themselves as graphs. */
 const firstServed = "0.2.20";
 
-/** As `toServed`; of a module whose LangGraph is too old it says so, with the version that is not. */
+/** As `toServed`, but reports a LangGraph version that is too old. */
 function toServedOf(path: string, value: unknown, checkpointer: BaseCheckpointSaver): CompiledGraph<string> {
   try {
     return toServed(value, checkpointer);
@@ -76,18 +76,18 @@ function toServedOf(path: string, value: unknown, checkpointer: BaseCheckpointSa
   }
 }
 
-/** Where a graph is, and what it gets. */
+/** Where a graph is, and what it receives. */
 export interface GraphPlace {
   folder: string;
   reference: string;
   checkpointer: BaseCheckpointSaver;
-  /** Milliseconds that its module may take to be loaded, and then its factory each time. */
+  /** Milliseconds to load its module, and for each call of its factory. */
   limit?: number | undefined;
 }
 
 /**
- * Loads what `langgraph.json` names: a compiled graph, a builder, an agent, a promise of one, or a factory, which is asked
- * once with the graph's `defaults`. Throws what the module throws, and `config` for what is no graph, or takes too long.
+ * Loads an entry of `langgraph.json`: a compiled graph, a builder, an agent, a promise of one, or a factory, which is
+ * called once with the graph's `defaults`. Throws what the module throws, and `config` for anything else or a timeout.
  */
 export async function loadUserGraph(
   { folder, reference, checkpointer, limit = loadLimit }: GraphPlace,

@@ -7,22 +7,22 @@ import type { Assistant } from "../storage/records.ts";
 import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
 import { deleteSession, isDone } from "./sessions.ts";
 
-/** What assistants are made of: those that are stored, as the caller sees them, and the graphs that are served. */
+/** The stored assistants as the caller sees them, and the served graphs. */
 export interface AssistantParts {
   storage: Pick<SessionStorage, "assistants">;
   graphs: Graphs;
 }
 
-/** What a new assistant is given. Without a name it is `Untitled`. */
+/** The fields of a new assistant. Without a name it is `Untitled`. */
 export interface NewAssistant extends Partial<Pick<Assistant, "config" | "context" | "metadata" | "name">> {
   graph_id: string;
   assistant_id?: string | undefined;
   description?: string | null;
-  /** What to do with an id that exists: `raise` (default) throws `conflict`, `do_nothing` returns what is there. */
+  /** What to do if the id exists: `raise` (default) throws `conflict`, `do_nothing` returns the existing one. */
   if_exists?: "raise" | "do_nothing" | undefined;
 }
 
-/** Makes an assistant. Throws `not_found` for a graph that is not served, `conflict` for an id that is taken. */
+/** Creates an assistant. Throws `not_found` for a graph that is not served, `conflict` for an id in use. */
 export async function createAssistant({ storage, graphs }: AssistantParts, request: NewAssistant): Promise<Assistant> {
   graphs.get(request.graph_id);
   const now = new Date().toISOString();
@@ -46,13 +46,13 @@ export async function createAssistant({ storage, graphs }: AssistantParts, reque
     if (request.if_exists === "do_nothing") return existing;
     throw taken();
   }
-  // Taken by somebody else, or meanwhile.
+  // In use by another owner, or since a moment ago.
   return await storage.assistants.create(assistant).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? taken() : error;
   });
 }
 
-/** The assistant of an id, or the own one of a graph. Throws `not_found`. */
+/** An assistant by its id, or a graph's default one. Throws `not_found`. */
 export async function requireAssistant({ storage, graphs }: AssistantParts, idOrGraphId: string): Promise<Assistant> {
   const assistant = await findAssistant(storage, graphs, idOrGraphId);
   if (assistant !== undefined) return assistant;
@@ -61,7 +61,7 @@ export async function requireAssistant({ storage, graphs }: AssistantParts, idOr
   throw new AppError("not_found", `Assistant not found${why}`);
 }
 
-/** Makes the next version of an assistant. Throws `not_found` for a graph that is not served. */
+/** Creates the next version of an assistant. Throws `not_found` for a graph that is not served. */
 export async function changeAssistant(
   { storage, graphs }: AssistantParts,
   assistant: Assistant,
@@ -85,7 +85,7 @@ export async function assistantVersions(
   return query.offset === 0 && contains(version.metadata, query.metadata ?? {}) ? [version] : [];
 }
 
-/** Puts a former version in use. Throws `not_found` for one that does not exist. */
+/** Activates an earlier version. Throws `not_found` for one that does not exist. */
 export async function useVersion(
   { storage }: Pick<AssistantParts, "storage">,
   assistant: Assistant,
@@ -100,8 +100,8 @@ export async function useVersion(
 }
 
 /**
- * Removes an assistant with its versions and its runs; what these have written into threads stays, unless the threads
- * that it was last used in are to go as well. Throws `permission` for the one that a graph has by itself.
+ * Deletes an assistant with its versions and runs; what these wrote into threads stays, unless the threads that last
+ * used it are to be deleted too. Throws `permission` for a graph's default assistant.
  */
 export async function deleteAssistant(
   { storage, runs }: { storage: SessionStorage; runs: SessionRuns },
@@ -113,10 +113,10 @@ export async function deleteAssistant(
       suggestion: "Take the graph out of langgraph.json, or delete an assistant that was made of it.",
     });
   }
-  // From now on no run of it begins.
+  // From here on, none of its runs can start.
   await storage.assistants.delete(assistant_id);
   await runs.removeOfAssistant(assistant_id);
-  // Some may be seen and not be deleted, by the rules of `auth.path`: those are passed over.
+  // The rules of `auth.path` may show some without allowing to delete them: skip those.
   for (let kept = 0; withSessions;) {
     const { sessions } = await storage.sessions.search({ metadata: { assistant_id }, limit: 100, offset: kept });
     if (sessions.length === 0) return;

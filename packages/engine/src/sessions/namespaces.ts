@@ -5,7 +5,7 @@ import { createSession, requireSession } from "./sessions.ts";
 
 type Parts = Pick<OwnerScope, "storage" | "namespaces">;
 
-/** The current session of a namespace. Throws `not_found` while there is none. */
+/** The current session of a namespace. Throws `not_found` if there is none. */
 export async function currentSession({ storage, namespaces }: Parts, namespace: string): Promise<Session> {
   const current = await namespaces.get(namespace);
   const session = current === undefined ? undefined : await storage.sessions.get(current.session_id);
@@ -15,7 +15,7 @@ export async function currentSession({ storage, namespaces }: Parts, namespace: 
   });
 }
 
-/** Makes a session the current one of a namespace: it stays that over restarts. Throws `not_found`. */
+/** Makes a session the current one of a namespace, also after a restart. Throws `not_found`. */
 export async function switchSession(
   { storage, namespaces }: Parts,
   namespace: string,
@@ -27,8 +27,7 @@ export async function switchSession(
 }
 
 /**
- * The current session of a namespace as it was left, or a new one that becomes it. Of several that come at once, one
- * makes it and all get it.
+ * The current session of a namespace, or a new one that becomes it. Of concurrent calls, one creates it and all get it.
  */
 export function openNamespace(parts: Parts, namespace: string, metadata: JsonObject): Promise<Session> {
   return parts.namespaces.between(namespace, async () => {

@@ -7,21 +7,21 @@ import { noSession } from "./scope/guard.ts";
 import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
 import { withoutUserKeys } from "../runs/admission/user-of-run.ts";
 
-/** What a new session is given. `metadata` stays as given: names and searches live there. */
+/** The fields of a new session. `metadata` is kept as it is: it holds names and search keys. */
 export interface NewSession {
   session_id?: string | undefined;
   metadata?: JsonObject | undefined;
-  /** What its runs have configured, in a copy. Default nothing. */
+  /** The configuration by its runs, in a copy. Default nothing. */
   config?: JsonObject | undefined;
-  /** What it waits for, in a copy. Default nothing. */
+  /** Its open questions, in a copy. Default nothing. */
   rest?: Pick<Session, "status" | "interrupts"> | undefined;
-  /** What to do with an id that exists: `raise` (default) throws `conflict`, `do_nothing` returns what is there. */
+  /** What to do if the id exists: `raise` (default) throws `conflict`, `do_nothing` returns the existing one. */
   if_exists?: "raise" | "do_nothing" | undefined;
 }
 
 /**
- * Creates a session, idle unless it is told what it waits for. Throws `conflict` when the id is taken, unless told to take what is there, and `not_found` when
- * it is taken by what the caller may not see: that answers as everything else does about it.
+ * Creates a session, idle unless `rest` says otherwise. Throws `conflict` for an id in use unless told to return the
+ * existing session, and `not_found` if that one is invisible to the caller, as every other request would.
  */
 export async function createSession(storage: Pick<SessionStorage, "sessions">, request: NewSession): Promise<Session> {
   const now = new Date().toISOString();
@@ -51,7 +51,7 @@ export async function requireSession(storage: Pick<SessionStorage, "sessions">, 
   return session;
 }
 
-/** Removes a session with everything it holds, when its runs have been stopped. Throws `not_found`. */
+/** Stops a session's runs, then deletes it with all its data. Throws `not_found`. */
 export async function deleteSession(
   {
     storage,
@@ -62,7 +62,7 @@ export async function deleteSession(
   await requireSession(storage, sessionId);
   await runs.cancelSession(sessionId);
   const end = async (): Promise<void> => {
-    // One may have come meanwhile; none comes now.
+    // A run may have started meanwhile; none can now.
     await runs.cancelSession(sessionId);
     await storage.sessions.delete(sessionId);
   };
@@ -70,8 +70,8 @@ export async function deleteSession(
 }
 
 /**
- * Whether something was done to one of many: the work may say no itself. What is not there, or may not be touched by
- * the caller (`not_found`, or a no of the rules of `auth.path`), is passed over.
+ * Whether work on one of many items was done; the work may return false. Missing or forbidden items (`not_found`, or a
+ * refusal by the rules of `auth.path`) are skipped.
  */
 export async function isDone(work: Promise<boolean | void>): Promise<boolean> {
   try {
@@ -84,7 +84,7 @@ export async function isDone(work: Promise<boolean | void>): Promise<boolean> {
   }
 }
 
-/** The values of the session's newest checkpoint, or `undefined` before its first. */
+/** The values of the session's newest checkpoint; `undefined` before the first. */
 export async function readValues(
   storage: Pick<SessionStorage, "checkpointer">,
   sessionId: string,
@@ -92,7 +92,7 @@ export async function readValues(
   return (await readNewest(storage, sessionId))?.values;
 }
 
-/** Which runs are to be stopped at once; see `runsToCancel`. */
+/** Selects runs to cancel together; see `runsToCancel`. */
 interface ManyRuns {
   session_id: string | undefined;
   run_ids: string[] | undefined;
@@ -100,8 +100,8 @@ interface ManyRuns {
 }
 
 /**
- * The runs of a session with these ids, or all that are not over, of a session or of all (`cancelMany`). Throws
- * `not_found` for a session, or for a run that is not one of its.
+ * A session's runs with these ids, or all active runs, of a session or of all (`cancelMany`). Throws `not_found` for a
+ * session, or for a run that does not belong to it.
  */
 export async function runsToCancel(
   { storage, runs }: { storage: SessionStorage; runs: Pick<SessionRuns, "get" | "unfinished"> },
@@ -122,16 +122,16 @@ export async function runsToCancel(
   return named.filter(isWanted);
 }
 
-/** Keys that say where one run began, or that the server sets: they are never kept with a session. */
+/** Keys that locate one run's start or that the server sets: never stored with a session. */
 const ofOneRun = ["checkpoint_id", "checkpoint_ns", "checkpoint_map", "thread_id", "run_id"];
 
-/** The part of a `configurable` that may stay with a session: without the place where one run was forked, and who asked. */
+/** The part of a `configurable` that is stored with a session: without a run's fork point and user. */
 export function lastingKeys(configurable: unknown): JsonObject {
   const keys = withoutUserKeys(configurable);
   return Object.fromEntries(Object.entries(keys).filter(([key]) => !ofOneRun.includes(key)));
 }
 
-/** What the session's runs have configured so far. */
+/** The configuration that the session's runs have accumulated. */
 export function keptConfigurable({ config }: Session): JsonObject {
   return config["configurable"] === undefined ? {} : lastingKeys(config["configurable"]);
 }

@@ -20,15 +20,15 @@ export interface GraphSource {
   name: string;
 }
 
-/** Types that are being read. `wait` is over when they are known, when it took too long, or with the signal's reason. */
+/** Types being read. `wait` resolves when they are known or it takes too long, and rejects with the signal's reason. */
 export interface Reading {
   wait(id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** A graph that is given what a run gives beside its input, which nothing but a type may describe. */
+/** Detects a graph with a context, which only a type may describe. */
 const givesContext = /\bnew\s+StateGraph\s*(?:<[^>]*>)?\(\s*(?:[\w$.]+\s*,\s*[^)\s]|\{[^}]*\bcontext\b)/u;
 
-/** The schemas of the graphs: what they declare when they run, what their types say, and the names of their channels. */
+/** The schemas of the graphs: from run-time declarations, from types, and from channel names. */
 export class Descriptions {
   readonly #loaded: Map<string, LoadedGraph>;
   readonly #known = new Map<string, Promise<GraphSchemas>>();
@@ -39,7 +39,7 @@ export class Descriptions {
     this.#loaded = loaded;
   }
 
-  /** The schemas of a graph; while its types are being read, this waits for them as long as the reading lets it. */
+  /** The schemas of a graph; waits for its types, as long as the reading allows. */
   async of(id: string, loaded: LoadedGraph, signal: AbortSignal): Promise<GraphSchemas> {
     await this.#reading?.wait(id, signal);
     const made = this.#known.get(id) ?? this.#describe(loaded, this.#types.get(id));
@@ -51,14 +51,14 @@ export class Descriptions {
     return graphSchemas(graph, await declared(graph, source?.path), types);
   }
 
-  /** The schemas of a graph inside of another one, `namespace` being its nodes from the outermost one inwards. */
+  /** The schemas of a subgraph; `namespace` is its path of nodes from the outermost. */
   async ofSubgraph(id: string, namespace: string, graph: DescribedGraph, signal: AbortSignal): Promise<GraphSchemas> {
     await this.#reading?.wait(id, signal);
     const typed = typesOf(this.#types.get(id), namespace.split("|").at(-1), channelNames(graph));
     return graphSchemas(graph, await declared(graph, this.#loaded.get(id)?.source?.path), typed);
   }
 
-  /** The graphs of which something is said by types alone, or by those of a graph inside. */
+  /** The graphs that only types describe in part, or those of a subgraph. */
   async untyped(): Promise<GraphSource[]> {
     const all = [...this.#loaded].map(async ([id, { graph, source }]) => {
       if (source === undefined || !/\.[cm]?[jt]sx?$/u.test(source.path)) return [];
@@ -70,19 +70,19 @@ export class Descriptions {
     return (await Promise.all(all)).flat();
   }
 
-  /** From now on requests wait for this reading. */
+  /** Requests wait for this reading from now on. */
   await(reading: Reading): void {
     this.#reading = reading;
   }
 
-  /** From now on what the types of a graph say counts where it declares nothing. */
+  /** Uses the types' schemas for what a graph does not declare. */
   learn(id: string, types: TypeSchemas): void {
     this.#types.set(id, types);
     this.#known.delete(id);
   }
 }
 
-/** What graphs declare, which is asked for at the start and again by requests; it is theirs as long as they live. */
+/** The declarations of graphs, read at the start and again by requests; cached as long as the graph lives. */
 const declarations = new WeakMap<DescribedGraph, Promise<PartSchemas>>();
 
 function declared(graph: DescribedGraph, path: string | undefined): Promise<PartSchemas> {
@@ -102,7 +102,7 @@ async function areDeclared(graph: LoadedGraph["graph"], path: string): Promise<b
   return true;
 }
 
-/** By the names of the channels: of several graphs in nodes of one name, the one that has them is meant. */
+/** Chooses by channel names: if several graphs are in nodes of the same name, the one that has them. */
 function typesOf(types: TypeSchemas | undefined, node: string | undefined, channels: string[]): PartSchemas {
   const wanted = channels.toSorted().join("\0");
   const fitting = (types?.subgraphs ?? []).filter(({ state }) => {

@@ -9,7 +9,7 @@ import * as ownWriters from "@langchain/langgraph/zod/schema";
 
 type Schema = Record<string, unknown>;
 
-/** JSON Schemas of one graph, as `GET /assistants/:id/schemas` shows them. `null` where the graph declares none. */
+/** JSON Schemas of one graph, as `GET /assistants/:id/schemas` returns them. `null` where the graph declares none. */
 export interface GraphSchemas {
   input_schema: unknown;
   output_schema: unknown;
@@ -18,7 +18,7 @@ export interface GraphSchemas {
   context_schema: unknown;
 }
 
-/** What of a graph its schemas are read off. */
+/** The parts of a graph from which its schemas are read. */
 export interface DescribedGraph {
   channels: Record<string, unknown>;
   inputChannels: PropertyKey | PropertyKey[];
@@ -28,8 +28,8 @@ export interface DescribedGraph {
 const TypedObject = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
 
 /**
- * What a graph says of itself when it runs, by a `StateSchema` or zod; `copy` is the graph's own copy of LangGraph.
- * What JSON Schema cannot say (`z.custom`, transforms) becomes "anything".
+ * What a graph declares at run time, by a `StateSchema` or zod; `copy` is the graph's own copy of LangGraph. What JSON
+ * Schema cannot express (`z.custom`, transforms) becomes "anything".
  */
 export function declaredSchemas(graph: DescribedGraph, copy: LangGraphCopy): PartSchemas {
   const zodState = zodSchema(graph, "_schemaRuntimeDefinition", copy);
@@ -48,12 +48,12 @@ function written(graph: DescribedGraph, write: (graph: unknown) => unknown): Sch
   try {
     return z.record(z.string(), z.unknown()).safeParse(write(graph)).data;
   } catch {
-    // The zod of some versions refuses what has no JSON Schema; ours is asked next.
+    // Some zod versions throw where there is no JSON Schema; ours is tried next.
     return undefined;
   }
 }
 
-/** The fields of the runtime schemas that a graph was made with, of any copy of zod. */
+/** The fields of a graph's run-time schemas, from any copy of zod. */
 export function fieldsOf(graph: object): unknown[] {
   const parts = ["_schemaRuntimeDefinition", "_inputRuntimeDefinition", "_outputRuntimeDefinition"] as const;
   return parts.flatMap((part) => Object.values(shapeOf(builderPart(graph, part))));
@@ -76,11 +76,11 @@ function builderPart(graph: object, part: RuntimePart): unknown {
   return (builder as Partial<Record<RuntimePart, unknown>>)[part];
 }
 
-/** A schema of zod 4 in our zod's words, with what LangGraph was told of its fields. */
+/** A zod 4 schema in our own copy of zod, with the metadata LangGraph holds for its fields. */
 function zodSchema(graph: object, part: RuntimePart, copy: LangGraphCopy): Schema | undefined {
   const schema = builderPart(graph, part);
   if (typeof schema !== "object" || schema === null || !("_zod" in schema)) return undefined;
-  // Each copy of zod 4 reads the schemas of the others by this field.
+  // Each copy of zod 4 reads the others' schemas by this field.
   const said = z.toJSONSchema(schema as z.ZodType, { unrepresentable: "any", io: "input" });
   const fields = Object.entries(said.properties ?? {}).map(([name, field]) => {
     const extra = extraOf(copy, shapeOf(schema)[name]);
@@ -89,10 +89,10 @@ function zodSchema(graph: object, part: RuntimePart, copy: LangGraphCopy): Schem
   return { ...said, ...(said.properties && { properties: Object.fromEntries(fields) }) };
 }
 
-/** What is known of a graph by its channels alone: their names, and which of them hold messages. */
+/** What the channels alone reveal: their names, and which hold messages. */
 export function channelSchemas(graph: DescribedGraph): PartSchemas {
   const state = schemaOfChannels(graph, Object.keys(graph.channels));
-  // The start channel stands for the whole state, of which an input may be any part.
+  // The start channel stands for the whole state, any part of which may be input.
   return { state, input: state, output: schemaOfChannels(graph, [graph.outputChannels].flat()) };
 }
 
@@ -102,14 +102,14 @@ function schemaOfChannels(graph: DescribedGraph, names: PropertyKey[]): Schema {
   return { type: "object", properties, $schema: dialect };
 }
 
-/** The names of a graph's channels that are its state's, in no order. */
+/** The names of the channels in a graph's state, unordered. */
 export function channelNames(graph: DescribedGraph): string[] {
   return Object.keys(TypedObject.parse(channelSchemas(graph).state).properties);
 }
 
 /**
- * The schemas of a graph by all that is known of it: what it declares, else what its types say, else its channels. What
- * types say counts where it names something: the types of some versions say nothing of some parts.
+ * The schemas of a graph: its declarations first, then its types, then its channels. Types count only where they name
+ * something: in some versions they describe some parts not at all.
  */
 export function graphSchemas(graph: DescribedGraph, declared: PartSchemas, typed: PartSchemas = {}): GraphSchemas {
   const channels = channelSchemas(graph);
@@ -132,7 +132,7 @@ function names(schema: Schema | undefined): boolean {
   return Object.keys(TypedObject.safeParse(schema).data?.properties ?? {}).length > 0;
 }
 
-/** Fields whose channel is one of messages are told as such, whatever their schema could say of them. */
+/** Message channels are shown as messages, whatever their schema says. */
 function withMessages(graph: DescribedGraph, schema: Schema): Schema {
   const properties = TypedObject.safeParse(schema).data?.properties;
   if (properties === undefined) return schema;
@@ -151,7 +151,7 @@ function partial(schema: Schema | undefined): Schema | undefined {
 
 const JsonSchema = z.record(z.string(), z.unknown());
 
-/** What the types of a graph say of each of its parts. */
+/** What a graph's types describe, by part. */
 const PartSchemas = z.object({
   state: JsonSchema.optional(),
   input: JsonSchema.optional(),
@@ -160,19 +160,19 @@ const PartSchemas = z.object({
 });
 export type PartSchemas = z.infer<typeof PartSchemas>;
 
-/** What the types of a graph say, as JSON Schemas, with those of the graphs inside of its nodes. */
+/** What a graph's types describe, as JSON Schemas, with those of subgraphs in its nodes. */
 export const TypeSchemas = PartSchemas.extend({
   subgraphs: z.array(PartSchemas.extend({ node: z.string().optional() })),
 });
 export type TypeSchemas = z.infer<typeof TypeSchemas>;
 
-/** The same, with the files that say it: modules of the user's and their settings. */
+/** The same, with the source files: the user's modules and their settings. */
 export const FoundTypes = TypeSchemas.extend({ files: z.array(z.string()) });
 export type FoundTypes = z.infer<typeof FoundTypes>;
 
 /**
- * What the process that reads types is told: a folder for what it writes, and which exports are graphs. A module that
- * has no packages of its own stands in that folder, too, under another name.
+ * The input of the type-reading process: a folder for its output, and which exports are graphs. A module without
+ * packages of its own is placed in that folder, too, under another name.
  */
 export interface TypeJob {
   work: string;
@@ -191,25 +191,25 @@ const Copy = z.object({
   getInputTypeSchema: Writer,
   getOutputTypeSchema: Writer,
   getConfigTypeSchema: Writer,
-  /** Before LangGraph 0.3 there was none that could be asked. */
+  /** LangGraph before 0.3 exports none. */
   schemaMetaRegistry: Registry.optional(),
 });
-/** How one copy of LangGraph writes the schemas that its graphs declare when they run. */
+/** How one copy of LangGraph writes the schemas its graphs declare at run time. */
 type LangGraphCopy = z.infer<typeof Copy>;
 
 const own = Copy.parse({ ...ownWriters, ...ownRegistry });
 
-/** What `withLangGraph` was told of a schema, to be written beside what the schema says. */
+/** The metadata `withLangGraph` set on a schema, to be merged into it. */
 function extraOf(copy: LangGraphCopy, schema: unknown): Record<string, unknown> {
   return Meta.safeParse(copy.schemaMetaRegistry?.get(schema)).data?.jsonSchemaExtra ?? {};
 }
 
 /**
- * The copy of LangGraph that a module has, which alone knows what `withLangGraph` was told of the module's schemas. There may
- * be two, one for each kind of module; the one that knows a field of the graph's schemas is taken. Ours where there is none.
+ * The copy of LangGraph that a module uses; only it knows the `withLangGraph` metadata of the module's schemas. There
+ * may be two, one per module kind; the one that knows a field of the graph's schemas wins. Ours if there is none.
  */
 export async function langGraphOf(path: string, fields: readonly unknown[]): Promise<LangGraphCopy> {
-  // Looked at first: in a bundle the copy that a module's folder names is not the one it was bundled with.
+  // Tried first: in a bundle the module's folder has another copy than the bundled one.
   if (knowsOne(own, fields)) return own;
   const require = createRequire(path);
   const files = filesOf(require);
@@ -235,7 +235,7 @@ function filesOf(require: NodeJS.Require): [string, string] | undefined {
   try {
     return [require.resolve("@langchain/langgraph/zod/schema"), require.resolve("@langchain/langgraph/zod")];
   } catch {
-    // It has none, or one of before there was zod in it.
+    // It has none, or one older than its zod support.
     return undefined;
   }
 }
@@ -245,7 +245,7 @@ async function open(files: string[]): Promise<LangGraphCopy | undefined> {
     const modules: object[] = await Promise.all(files.map(async (file) => import(pathToFileURL(file).href)));
     return Copy.safeParse(Object.assign({}, ...modules)).data;
   } catch {
-    // A version that is made otherwise: our own copy says what it can.
+    // A version built differently: our own copy does what it can.
     return undefined;
   }
 }

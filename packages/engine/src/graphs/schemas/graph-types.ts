@@ -15,27 +15,27 @@ import {
   TypeFlags,
 } from "typescript/unstable/sync";
 
-/** The types that say what goes into a graph, what it keeps, what comes out, and what a run gives beside. */
+/** The types of a graph's input, state, output and context. */
 export interface GraphParts {
   state: Type | undefined;
   input: Type | undefined;
   output: Type | undefined;
   context: Type | undefined;
-  /** The names that go in and come out, where only they are known. */
+  /** The names of inputs and outputs, if nothing more is known. */
   inputNames: string[] | undefined;
   outputNames: string[] | undefined;
 }
 
-/** A graph that another one has as a node; without a name where the name is not written. */
+/** A graph used as a node of another; without a name if the source has no literal one. */
 interface Subgraph {
   node: string | undefined;
   graph: Type;
 }
 
-/** How many wrappings (promise, function, builder, agent) around a graph are opened. */
+/** Wrappers (promise, function, builder, agent) around a graph that are unwrapped at most. */
 const mostWrappings = 6;
 
-/** Finds graphs and their parts among the types of modules, of whichever version of LangGraph they are. */
+/** Finds graphs and their parts in the types of modules, for any version of LangGraph. */
 export class GraphTypes {
   readonly #checker: Checker;
   readonly #program: Program;
@@ -46,7 +46,7 @@ export class GraphTypes {
     this.#checker = checker;
   }
 
-  /** The graph that a module exports under a name, by itself, as a builder, an agent, a promise or a function. */
+  /** The graph exported under a name: itself, a builder, an agent, a promise or a function. */
   exported(path: string, name: string): Type | undefined {
     const file = this.#program.getSourceFile(path);
     const module = file && this.#checker.getSymbolAtLocation(file);
@@ -60,7 +60,7 @@ export class GraphTypes {
     return symbol.flags & SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
   }
 
-  /** The compiled graph inside of a type. */
+  /** The compiled graph within a type. */
   graphOf(type: Type, wrappings = 0): Type | undefined {
     if (wrappings > mostWrappings) return undefined;
     const open = (inner: Type | undefined): Type | undefined => inner && this.graphOf(inner, wrappings + 1);
@@ -84,7 +84,7 @@ export class GraphTypes {
     return signature && this.#checker.getReturnTypeOfSignature(signature);
   }
 
-  /** What a graph's own type says of its parts; before LangGraph 1.0 under other names, and before 0.4 not of all. */
+  /** The parts in a graph's own type; before LangGraph 1.0 they have other names, and before 0.4 some are missing. */
   parts(graph: Type): GraphParts {
     const builder = this.#property(graph, "builder");
     const names = (field: string): string[] | undefined => {
@@ -102,7 +102,7 @@ export class GraphTypes {
     };
   }
 
-  /** What `invoke` takes beside the input. */
+  /** What `invoke` takes besides the input. */
   #context(graph: Type): Type | undefined {
     const invoke = this.#property(graph, "invoke");
     const signature = invoke && this.#checker.getSignaturesOfType(invoke, SignatureKind.Call).at(-1);
@@ -114,10 +114,10 @@ export class GraphTypes {
       .find((type) => type !== undefined && this.#checker.getPropertiesOfType(type).length > 0);
   }
 
-  /** The type of a property, without `undefined`; `undefined` when it says nothing. */
+  /** The type of a property, without `undefined`; `undefined` if it says nothing. */
   #said(type: Type, name: string): Type | undefined {
     const found = this.#property(type, name);
-    // An asynchronous workflow of the functional API has its answer as a promise.
+    // An asynchronous workflow of the functional API returns a promise.
     const answer = found && (this.#promised(found) ?? found);
     const said = answer && (this.#checker.getNonNullableType(answer) ?? answer);
     return said === undefined || said.flags & TypeFlags.AnyOrUnknown ? undefined : said;
@@ -133,12 +133,12 @@ export class GraphTypes {
     return symbol && this.#checker.getTypeOfSymbol(symbol);
   }
 
-  /** The modules of the user's own. */
+  /** The user's own modules. */
   files(): string[] {
     return this.#program.getSourceFileNames().filter((name) => !/\/node_modules\/|^bundled:/u.test(name));
   }
 
-  /** The graphs that the user's modules give to `addNode`, in its options or inside of a node's function, too. */
+  /** The graphs that the user's modules pass to `addNode`, including in its options or within a node's function. */
   subgraphs(): Subgraph[] {
     return this.files().flatMap((name) => {
       const file = this.#program.getSourceFile(name);
@@ -147,7 +147,7 @@ export class GraphTypes {
     });
   }
 
-  /** Most names in a call are no graphs, and stand there often. */
+  /** Most names in a call are not graphs, and they repeat. */
   #knownGraphOf(type: Type): Type | undefined {
     if (!this.#graphs.has(type.id))
       this.#graphs.set(
@@ -199,8 +199,8 @@ function first<Item, Result>(items: readonly Item[], find: (item: Item) => Resul
 }
 
 /**
- * What the compiler answers, `undefined` where its interface fails on a type, such as that of an empty array as it is
- * written in version 7.0.2: it says so and goes on, and so do we with what else there is.
+ * Runs a compiler query; `undefined` if its interface panics on a type, such as an empty array's in version 7.0.2. The
+ * compiler reports it and goes on, and so do we.
  */
 export function unlessPanic<Result>(ask: () => Result): Result | undefined {
   try {

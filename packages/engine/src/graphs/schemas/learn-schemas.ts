@@ -17,35 +17,35 @@ import { constants, setPriority } from "node:os";
 import { endGroup, keepGroup } from "../../concurrency/process-group.ts";
 import type { Config } from "../../config/config.ts";
 
-/** Milliseconds that a request for schemas waits for types that are being read. */
+/** Milliseconds that a schema request waits for types being read. */
 const longestWait = 10_000;
 
-/** Milliseconds after a start before types are read unasked: until then the first requests need the processor. */
+/** Milliseconds after the start before types are read in the background: the first requests need the processor. */
 const quietStart = 3_000;
 
-/** What the reading of types needs. `cache` is a folder that stays. */
+/** Options of the type reader. `cache` is a persistent folder. */
 interface LearnOptions {
   graphs: Graphs;
-  /** Where the graphs' manifest lies. */
+  /** The folder of the graphs' manifest. */
   folder: string;
   cache: string;
   logger: Logger;
   wait?: number;
   read?: typeof readTypes;
-  /** Milliseconds before the reading begins; a request for schemas lets it begin at once. */
+  /** Milliseconds before the reading starts; a schema request starts it at once. */
   delay?: number;
 }
 
-/** The reading of types in the background. */
+/** Reading types in the background. */
 interface Learning extends Reading {
-  /** Settled when all is known that can be. Never rejects. */
+  /** Resolves when everything possible is known. Never rejects. */
   done: Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Finds out in the background what only types say of graphs: from the cache while no source has changed, else by the
- * compiler. A request for the schemas of a graph that is still being read waits for it, others do not.
+ * Reads in the background what only types reveal of graphs: from the cache while no source has changed, else with the
+ * compiler. Only schema requests for a graph still being read wait for it.
  */
 export function learnSchemas(options: LearnOptions): Learning {
   const ending = new AbortController();
@@ -83,7 +83,7 @@ export function learnSchemas(options: LearnOptions): Learning {
       const isLate = after(limit, true, { signal: timer.signal, ref: false }).catch(() => false);
       try {
         if (!(await unlessAborted(Promise.race([own.then(() => false), isLate]), signal))) return;
-        // Told once: the next ones would say the same.
+        // Logged once; further ones would say the same.
         if (late.has(id)) return;
         late.add(id);
         options.logger.warn({ graph_id: id, milliseconds: limit }, "schemas_not_read_in_time");
@@ -99,7 +99,8 @@ export function learnSchemas(options: LearnOptions): Learning {
 async function learn(
   { graphs, folder, cache, logger, read = readTypes, delay = 0 }: LearnOptions,
   known: (id: string) => void,
-  // `sorted` is called when all that needs no reading is known; `asked` is aborted when a request waits for the rest.
+  // `sorted` is called when everything that needs no compiler is known; `asked` is aborted when a request waits for the
+  // rest.
   { sorted, asked, signal }: { sorted: () => void; asked: AbortSignal; signal: AbortSignal },
 ): Promise<void> {
   const untyped = await graphs.untyped();
@@ -135,35 +136,35 @@ async function learn(
   }
 }
 
-/** Raised when something else is read out of the same types: what was kept before is read anew. */
+/** Increase it when the reader's output changes: cached results are then discarded. */
 const version = "1";
 
-/** What the types of a graph said, and of which files they are, each with a hash of what stood in it. */
+/** The cached schemas of a graph, with a content hash of each source file. */
 const Kept = z.object({ files: z.record(z.string(), z.string()), schemas: TypeSchemas });
 
-/** Where in the folder `cache` the types of a graph are kept. */
+/** The cache file of a graph's types. */
 function keptFile(cache: string, { path, name }: GraphSource): string {
   return join(cache, `${hashOf(`${version}\0${path}\0${name}`)}.json`);
 }
 
-/** What is kept in a file, `undefined` when there is nothing or one of the sources has changed since. */
+/** The cached schemas in a file; `undefined` if missing or if a source has changed. */
 async function readKept(file: string): Promise<TypeSchemas | undefined> {
   let kept: z.infer<typeof Kept>;
   try {
     kept = Kept.parse(JSON.parse(await readFile(file, "utf8")));
   } catch {
-    // Not there, or not whole: it is made again.
+    // Missing or incomplete: it is created again.
     return undefined;
   }
   const now = await hashesOf(Object.keys(kept.files));
   return Object.entries(kept.files).every(([source, hash]) => now[source] === hash) ? kept.schemas : undefined;
 }
 
-/** Keeps what the types of a graph said for as long as none of its files changes. */
+/** Caches a graph's schemas until one of its files changes. */
 async function keepTypes(file: string, { files, ...schemas }: FoundTypes): Promise<void> {
   const kept: z.infer<typeof Kept> = { files: await hashesOf(files), schemas };
   await mkdir(dirname(file), { recursive: true });
-  // A reader must never find half a file.
+  // Readers must never see a partial file.
   await writeFile(`${file}.new`, JSON.stringify(kept));
   await rename(`${file}.new`, file);
 }
@@ -185,10 +186,10 @@ function hashOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** How long the compiler may work. */
+/** Time limit of the compiler. */
 const limitMilliseconds = 120_000;
 
-/** The file of the process: beside this one, with the ending that this one has in the sources or in a bundle. */
+/** The process's file: next to this one, with the same extension in sources or a bundle. */
 const readerFile = join(
   import.meta.dirname,
   import.meta.filename.endsWith(".ts") ? "type-reader.ts" : "type-reader.js",
@@ -197,9 +198,8 @@ const readerFile = join(
 const Answer = z.array(FoundTypes.nullable());
 
 /**
- * Asks the TypeScript compiler that stands beside this program for the schemas of graphs whose types alone say what their
- * state is: all of them at once, in a process of low priority. Answers with those that were found; throws `execution_failed`
- * where the compiler does not run, `timeout`, and `cancelled` when the signal is aborted. `scratch` is a folder for what is written.
+ * Runs the TypeScript compiler in a low-priority process to read schemas from types, for all graphs at once. Throws
+ * `execution_failed` if it does not run, `timeout`, and `cancelled` on abort. `scratch` is a folder for temporary files.
  */
 export async function readTypes(
   sources: readonly GraphSource[],
@@ -216,7 +216,7 @@ export async function readTypes(
     return new Map(
       sources.flatMap(({ id }, at): [string, FoundTypes][] => {
         const found = answer[at];
-        // The files are told by their own names.
+        // Report the files by their original names.
         const files = found?.files.map((file) => file.replace(join(work, "graphs"), folder)) ?? [];
         return found ? [[id, { ...found, files }]] : [];
       }),
@@ -227,8 +227,8 @@ export async function readTypes(
 }
 
 /**
- * A folder without packages of its own is lent ours when it runs. For the compiler, which looks for packages beside a
- * module, it stands under another name in a folder that has them. Answers with the name that a module has then.
+ * At run time, a folder without packages uses ours. The compiler resolves packages next to a module, so the folder is
+ * linked under another name into one that has them. Returns the module's name there.
  */
 async function lendPackages(folder: string, work: string): Promise<(path: string) => string> {
   const own = createRequire(import.meta.url)
@@ -253,7 +253,7 @@ async function runReader(files: string[], work: string, signal: AbortSignal): Pr
   const compiled = getCompileCacheDir?.();
   const child = spawn(process.execPath, [readerFile, ...files], {
     cwd: work,
-    // A compiler needs none of what the server was told, but how much memory it should do with, and where Node keeps code.
+    // The compiler needs nothing of the server's environment except a memory limit and node's code cache.
     env: { GOMEMLIMIT: "1GiB", ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }) },
     // Its input stays open as long as this process lives.
     stdio: ["pipe", "ignore", "pipe"],
@@ -293,7 +293,7 @@ function reasonIn(said: string): string {
   return /^\w*Error.*$/mu.exec(said)?.[0] ?? "The compiler ended without an answer.";
 }
 
-/** Works the schemas out soon after the start, before anybody asks: the first time takes a while. */
+/** Computes the schemas soon after the start: the first time takes a while. */
 export function describeAhead(graphs: Graphs, config: Pick<Config, "graphs" | "dataDir">, logger: Logger): Learning {
   const cache = join(config.dataDir, "schemas");
   return learnSchemas({ graphs, folder: dirname(config.graphs), cache, logger, delay: quietStart });

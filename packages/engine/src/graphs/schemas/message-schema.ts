@@ -1,9 +1,9 @@
-// The reader of types, a process of its own, needs these alone: with the rest of the schemas it would load all of LangGraph.
+// A module of its own, since the type-reading process would otherwise load all of LangGraph.
 
-/** The name of the dialect in which types are told, as every LangGraph server tells it. */
+/** The JSON Schema dialect that every LangGraph server declares. */
 export const dialect = "http://json-schema.org/draft-07/schema#";
 
-/** One message of LangChain, as the SDK's clients send and get it. */
+/** A LangChain message as the SDK's clients send and receive it. */
 export const message = {
   title: "BaseMessage",
   type: "object",

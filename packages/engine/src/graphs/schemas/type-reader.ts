@@ -5,12 +5,12 @@ import { isMainThread, Worker, workerData } from "node:worker_threads";
 import type { TypeJob } from "./graph-schemas.ts";
 
 /**
- * A process of its own: `type-reader.ts <job> <answer>` asks the compiler for the schemas of a job's graphs and writes them,
- * in the job's order, `null` for a graph that was not found. It ends when its input does, as that of a killed server does.
+ * A separate process: `type-reader.ts <job> <answer>` writes the compiler's schemas of a job's graphs in the job's
+ * order, `null` for a graph not found. It ends when its input closes, as a killed server's does.
  */
 const [, , jobFile = "", answerFile = ""] = process.argv;
 
-// The compiler is asked synchronously, in a thread: the process itself hears of its end.
+// The compiler is called synchronously, in a thread, so that the process itself notices its end.
 if (isMainThread) {
   const thread = new Worker(import.meta.filename, {
     argv: [jobFile, answerFile],
@@ -20,20 +20,20 @@ if (isMainThread) {
   process.stdin.once("end", endGroup).resume();
   thread.once("exit", (code) => process.exit(code));
 } else {
-  // A thread does not keep what it compiles by itself, as the process does that it belongs to.
+  // Threads do not inherit the compile cache of their process.
   if (typeof workerData === "string") enableCompileCache(dirname(workerData));
-  // Here alone: the process that waits needs nothing of it.
+  // Imported here: the waiting main thread needs none of it.
   const { readGraphs } = await import("./typed-graphs.ts");
   const job = JSON.parse(readFileSync(jobFile, "utf8")) as TypeJob;
   writeFileSync(answerFile, JSON.stringify(readGraphs(job)));
 }
 
-/** With the compiler at once: a thread that waits for an answer would hold up an ordinary end. */
+/** Ends the compiler, too: a thread waiting for an answer would delay a normal exit. */
 function endGroup(): void {
   try {
     process.kill(-process.pid, "SIGKILL");
   } catch {
-    // No leader of a group, as where there are none.
+    // Not a group leader, for example on systems without groups.
     process.exit(1);
   }
 }

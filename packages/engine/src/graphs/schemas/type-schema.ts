@@ -12,23 +12,26 @@ import { unlessPanic } from "./graph-types.ts";
 
 type Schema = Record<string, unknown>;
 
-/** How deep a type is told; what lies deeper is "anything". */
+/** Maximum depth of a described type; anything deeper is "anything". */
 const deepest = 8;
-/** How many objects of one schema are told, so that a state that holds a library's own objects stays readable. */
+/** Maximum number of objects in one schema, so that a state with a library's own objects stays readable. */
 const mostObjects = 400;
 
-/** Objects of JavaScript that JSON cannot hold, or only as something else. */
+/** JavaScript objects that JSON cannot hold, or only in another form. */
 const opaque = /(?:^bundled:|\/lib\.[\w.]+\.d\.ts$|\/@types\/node\/)/u;
-/** Classes of packages are told when they hold a few values, such as a `Document`, and not when they are a program's parts. */
+/**
+ * Package classes are described if they hold a few values, such as a `Document`, but not if they are parts of a
+ * program.
+ */
 const packaged = /\/node_modules\//u;
 const mostFields = 12;
 
 /** The JSON Schemas of types, by what the compiler knows of them. */
 export class TypeReader {
   readonly #checker: Checker;
-  /** The types inside of which we are, by their ids. */
+  /** The ids of the types we are inside of. */
   #inside = new Set<number>();
-  /** The names of those that hold themselves. */
+  /** The names of recursive types. */
   #names = new Map<number, string>();
   #definitions: Record<string, Schema> = {};
   #objects = 0;
@@ -39,14 +42,14 @@ export class TypeReader {
 
   /**
    * The schema of a type that holds a graph's values, `undefined` for one that says nothing. No field is required: a
-   * channel may be without a value, and an input may leave out what it does not change.
+   * channel may be empty, and an input may omit what it does not change.
    */
   values(type: Type | undefined): Schema | undefined {
     if (type === undefined) return undefined;
     this.#names = new Map();
     this.#definitions = {};
     this.#objects = 0;
-    // The values of channels are meant, not a channel as such, which a context without a schema may be taken for.
+    // Channel values are meant, not a channel itself, which could be mistaken for a context without a schema.
     if (this.#has(type, "lg_is_channel")) return undefined;
     const { required: _required, ...schema } = this.#schema(type);
     if (Object.keys(schema).length === 0) return undefined;
@@ -99,7 +102,7 @@ export class TypeReader {
     return this.#named(type, name);
   }
 
-  /** What holds itself is told once, by its name. */
+  /** A recursive type is described once, by its name. */
   #named(type: Type, name: string | undefined): Schema {
     const known = this.#names.get(type.id);
     if (known !== undefined || this.#inside.has(type.id)) {
@@ -119,7 +122,7 @@ export class TypeReader {
     const recurring = this.#names.get(type.id);
     if (recurring === undefined) return schema;
     this.#definitions[recurring] = schema;
-    // The outermost object is told in its place: clients look for its properties there.
+    // The outermost object stays inline: clients look for its properties there.
     return this.#inside.size === 0 ? schema : { $ref: `#/definitions/${recurring}` };
   }
 
@@ -135,13 +138,13 @@ export class TypeReader {
     const properties: Schema = {};
     const required: string[] = [];
     for (const symbol of this.#checker.getPropertiesOfType(type)) {
-      // Names in brackets, such as those of iterators, and methods are nothing that JSON holds; interrupts are told elsewhere.
+      // JSON has no symbol names (iterators) or methods; interrupts are described elsewhere.
       const isOther = /^(?:\u00fe|__@|__interrupt__$)/u.test(symbol.name);
       if (isOther || symbol.flags & SymbolFlags.Method) continue;
       const value = unlessPanic(() => this.#checker.getTypeOfSymbol(symbol));
       const description = symbol.getDocumentationComment(this.#checker).trim();
       const schema = (value && unlessPanic(() => this.#schema(value))) ?? {};
-      // A name such as __proto__ is a name like any other.
+      // A name such as __proto__ is an ordinary key here.
       Object.defineProperty(properties, symbol.name, {
         value: description === "" ? schema : { ...schema, description },
         enumerable: true,
@@ -158,7 +161,7 @@ export class TypeReader {
     const isNamed = Object.keys(properties).length > 0;
     return {
       type: "object",
-      // An index beside names, such as LangGraph adds to every context, says nothing of the names.
+      // An index signature beside names, which LangGraph adds to every context, says nothing about the names.
       ...(isNamed || index === undefined ? { properties } : { additionalProperties: this.#schema(index.valueType) }),
       ...(required.length === 0 ? {} : { required }),
     };
@@ -185,7 +188,7 @@ export class TypeReader {
     return Boolean(type.flags & (TypeFlags.VoidLike | TypeFlags.AnyOrUnknown));
   }
 
-  /** What LangGraph takes in a value's place, such as a `Command` or an overwriting value; no person fills it in. */
+  /** What LangGraph accepts in place of a value, such as a `Command` or an overwrite; no person fills it in. */
   #isInstruction(type: Type): boolean {
     return ["__overwrite__", "lg_name"].some((name) => this.#has(type, name));
   }
@@ -196,7 +199,7 @@ export class TypeReader {
     return element !== undefined && membersOf(element).some((member) => this.#isMessage(member));
   }
 
-  /** By what it has: a message may be of any copy of LangChain's core, or a class of the user's. */
+  /** By its fields: a message may come from any copy of LangChain's core, or be a user's class. */
   #isMessage(type: Type): boolean {
     return ["lc_namespace", "additional_kwargs", "content"].every((name) => this.#has(type, name));
   }
@@ -215,7 +218,7 @@ function isAnonymous(symbol: TypeSymbol | undefined): boolean {
   return symbol === undefined || symbol.name.startsWith("__");
 }
 
-/** Constants of one kind as one `enum`, in the order of their values: the compiler keeps none. */
+/** Constants of one kind as one `enum`, sorted by value: the compiler keeps no order. */
 function enumerations(constants: Schema[]): Schema[] {
   const kinds = Map.groupBy(constants, (schema) => schema["type"]);
   return [...kinds].map(([type, schemas]) => {

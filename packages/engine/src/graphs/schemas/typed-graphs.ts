@@ -5,7 +5,7 @@ import { GraphTypes, type GraphParts } from "./graph-types.ts";
 import { TypeReader } from "./type-schema.ts";
 import type { FoundTypes, PartSchemas, TypeJob } from "./graph-schemas.ts";
 
-/** As the packages of the field are written; what a folder's own settings refuse is no reason to know less of its types. */
+/** As packages of the field are compiled; a folder's stricter settings are no reason to learn less of its types. */
 const settings = {
   target: "ESNext",
   module: "Preserve",
@@ -20,12 +20,12 @@ const settings = {
   types: [],
 };
 
-/** Asks the compiler for the schemas of a job's graphs, in their order; `null` for a graph that was not found. */
+/** Reads the schemas of a job's graphs, in their order; `null` for a graph not found. */
 export function readGraphs({ work, graphs }: TypeJob): (FoundTypes | null)[] {
   const api = new API({ cwd: work });
   try {
     const answers = new Map<string, FoundTypes | null>();
-    // Modules of one tsconfig.json are one project, and so are those without any.
+    // Modules of one tsconfig.json form one project, and so do those without one.
     const groups = Map.groupBy(graphs, ({ path }) => nearest("tsconfig.json", path, work));
     for (const [at, [tsconfig, group]] of [...groups].entries()) {
       const isLent = group.some(({ path }) => path.startsWith(work));
@@ -34,7 +34,7 @@ export function readGraphs({ work, graphs }: TypeJob): (FoundTypes | null)[] {
       const compilerOptions = { ...settings, ...own, preserveSymlinks: isLent };
       writeFileSync(project, JSON.stringify({ compilerOptions, files: group.map(({ path }) => path) }));
       for (const [graph, found] of readProject(api, project, group)) {
-        // What the packages say changes with the list of them.
+        // The list of packages determines what they declare.
         const packages = nearest("package.json", graph.path, work);
         const files = [...(found?.files ?? []), ...[tsconfig, packages].filter((file) => file !== undefined)];
         answers.set(keyOf(graph), found && { ...found, files });
@@ -46,7 +46,7 @@ export function readGraphs({ work, graphs }: TypeJob): (FoundTypes | null)[] {
   }
 }
 
-/** The nearest file of a name; for a module that stands in `limit` under another name, only one of its own folder. */
+/** The nearest file of a name; for a module linked into `limit` under another name, only one of its own folder. */
 function nearest(name: string, path: string, limit: string): string | undefined {
   for (let folder = dirname(path); folder !== limit && folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, name);
@@ -55,7 +55,7 @@ function nearest(name: string, path: string, limit: string): string | undefined 
   return undefined;
 }
 
-/** What module names mean by `paths` and `baseUrl`, of which the compiler itself no longer knows the second. */
+/** Resolves module names by `paths` and `baseUrl`; the compiler itself no longer supports the latter. */
 function aliases(options: CompilerOptions): { paths?: Record<string, string[]> } {
   const baseUrl = told(options, "baseUrl");
   const base = baseUrl ?? told(options, "pathsBasePath");
@@ -99,7 +99,7 @@ function* readProject(
 
 function partSchemas(reader: TypeReader, parts: GraphParts): PartSchemas {
   const output = reader.values(parts.output);
-  // A workflow of the functional API keeps what it came to.
+  // A workflow of the functional API stores its result.
   const state = reader.values(parts.state) ?? output;
   return {
     state,

@@ -12,7 +12,7 @@ import { isHidden } from "./stored-message.ts";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
 
-/** The messages among the values of a state; none where a graph keeps none. */
+/** The messages in a state's values; none if the graph has none. */
 export function messagesIn(values: unknown): BaseMessage[] {
   return WithMessages.safeParse(values).data?.messages ?? [];
 }
@@ -22,7 +22,7 @@ export async function readMessages(storage: SessionStorage, sessionId: string): 
   return messagesIn(await readValues(storage, sessionId));
 }
 
-/** A list that a strict provider accepts (law 6): each call has its result; one that was missing has an id of its own. */
+/** A list that strict providers accept: each call has its result; a missing one gets an id of its own. */
 export function validList(messages: BaseMessage[]): BaseMessage[] {
   const known = new Set(messages);
   const valid = repairToolPairs(messages);
@@ -30,10 +30,10 @@ export function validList(messages: BaseMessage[]): BaseMessage[] {
   return valid;
 }
 
-/** A message, in whatever form it is shown. */
+/** A message in any form. */
 type WithId = { id?: string | null | undefined };
 
-/** Where a message stands; its id, or the first 8 or more characters of it. Throws `not_found`. */
+/** The index of a message, by its id or the first 8 or more characters of it. Throws `not_found`. */
 export function indexOfMessage(messages: readonly WithId[], messageId: string): number {
   const exact = messages.findLastIndex(({ id }) => id === messageId);
   if (exact !== -1) return exact;
@@ -45,11 +45,11 @@ export function indexOfMessage(messages: readonly WithId[], messageId: string): 
   });
 }
 
-/** A part of a list of messages, and where it goes on. */
+/** A page of messages, and where the next one begins. */
 export interface MessagePage<Message> {
   messages: Message[];
   total: number;
-  /** Id of a message before which there are more; `null` when the page begins with the first one. */
+  /** Id of the message before which there are more; `null` if the page begins with the first one. */
   before: string | null;
 }
 
@@ -64,14 +64,14 @@ export function pageOfMessages<Message extends WithId>(
   return { messages: page, total: messages.length, before: begin === 0 ? null : (page[0]?.id ?? null) };
 }
 
-/** Characters a title by the rule has at most. */
+/** Maximum characters of a generated title. */
 const titleLength = 40;
-/** Characters a name that somebody gives may have. */
+/** Maximum characters of a user's title. */
 const nameLength = 200;
 
 const segmenter = new Intl.Segmenter();
 
-/** The name of a session as somebody gives it: one line, not empty. */
+/** A session name set by a user: one line, not empty. */
 export const SessionName = z
   .string()
   .trim()
@@ -79,19 +79,19 @@ export const SessionName = z
   .max(nameLength)
   .refine((name) => !/\p{Cc}/u.test(name), { error: "a name is one line without control characters" });
 
-/** Where the name of a session comes from: somebody gave it, the model or the rule made it, or there is nothing said yet. */
+/** The source of a session's name: a user, the model, the rule, or a date while there is no message. */
 export const NameSource = z.enum(["given", "model", "first_message", "default"]);
 type NameSource = z.infer<typeof NameSource>;
 
-/** A session's name and where it comes from. */
+/** A session's name and its source. */
 interface NamedBy {
   name: string;
   source: NameSource;
 }
 
 /**
- * What a session is called: its `metadata.name`, else the title that a model gave it, else one by rule from the first
- * thing the user said, else `Chat YYYY-MM-DD HH:mm` (UTC).
+ * The name of a session: its `metadata.name`, else the model's title, else a title from the user's first message, else
+ * `Chat YYYY-MM-DD HH:mm` (UTC).
  */
 export function nameOf(session: Pick<Session, "metadata" | "created_at">, messages: readonly BaseMessage[]): NamedBy {
   const given = textIn(session.metadata["name"]);
@@ -110,8 +110,8 @@ function textIn(value: unknown): string | undefined {
 }
 
 /**
- * A title by rule: the first sentence of the first line with words, without marks of formatting, cut between words.
- * `undefined` for a text without a letter or a digit.
+ * A title by rule: the first sentence of the first line with words, without formatting marks, cut between words.
+ * `undefined` for text without letters or digits.
  */
 export function titleFrom(text: string): string | undefined {
   const withoutCode = text.slice(0, 4000).replaceAll(/```[\s\S]*?(?:```|$)/gu, "\n");
@@ -129,10 +129,10 @@ export function titleFrom(text: string): string | undefined {
   return undefined;
 }
 
-/** At most so many characters as a reader counts them, cut after a word where there are words. */
+/** At most this many characters as a reader counts them, cut after a word if possible. */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
-  // Of a long text only the beginning matters; a character is written with few dozen units at most.
+  // Only the beginning of a long text matters; a character has a few dozen code units at most.
   const characters = Array.from(segmenter.segment(text.slice(0, length * 50)), ({ segment }) => segment);
   if (characters.length <= length) return text;
   const cut = characters.slice(0, length - 1).join("");
@@ -140,7 +140,7 @@ export function shorten(text: string, length: number): string {
   return `${(space > length / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }
 
-/** What an export for readers may choose. Without `tools` the results of tools are left out. */
+/** Options of a readable export. Without `tools`, tool results are omitted. */
 interface ReadableOptions {
   language: Language;
   tools: boolean;
@@ -167,12 +167,12 @@ const words = {
   },
 } satisfies Record<string, { roles: Record<MessageRole, string> } & Record<string, unknown>>;
 
-/** The messages a reader is shown: no system texts, nothing hidden, tools' results only when asked for. */
+/** The messages shown to readers: no system or hidden ones, tool results only on request. */
 function shown(messages: readonly BaseMessage[], { tools }: ReadableOptions): BaseMessage[] {
   return messages.filter((message) => !isHidden(message) && (tools || roleOf(message) !== "tool"));
 }
 
-/** A conversation as plain text: `[role] time`, then what was said. */
+/** A conversation as plain text: `[role] time`, then the text. */
 export function toText(name: string, messages: readonly BaseMessage[], options: ReadableOptions): string {
   const parts = shown(messages, options).map((message) => {
     const { timestamp } = readExtras(message);
@@ -184,7 +184,7 @@ export function toText(name: string, messages: readonly BaseMessage[], options: 
   return `${[name, ...parts].join("\n\n")}\n`;
 }
 
-/** A conversation as Markdown. Reasoning can be folded; notes stand as a list below the words. */
+/** A conversation as Markdown. Reasoning can be folded; notes are a list below the text. */
 export function toMarkdown(name: string, messages: readonly BaseMessage[], options: ReadableOptions): string {
   const { roles, reasoning } = words[options.language];
   const parts = shown(messages, options).map((message) => {
@@ -200,7 +200,7 @@ export function toMarkdown(name: string, messages: readonly BaseMessage[], optio
   return `${[`# ${name}`, ...parts].join("\n\n")}\n`;
 }
 
-/** What is told of a message beside its words: that it was cut off, attachments, changes, calls, finds. */
+/** The notes of a message besides its text: cut off, attachments, changes, calls, sources. */
 function notes(message: BaseMessage, { language, tools }: ReadableOptions): string[] {
   const { partial, attachments, operations, sources, calls } = words[language];
   const extras = readExtras(message);

@@ -4,7 +4,7 @@ import { textOf } from "../../message-kinds.ts";
 import { JsonObject } from "../../storage/records.ts";
 import { extname } from "node:path";
 
-/** What a user's message carries beside its words. `size` is in bytes. */
+/** What a user's message contains besides text. `size` is in bytes. */
 export const Attachment = z
   .object({
     type: z.enum(["image", "file"]),
@@ -32,7 +32,7 @@ export const Attachment = z
 
 export type Attachment = z.infer<typeof Attachment>;
 
-/** Who speaks, in the words of the documents. */
+/** The role of a message in our API. */
 export const MessageRole = z.enum(["user", "assistant", "system", "tool"]);
 export type MessageRole = z.infer<typeof MessageRole>;
 
@@ -47,12 +47,12 @@ const roles: Readonly<Record<string, MessageRole>> = {
   function: "tool",
 };
 
-/** The role that a name stands for, in LangChain's words or the documents'; `undefined` for any other name. */
+/** The role of a LangChain or API name; `undefined` for any other name. */
 export function roleNamed(name: string): MessageRole | undefined {
   return Object.hasOwn(roles, name) ? roles[name] : undefined;
 }
 
-/** Who speaks in a message; one of a role that nobody knows counts as the assistant's. */
+/** The role of a message; unknown ones count as the assistant's. */
 export function roleOf(message: BaseMessage): MessageRole {
   const named = "role" in message && typeof message.role === "string" ? message.role : message.type;
   return roleNamed(named) ?? "assistant";
@@ -67,7 +67,7 @@ export const TokenUsage = z.object({
 });
 export type TokenUsage = z.infer<typeof TokenUsage>;
 
-/** What a model call cost and who was asked; costs are in the unit of the run's price. */
+/** What a model call cost and which model answered; costs are in the unit of the run's price. */
 export const LlmMetadata = z.looseObject({
   model_name: z.string().optional(),
   input_tokens: z.number().nonnegative().optional(),
@@ -78,7 +78,7 @@ export const LlmMetadata = z.looseObject({
   model_call_id: z.string().optional(),
 });
 
-/** What our own code, or an older version of it, keeps beside a message's words. A wrong value counts as none. */
+/** What our own code, including older versions, keeps beside a message's text. Invalid values are ignored. */
 const Extras = z.object({
   timestamp: z.string().nullable().default(null).catch(null),
   reasoning_content: z.string().default("").catch(""),
@@ -93,10 +93,10 @@ const Extras = z.object({
   hidden: z.boolean().default(false).catch(false),
 });
 
-/** What is kept beside a message's words; what is missing is empty or `null`. */
+/** What is kept beside a message's text; missing parts are empty or `null`. */
 export type MessageExtras = z.infer<typeof Extras>;
 
-/** Reads everything that is kept beside the words. Reasoning that a model wrote into its words is found there too. */
+/** Reads everything kept beside the text, including reasoning that a model wrote into it. */
 export function readExtras(message: BaseMessage): MessageExtras {
   const extras = Extras.parse(message.additional_kwargs);
   return {
@@ -106,13 +106,13 @@ export function readExtras(message: BaseMessage): MessageExtras {
   };
 }
 
-/** The words of a message, without reasoning that a model wrote between them. */
+/** The text of a message, without reasoning inside it. */
 export function wordsOf(message: BaseMessage): string {
   const text = textOf(message.content);
   return roleOf(message) === "assistant" ? splitReasoning(text).content : text;
 }
 
-/** Reasoning that stands in tags at the beginning of an answer, apart from the answer. */
+/** Separates reasoning in tags at the beginning of an answer from the answer. */
 export function splitReasoning(text: string): { reasoning: string; content: string } {
   const opening = /^\s*<(think|thinking)>/u.exec(text);
   if (opening === null) return { reasoning: "", content: text };
@@ -144,7 +144,7 @@ function readUsage(message: BaseMessage): TokenUsage | null {
   };
 }
 
-/** The message with the operations that its calls carried out, as lines for a reader; the given one stays as it is. */
+/** A copy of the message with its calls' operations as readable lines. */
 export function setOperations(message: AIMessage, operations: readonly string[]): AIMessage {
   const { id, name, content, tool_calls, usage_metadata, response_metadata } = message;
   return new AIMessage({
@@ -158,15 +158,15 @@ export function setOperations(message: AIMessage, operations: readonly string[])
   });
 }
 
-/** File name endings of images that a message may carry. */
+/** File extensions of images that a message may have. */
 const imageEndings = new Set([".png", ".jpg", ".jpeg", ".webp"]);
-/** Bytes an image may have. */
+/** Maximum bytes of an image. */
 const imageLimit = 10 * 1024 * 1024;
 
 /** Attachments of one message. */
 export const Attachments = z.array(Attachment).max(20);
 
-/** Something the user points at, with its whole content: a text, a file, a folder or a place on the web. */
+/** Something the user refers to, with its whole content: a text, file, folder or web page. */
 const Reference = z.object({
   type: z.enum(["text", "file", "folder", "url", "symbol"]),
   source: z.string().max(4096),

@@ -5,9 +5,9 @@ import { z } from "zod";
 import { JsonObject } from "../../storage/records.ts";
 import { Attachments, readExtras, References, roleNamed, roleOf } from "./message-fields.ts";
 
-/** Characters one message may have. */
+/** Maximum characters of a message. */
 export const longestText = 1_000_000;
-/** Parts one message may have. */
+/** Maximum parts of a message. */
 export const mostParts = 1000;
 
 const Content = z.union([z.string().max(longestText), z.array(z.looseObject({ type: z.string() })).max(mostParts)]);
@@ -18,13 +18,13 @@ const Call = z.object({
 });
 const Usage = z.looseObject({ input_tokens: z.number(), output_tokens: z.number(), total_tokens: z.number() });
 
-/** What the words of a message may come with. Made once: to make a schema costs more than to read a message by it. */
+/** What may accompany a message's text. Built once: building a schema costs more than parsing a message with it. */
 const carriedFields = [
   ["attachments", Attachments.nullish()],
   ["references", References.nullish()],
 ] as const;
 
-/** What the flat form of the documents has beside `role` and `content`; the stored form has it in `additional_kwargs`. */
+/** Fields of the flat form besides `role` and `content`; the stored form has them in `additional_kwargs`. */
 const flatFields = [
   "timestamp",
   "attachments",
@@ -41,8 +41,8 @@ const flatFields = [
 ] as const;
 
 /**
- * A message as files and requests hold it: `type` with `additional_kwargs`, or the flat form with `role`. Either name
- * may be in LangChain's words or the documents'. `message_id` and `created_at` are read as older exports write them.
+ * A message as files and requests contain it: `type` with `additional_kwargs`, or the flat form with `role`. Both
+ * accept LangChain's role names and ours. `message_id` and `created_at` are read from older exports.
  */
 export const StoredMessage = z
   .looseObject({
@@ -91,12 +91,11 @@ function extrasOf(data: z.infer<typeof StoredMessage>): JsonObject {
   };
 }
 
-/** Messages that are read in one turn of the event loop. */
+/** Messages parsed per turn of the event loop. */
 const atOnce = 100;
 
 /**
- * Reads the stored forms of a long list, and lets others be served meanwhile. What is wrong with them is told by its
- * place in the list, as zod tells it.
+ * Parses a long list of stored messages, yielding to other requests. Errors are reported by list index, as zod does.
  */
 export async function readStoredList(
   list: readonly unknown[],
@@ -112,11 +111,11 @@ export async function readStoredList(
   return { messages, problems };
 }
 
-/** The message that a checked stored form describes, with an id and a time of its own where it has none. */
+/** The message of a validated stored form, with a new id and time if it has none. */
 export function fromStored(data: StoredMessage, now: string): BaseMessage {
   const common = {
     id: data.id ?? data.message_id ?? newId(),
-    // A list of parts is whatever the provider takes; its shape is the model's to refuse.
+    // A list of parts is whatever the provider accepts; the model may refuse its shape.
     content: data.content as string,
     additional_kwargs: { timestamp: now, ...extrasOf(data) },
     ...(data.name && { name: data.name }),
@@ -142,7 +141,7 @@ function assistantFields(data: StoredMessage): object {
   return { tool_calls, ...(data.usage_metadata && { usage_metadata: data.usage_metadata }) };
 }
 
-/** A message as a file holds it: what `fromStored` makes the same message of again. */
+/** A message's stored form, from which `fromStored` restores it. */
 export function toStored(message: BaseMessage): JsonObject {
   const calls = "tool_calls" in message && Array.isArray(message.tool_calls) ? message.tool_calls : [];
   const optional = {
@@ -162,12 +161,12 @@ export function toStored(message: BaseMessage): JsonObject {
   };
 }
 
-/** Whether a reader of the conversation is not shown a message: system texts, and what is marked as hidden. */
+/** Whether a message is hidden from readers: system texts, and those marked as hidden. */
 export function isHidden(message: BaseMessage): boolean {
   return roleOf(message) === "system" || readExtras(message).hidden;
 }
 
-/** An id that two of the messages have: in one list it names one message. */
+/** An id used twice: within a list, an id must be unique. */
 export function repeatedId(messages: readonly StoredMessage[]): string | undefined {
   const seen = new Set<string>();
   for (const message of messages) {

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { readExtras, type MessageExtras } from "./message-fields.ts";
 
-/** One model call, as its reply tells it. */
+/** One model call, as recorded in its reply. */
 const Request = z.object({
   message_id: z.string(),
   run_id: z.string().nullable(),
@@ -28,7 +28,7 @@ const Totals = z.object({
 });
 type Totals = z.infer<typeof Totals>;
 
-/** What the model calls of a session used, all of them, by run, and the last ones. */
+/** The usage of a session's model calls: in total, by run, and the last ones. */
 export const SessionUsage = z.object({
   since: z.string().nullable().describe("When the statistics were reset; what was before is not counted"),
   session: Totals,
@@ -40,7 +40,7 @@ export const SessionUsage = z.object({
 });
 export type SessionUsage = z.infer<typeof SessionUsage>;
 
-/** What of a session is looked at; times are milliseconds since 1970. */
+/** Selects the calls; times are milliseconds since 1970. */
 export interface UsageQuery {
   since: string | null;
   last: number;
@@ -48,7 +48,7 @@ export interface UsageQuery {
   now: number;
 }
 
-/** Reads the usage off the replies of a session: they are the record, so nothing has to be counted twice. */
+/** Sums the usage recorded in a session's replies, so nothing is counted twice. */
 export function readUsage(messages: readonly BaseMessage[], { since, last, seconds, now }: UsageQuery): SessionUsage {
   const begin = since === null ? -Infinity : Date.parse(since);
   const requests = messages.flatMap(requestOf).filter((request) => timeOf(request) >= begin);

@@ -3,16 +3,18 @@ import { askingRun, lastWorkedRun } from "../../runs/admission/draft.ts";
 import { JsonObject, type Run, type Session } from "../../storage/records.ts";
 import type { SessionRuns } from "../scope/session-storage.ts";
 
-/** With what a session's next run goes on where the last one ended. */
+/** The settings with which a session's next run continues. */
 export interface LastRun {
   assistant: string;
-  /** `undefined` when the session's state was written from outside only. */
+  /** `undefined` if the session's state was only written from outside. */
   run: Run | undefined;
-  /** What that run chose; in a copy, in which none has worked yet, what the last one of its source chose. */
+  /** The run's context; in a copy without runs, that of the source's last one. */
   context: JsonObject;
 }
 
-/** The last run that has worked in a session, and its assistant. Throws `invalid_state` when no assistant has worked on it. */
+/**
+ * The last run that worked in a session, and its assistant. Throws `invalid_state` if no assistant has worked in it.
+ */
 export async function lastRunOf(runs: Pick<SessionRuns, "list">, session: Session): Promise<LastRun> {
   const [newest] = await runs.list(session.session_id, { limit: 1, offset: 0 });
   const run = (await askingRun(runs, session.session_id)) ?? newest;
@@ -22,14 +24,16 @@ export async function lastRunOf(runs: Pick<SessionRuns, "list">, session: Sessio
   throw new AppError("invalid_state", `Thread ${session.session_id} has no assistant that could go on.`);
 }
 
-/** The configuration of a copy. Runs stay behind; what the last one chose goes with it, so that the copy can go on alike. */
+/**
+ * The configuration of a copy. Runs stay behind; the last one's context is copied, so that the copy continues alike.
+ */
 export async function copiedConfig(runs: Pick<SessionRuns, "list">, source: Session): Promise<JsonObject> {
   const run = await lastWorkedRun(runs, source.session_id);
   const context = run?.kwargs.context ?? {};
   return Object.keys(context).length === 0 ? source.config : { ...source.config, context };
 }
 
-/** What the last run of a copy's source chose. */
+/** The context of the last run of a copy's source. */
 export function copiedContext(session: Session): JsonObject {
   return JsonObject.safeParse(session.config["context"]).data ?? {};
 }

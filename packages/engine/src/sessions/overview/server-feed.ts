@@ -4,44 +4,44 @@ import type { Change } from "../../storage/changes.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 
-/** What of the server has changed. */
+/** A change on the server. */
 export interface FeedChange {
   seq: number;
   type: Change["type"] | "agent" | "file" | "settings" | "models" | "mcp" | "server";
   id: string;
-  /** The thread that it belongs to; of an agent in the background the thread that has sent it. */
+  /** Its thread; for a background agent, the thread that started it. */
   thread_id: string | null;
   what: Change["what"];
-  /** What is so now, as far as the change says it. */
+  /** The new state, as far as the change contains it. */
   patch: JsonObject;
 }
 
-/** A change, or that changes were missed: what is known has to be read again. */
+/** A change, or a notice that changes were missed and state must be reloaded. */
 export type FeedEvent = FeedChange | { seq: number; type: "resync" };
 
-/** A change, with the session by which it is decided who hears of it; `null`: everybody. */
+/** A change, with the session that decides who sees it; `null`: everyone. */
 interface Published {
   change: FeedChange;
   session: Session | null;
 }
 type Unpublished = Omit<FeedChange, "seq">;
 
-/** Changes that are kept for readers that come back. */
+/** Changes buffered for reconnecting readers. */
 export const ringSize = 10_000;
-/** At most one change of a thing is told in so many milliseconds. */
+/** Debounce interval: each object emits at most one change per this many milliseconds. */
 export const quietMilliseconds = 100;
 
 /**
- * Everything that changes on the server, in one order for all readers. It begins to listen with its first reader, so that a
- * server which nobody watches does nothing for it. A place (`seq`) is the time in microseconds of the start, counted on:
- * after a restart all places are new.
+ * Emits everything that changes on the server, in one order for all readers. It subscribes with its first reader, so an
+ * unwatched server does no work for it. `seq` starts at the start time in microseconds and counts up, so a restart
+ * invalidates all earlier values.
  */
 export class ServerFeed {
   readonly #storage: Pick<Storage, "watch" | "sessions">;
   readonly #first = Date.now() * 1000;
   #next = this.#first;
   readonly #ring: Published[] = [];
-  /** What was told in the last moment, by thing, oldest first; with what has come of it since. */
+  /** Changes of the last moment by object, oldest first, merged with later ones. */
   readonly #recent = new Map<
     string,
     { until: number; pending: { change: Unpublished; session: Session | null } | undefined }
@@ -56,27 +56,27 @@ export class ServerFeed {
     this.#storage = storage;
   }
 
-  /** Readers at this moment. */
+  /** Current readers. */
   readers = 0;
 
-  /** The place of the newest change. */
+  /** The `seq` of the newest change. */
   get head(): number {
     return this.#next - 1;
   }
 
-  /** Tells of something that belongs to no thread. */
+  /** Publishes a change outside any thread. */
   tell(change: Omit<Unpublished, "thread_id">): void {
     if (this.#isListening) this.#take({ ...change, thread_id: null }, null);
   }
 
-  /** The server stops: readers are cut off and come back. */
+  /** Disconnects readers when the server stops; they reconnect. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#wake();
   }
 
-  /** Listens from now on, and says whether a reader that has everything up to `since` may go on there. */
+  /** Starts listening, and returns whether a reader with everything up to `since` can resume. */
   resume(since: number | undefined): { from: number; isResumed: boolean } {
     this.#listen();
     const isResumed = since !== undefined && since >= this.#oldest - 1 && since <= this.head;
@@ -84,8 +84,8 @@ export class ServerFeed {
   }
 
   /**
-   * The changes after a place that `sees` lets through, until the signal aborts. A reader that is so slow that they are not
-   * kept any more is told so. Throws `server` when the server stops.
+   * Yields the changes after `from` that `sees` allows, until aborted. A reader too slow for the buffer gets a notice.
+   * Throws `server` when the server stops.
    */
   async *follow(
     from: number,
@@ -132,7 +132,7 @@ export class ServerFeed {
     if (this.#isListening) return;
     this.#isListening = true;
     this.#storage.watch((changes) => {
-      // One after the other, so that a thing's changes stay in their order.
+      // In sequence, so that changes of an object stay in order.
       this.#reading = this.#reading.then(() => this.#read(changes)).catch(() => undefined);
     });
   }
@@ -140,7 +140,7 @@ export class ServerFeed {
   async #read(changes: readonly Change[]): Promise<void> {
     for (const { session: gone, ...change } of changes) {
       const session = gone ?? (await this.#storage.sessions.get(change.session_id));
-      // Its end is told by itself.
+      // Its deletion is published separately.
       if (session === undefined) continue;
       const parent = session.metadata[sentBy];
       const { id, what, patch, session_id } = change;
@@ -151,7 +151,7 @@ export class ServerFeed {
     }
   }
 
-  /** Publishes a change, or keeps it until its thing has been quiet for a moment. */
+  /** Publishes a change, or holds it back until the debounce interval has passed. */
   #take(change: Unpublished, session: Session | null): void {
     const key = `${change.type} ${change.thread_id} ${change.id}`;
     const recent = this.#recent.get(key);
@@ -193,7 +193,7 @@ export class ServerFeed {
   }
 }
 
-/** Two changes of a thing as one. */
+/** Merges two changes of an object. */
 function merged(before: Unpublished, after: Unpublished): Unpublished {
   if (after.what === "deleted") return after;
   const what = before.what === "deleted" ? after.what : before.what;

@@ -9,15 +9,15 @@ import type { OwnerScope } from "../scope/owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";
 import { wordsOf } from "../messages/message-fields.ts";
 
-/** What a proposal is for, so that clients can draw it: what is best, another way, a repair, what is done, an end. */
+/** A proposal's purpose, so that clients can style it: best choice, alternative, fix, confirmation, end. */
 const SuggestionKind = z.enum(["primary", "secondary", "fix", "success", "stop"]);
 
-/** One thing the user may choose; `text` is what is then said. */
+/** A choice for the user; `text` is sent when it is chosen. */
 export const SuggestionOption = z.object({ id: z.string(), label: z.string(), text: z.string(), kind: SuggestionKind });
 
 /**
- * A message with proposals: what the state of things is, and what the user may choose. It stays in the history;
- * `selected` by a choice, `expired` when the user has said something else.
+ * A message with proposals: the situation, and the user's choices. It stays in the history; `selected` after a choice,
+ * `expired` after another message.
  */
 export const Suggestions = z.object({
   message_id: z.string(),
@@ -43,10 +43,10 @@ const Proposals = z.looseObject({
 });
 const Chosen = z.looseObject({ suggestion_id: z.string() });
 
-/** What the messages propose, oldest first. Their state is read off what was said after them, so nothing has to be kept. */
+/** The proposals in the messages, oldest first. Their status follows from the next messages, so nothing is stored. */
 export function readSuggestions(messages: readonly BaseMessage[]): Suggestions[] {
   return messages.flatMap((message, index) => {
-    // Of most messages this is all that is looked at: a list may have thousands.
+    // Fast path for most messages: a list may have thousands.
     if (message.additional_kwargs["suggestions"] === undefined) return [];
     const proposals = Proposals.safeParse(message.additional_kwargs).data;
     const { id } = message;
@@ -67,12 +67,12 @@ export function readSuggestions(messages: readonly BaseMessage[]): Suggestions[]
   });
 }
 
-/** The message whose proposals can still be chosen. Only the newest one is active. */
+/** The message with the active proposals: only the newest qualifies. */
 export function activeSuggestions(messages: readonly BaseMessage[]): Suggestions | undefined {
   return readSuggestions(messages).findLast(({ state }) => state === "active");
 }
 
-/** What a run is told that says what was proposed. */
+/** Tells a run which proposal was chosen. */
 export interface Choice {
   assistant_id: string;
   context: JsonObject;
@@ -81,8 +81,8 @@ export interface Choice {
 }
 
 /**
- * The run that says a proposal as the user's next words; where a question waits, its answer. Throws `not_found` for an
- * id that nothing proposes, `conflict` when it was chosen before or something else was said.
+ * The run that sends a proposal as the user's message, or answers a waiting question. Throws `not_found` for an unknown
+ * id, `conflict` if it was chosen or superseded.
  */
 export async function choiceRequest(
   { storage, runs }: Pick<OwnerScope, "storage" | "runs">,

@@ -12,26 +12,26 @@ import { type ApprovalDecision, readQuestion, resumeValue } from "./questions.ts
 import { requireSession } from "../sessions.ts";
 import type { Logger } from "../../logger.ts";
 
-/** Questions that are looked at in one go. */
+/** Questions expired per batch. */
 const expiredAtOnce = 100;
 
-/** What the approvals of a server need. */
+/** Services that approvals use. */
 export interface ApprovalServices {
   storage: Pick<SessionStorage, "sessions" | "approvals">;
   runs: Pick<SessionRuns, "start" | "list">;
-  /** Hours after which a question counts as denied; `undefined`: it waits for ever. */
+  /** Hours after which an unanswered question is denied; `undefined`: never. */
   timeoutHours: number | undefined;
 }
 
-/** What came of an answer. `repeated`: it had been answered before, and `approval` tells how. */
+/** The outcome of an answer. `repeated`: it had been answered before, and `approval` has that answer. */
 export interface Answered {
   approval: Approval;
   repeated: boolean;
 }
 
 /**
- * Every question of a session that waits, oldest first, at whatever depth it was asked, then those of the agents that it has
- * sent to the background, each with its own session; those whose time is over are denied first. Throws `not_found` for an unknown session.
+ * All open questions of a session, oldest first, at any depth, then those of its background agents, each with its own
+ * session; expired ones are denied first. Throws `not_found` for an unknown session.
  */
 export async function listApprovals(services: ApprovalServices, sessionId: string): Promise<Approval[]> {
   const session = await requireSession(services.storage, sessionId);
@@ -44,7 +44,7 @@ export async function listApprovals(services: ApprovalServices, sessionId: strin
   return waiting;
 }
 
-/** The session that has asked a question which is shown in this one: this one, or that of an agent in the background. */
+/** The session that asked a question shown in this one: this one, or that of a background agent. */
 async function sessionThatAsked(
   { storage }: Pick<ApprovalServices, "storage">,
   sessionId: string,
@@ -59,9 +59,9 @@ async function sessionThatAsked(
 }
 
 /**
- * Answers one question by a run that resumes it. The second answer to a question changes nothing and tells the first
- * one. Throws `not_found` for an unknown session or question, `conflict` when the session moved on or `hash` is not
- * that of the question, `invalid_parameter` for a decision that the question does not take.
+ * Answers one question by a run that resumes it. Idempotent: a second answer changes nothing and returns the first one.
+ * Throws `not_found` for an unknown session or question, `conflict` if the session moved on or `hash` differs from the
+ * question's, `invalid_parameter` for a decision the question does not accept.
  */
 export async function answerApproval(
   services: ApprovalServices,
@@ -93,7 +93,7 @@ export async function answerApproval(
   });
 }
 
-/** Denies what has waited too long in one session; answers with how much it was. */
+/** Denies a session's expired questions; returns their number. */
 export async function expireSession(services: ApprovalServices, session: Session): Promise<number> {
   if (services.timeoutHours === undefined) return 0;
   const waiting = await services.storage.approvals.pending(session.session_id);
@@ -103,8 +103,8 @@ export async function expireSession(services: ApprovalServices, session: Session
 }
 
 /**
- * Denies what has waited too long, of all sessions, until the signal is aborted; answers with how many. Failures of one
- * do not keep the others.
+ * Denies the expired questions of all sessions until aborted; returns their number. A failure in one does not stop the
+ * others.
  */
 async function expireApprovals(
   services: ApprovalServices,
@@ -114,7 +114,7 @@ async function expireApprovals(
   const limit = deadline(services);
   if (limit === undefined) return 0;
   let denied = 0;
-  // Those that wait for ever, and those that fail, must not stand before the others.
+  // Questions that never expire, and those that fail, must not block the others.
   for (let kept = 0; ;) {
     const page = await services.storage.approvals.askedBefore(limit, { limit: expiredAtOnce, offset: kept });
     for (const approval of page) {
@@ -132,14 +132,14 @@ async function expireApprovals(
   }
 }
 
-/** Denies a question, unless it takes no denial. */
+/** Denies a question, unless it accepts no denial. */
 async function expire(services: ApprovalServices, approval: Approval): Promise<boolean> {
   if (!isExpired(approval, services)) return false;
   await deny(services, await requireSession(services.storage, approval.session_id), approval);
   return true;
 }
 
-/** When a question stops to wait; `undefined` when it never does: nobody said so, or it takes no denial. */
+/** When a question expires; `undefined` if never: no time-out is set, or it accepts no denial. */
 export function expiryOf(
   approval: Approval,
   { timeoutHours }: Pick<ApprovalServices, "timeoutHours">,
@@ -173,7 +173,7 @@ async function requireApproval(
   return approval;
 }
 
-/** Admits the run that carries the answer. Of two answers at the same moment the store takes one; the other is told. */
+/** Admits the run with the answer. Of two concurrent answers the store accepts one and rejects the other. */
 async function answer(
   { storage, runs }: ApprovalServices,
   session: Session,
@@ -192,7 +192,7 @@ async function answer(
   return { approval: await requireApproval(storage, session_id, interrupt_id), repeated: false };
 }
 
-/** A run that goes on as the session's last one was asked to, with this answer. */
+/** A run with this answer that otherwise repeats the request of the session's last run. */
 async function resumeRequest(
   runs: ApprovalServices["runs"],
   session: Session,
@@ -202,7 +202,7 @@ async function resumeRequest(
   const { assistant, run: last, context } = await lastRunOf(runs, session);
   const { context: _context, ...ofSession } = session.config;
   const config = last?.kwargs.config ?? ofSession;
-  // The answer goes to the newest checkpoint, wherever the last run began.
+  // The answer goes to the newest checkpoint, wherever the last run started.
   const {
     checkpoint_id: _id,
     checkpoint_ns: _ns,
@@ -220,25 +220,25 @@ async function resumeRequest(
     stream_resumable: last?.kwargs.stream_resumable ?? false,
     temporary: false,
     durability: last?.kwargs.durability ?? "sync",
-    // Where time answers it, it stays who asked.
+    // An answer by time-out does not change the owner.
     ...(last?.kwargs.owner !== undefined && { owner: last.kwargs.owner }),
-    // Behind the run of another answer that is still on its way.
+    // Queued behind the run of another answer that is still in progress.
     multitask_strategy: "enqueue",
   };
 }
 
-/** Milliseconds between two looks at what has waited too long. */
+/** Milliseconds between two sweeps. */
 const interval = 60_000;
 
-/** What denies questions that nobody answers. */
+/** Denies expired questions. */
 interface ApprovalSweep {
-  /** Denies everything whose time is over; answers with how many. Never throws: failures are logged. */
+  /** Denies all expired questions; returns their number. Never throws: failures are logged. */
   sweep(): Promise<number>;
-  /** No more sweeps: the one under way ends after the question that it is at. */
+  /** Starts no more sweeps; the current one ends after its current question. */
   stop(): Promise<void>;
 }
 
-/** Sweeps now and then every minute, where a time-out is set at all. The timer keeps no process alive. */
+/** Sweeps at once and then every minute, if a time-out is set. The timer does not keep the process alive. */
 export function startApprovalSweep(services: ApprovalServices, logger: Logger): ApprovalSweep {
   let sweeping: Promise<number> | undefined;
   const stopping = new AbortController();

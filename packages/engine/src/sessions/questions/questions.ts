@@ -4,7 +4,7 @@ import { PathPattern } from "../../glob.ts";
 import { JsonObject } from "../../storage/records.ts";
 import type { Language } from "../../language.ts";
 
-/** The operations that a rule may ask about, as they stand in a stored question. */
+/** The operations that a rule may ask about, as stored in a question. */
 export const AskedOperation = z.discriminatedUnion("type", [
   z.object({ type: z.literal("DeleteFile"), path: z.string() }),
   z.object({ type: z.literal("DeleteFolder"), path: z.string(), entries: z.number() }),
@@ -28,9 +28,9 @@ const Hash = z.string().optional().describe("The question's hash as it was shown
 const Words = z.string().trim().min(1).max(20_000).describe("The answer in words");
 
 /**
- * A person's decision about one question. `approve`, `edit` and `reject` are for questions about actions; `answer`
- * carries words, or any value, to a question of another kind, and `respond` words. A plan takes `approve`, and a
- * question of the model's own `reject`, too.
+ * A person's decision on a question. `approve`, `edit` and `reject` are for questions about actions; `answer` carries
+ * text or any value to other questions, `respond` text. A plan also accepts `approve`, and a question of the model's
+ * own `reject`.
  */
 export const ApprovalDecision = z
   .discriminatedUnion("type", [
@@ -50,30 +50,30 @@ export const ApprovalDecision = z
   .meta({ ref: "ApprovalDecision" });
 export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
 
-/** A stored question, read. `actions` is empty for a question that is not about actions; `kind` is the kind of its interrupt. */
+/** A parsed question. `actions` is empty if it is not about actions; `kind` is its interrupt's kind. */
 export interface Question {
   kind: string;
-  /** The types of decision that it takes. */
+  /** The decision types it accepts. */
   takes: readonly string[];
   question: string | null;
   actions: { name: string; args: JsonObject; description: string | undefined; allowed: readonly string[] }[];
   hash: string | null;
   operation: AskedOperation | undefined;
-  /** The failure that a person decides about, and whether there is another way to try. */
+  /** The failure to decide about, and whether there is an alternative. */
   failure: { code: ErrorCode; hasOther: boolean } | undefined;
   mayRemember: boolean;
 }
 
 const everyDecision = ["approve", "edit", "reject"];
-/** What a question takes that is not about actions; the model's own ones can be declined. */
+/** Decisions accepted by questions that are not about actions; the model's own ones can be declined. */
 const takesByKind: Record<string, readonly string[]> = {
   followup: ["answer", "respond", "reject"],
   plan_review: ["answer", "respond", "approve", "reject"],
   client_tool: ["answer", "respond", "reject"],
   error_decision: ["answer", "respond", "reject"],
-  // A yes is one to the guess that goes with the question.
+  // Approving accepts the guess in the question.
   clarify: ["answer", "respond", "approve", "reject"],
-  // A yes is one to the first suggestion.
+  // Approving accepts the first suggestion.
   design_checkpoint: ["answer", "respond", "approve", "reject"],
 };
 const Action = z
@@ -110,8 +110,8 @@ const Asked = z.object({
 });
 
 /**
- * What an interrupt asks: one of ours, LangChain's human-in-the-loop request in either spelling, or any value a graph
- * has put there. Never throws.
+ * Parses an interrupt: one of ours, LangChain's human-in-the-loop request in either spelling, or any other value from a
+ * graph. Never throws.
  */
 export function readQuestion(value: unknown): Question {
   const asked = Asked.safeParse(value).data;
@@ -146,7 +146,7 @@ function actionsOf(asked: z.infer<typeof Asked> | undefined): Question["actions"
 
 type WordsDecision = { type: "answer" | "respond" };
 
-/** The value that a graph is resumed with. Throws `invalid_parameter` for a decision that the question does not take. */
+/** The value that resumes a graph. Throws `invalid_parameter` for a decision the question does not accept. */
 export function resumeValue(question: Question, decision: ApprovalDecision): unknown {
   const [action] = question.actions;
   if (decision.type === "answer" || decision.type === "respond") {
@@ -166,7 +166,7 @@ export function resumeValue(question: Question, decision: ApprovalDecision): unk
   return { decisions: question.actions.map(() => wireDecision(action.name, decision)) };
 }
 
-/** A yes or a no to a question that is not about an action, for those that take one. */
+/** Approval or rejection of a question that is not about an action, if it accepts them. */
 function ofWords({ takes }: Question, { type, ...more }: Exclude<ApprovalDecision, WordsDecision>): JsonObject {
   if (!takes.includes(type)) {
     throw wrong(`This question takes {"type":"answer","value":…} or {"type":"answer","text":"…"}, not ${type}.`);
@@ -183,7 +183,7 @@ function checkRemember(question: Question, tool: string): void {
   );
 }
 
-/** One decision as LangChain's clients and graphs spell it; an edit stands in both spellings. */
+/** A decision as LangChain's clients and graphs spell it; an edit has both spellings. */
 function wireDecision(name: string, decision: Exclude<ApprovalDecision, WordsDecision>): JsonObject {
   switch (decision.type) {
     case "approve":
@@ -201,7 +201,7 @@ function wrong(message: string): AppError {
   return new AppError("invalid_parameter", message, { suggestion: "Look at the question and its kind." });
 }
 
-/** The question to a person about an operation, in one sentence or two. */
+/** The question about an operation, in one or two sentences. */
 export function questionFor(operation: AskedOperation, language: Language): string {
   const inEnglish = language === "en";
   switch (operation.type) {
@@ -246,10 +246,10 @@ export function questionFor(operation: AskedOperation, language: Language): stri
   }
 }
 
-/** Words of which each is a yes where a tool call waits for one, English and Chinese. */
+/** Words that confirm a waiting tool call, English and Chinese. */
 export const confirmingWords = ["yes", "ok", "confirm", "是", "同意", "确认"] as const;
 
-/** The question about a further tool of a guarded turn, with the word that confirms. */
+/** The question about another tool in a guarded turn, with the word that confirms. */
 export function chainQuestion(tool: string, language: Language): string {
   const name = shown(tool);
   return language === "en"
@@ -257,7 +257,7 @@ export function chainQuestion(tool: string, language: Language): string {
     : `本轮已执行过一个工具。回复“确认”即可继续执行 ${name}；其他回复视为拒绝。`;
 }
 
-/** A name without characters that could hide or turn round what a person reads. */
+/** A name without characters that could hide or reverse what a person reads. */
 export function shown(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a person decided. */
+/** A person's decision. */
 export type Decision =
   | { kind: "approve" }
   | { kind: "edit"; args: Record<string, unknown> }
@@ -19,7 +19,7 @@ const WireDecision = z.union([
 const WireAnswer = z.union([z.object({ decisions: z.tuple([WireDecision]) }), z.tuple([WireDecision]), WireDecision]);
 
 /**
- * Reads an answer: `{decisions: [{type: "approve" | "edit" | "reject", …}]}`, one decision alone, or a plain yes or no.
+ * Parses an answer: `{decisions: [{type: "approve" | "edit" | "reject", …}]}`, a single decision, or a plain yes or no.
  * Anything else is `unclear` and is asked again; it never counts as a yes.
  */
 export function readDecision(answer: unknown): Decision {
@@ -57,7 +57,7 @@ export function isYes(message: string): boolean {
   return readWord(message).kind === "approve";
 }
 
-/** Each is looked at without the white space around it: a run of it between two optional parts takes time by its square. */
+/** Matched without surrounding white space: a run of it between two optional parts would take quadratic time. */
 const yes = /^(?:yes|y|ok|approve|allow|accept|confirm|confirmed|确认|同意|是|允许)\s*[.!。！]?$/iu;
 const no = /^(?:no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?$/iu;
 

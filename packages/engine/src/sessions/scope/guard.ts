@@ -8,7 +8,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { SessionStorage } from "./session-storage.ts";
 import type { AssistantStore } from "../../storage/record-stores.ts";
 
-/** One user behind the rules of `auth.path`. */
+/** One user under the rules of `auth.path`. */
 export interface Guard {
   context: AuthContext;
   authorize: CustomAuth["authorize"];
@@ -16,12 +16,12 @@ export interface Guard {
 
 type Sessions = SessionStorage["sessions"];
 
-/** Whose the user's things are that no rule is asked about, such as tasks and namespaces; and whose runs theirs are. */
+/** The owner of a user's things outside the rules, such as tasks and namespaces, and of the user's runs. */
 export function guardedOwner({ context }: Guard): string {
   return ownerOfUser(context.user.identity);
 }
 
-/** Asks the rules about what this user wants to do; they may change `value`. */
+/** Asks the rules about an action of this user; they may change `value`. */
 export function ask(
   { context, authorize }: Guard,
   event: AuthEvent,
@@ -30,12 +30,12 @@ export function ask(
   return authorize(context, event, value);
 }
 
-/** Whether a row is one of those that a filter leaves. */
+/** Whether a row passes a filter. */
 export function isAllowed(session: Session, filter: RowFilter | undefined): boolean {
   return filter === undefined || contains(session.metadata, filter);
 }
 
-/** A session that the rules show this user for what is to be done with it; any other does not exist. */
+/** A session that the rules show this user for an action; others do not exist. */
 export async function guardedSession(
   storage: Pick<Storage, "sessions">,
   guard: Guard,
@@ -47,20 +47,20 @@ export async function guardedSession(
   return isAllowed(session, await ask(guard, event, { thread_id: id })) ? session : undefined;
 }
 
-/** The sessions as the rules of `auth.path` show them to one user. */
+/** A user's sessions under the rules of `auth.path`. */
 export function guardedSessions(storage: Storage, guard: Guard): Sessions {
   const { sessions } = storage;
   return {
     get: (id) => guardedSession(storage, guard, id),
     async create(session) {
       const { session_id } = session;
-      // What is there already is not made, and nobody has to be allowed to.
+      // An existing session is not created, which needs no permission.
       const isSeen =
         (await sessions.get(session_id)) !== undefined && (await guardedSession(storage, guard, session_id));
       if (isSeen) throw new AppError("conflict", `A thread "${session_id}" already exists.`);
       const value = { thread_id: session_id, metadata: { ...session.metadata } };
       await ask(guard, "threads:create", value);
-      // Who sees it, is what the rules make of its metadata.
+      // Its visibility follows from the metadata the rules wrote.
       return await sessions.create({ ...session, metadata: value.metadata, owner: guardedOwner(guard) });
     },
     async update(id, patch) {
@@ -68,7 +68,7 @@ export function guardedSessions(storage: Storage, guard: Guard): Sessions {
       if (session === undefined) return undefined;
       const value: JsonObject = { thread_id: id, ...(patch.metadata && { metadata: { ...patch.metadata } }) };
       if (!isAllowed(session, await ask(guard, "threads:update", value))) return undefined;
-      // Only a change of metadata may be changed by a handler.
+      // Handlers may only change metadata.
       const metadata = patch.metadata === undefined ? undefined : (value["metadata"] as JsonObject);
       return await sessions.update(id, { ...patch, ...(metadata && { metadata }) });
     },
@@ -85,7 +85,7 @@ export function guardedSessions(storage: Storage, guard: Guard): Sessions {
   };
 }
 
-/** A filter for both what was asked for and what the rules demand; `undefined` where nothing can be both. */
+/** Combines a requested filter with the rules' filter; `undefined` if nothing can match both. */
 export function bothOf(asked: JsonObject, filter: RowFilter = {}): JsonObject | undefined {
   const both = { ...asked };
   for (const [key, wanted] of Object.entries(filter)) {
@@ -97,7 +97,7 @@ export function bothOf(asked: JsonObject, filter: RowFilter = {}): JsonObject | 
   return both;
 }
 
-/** A run is told who asked for it, whatever the client says of itself. */
+/** Adds the user to a run's configuration, overriding any claim by the client. */
 export function withUser({ config }: { config: JsonObject }, { context: { user, scopes } }: Guard): JsonObject {
   return {
     ...config,
@@ -110,10 +110,10 @@ export function withUser({ config }: { config: JsonObject }, { context: { user, 
   };
 }
 
-/** The assistants as the rules of `auth.path` show them to one user. */
+/** A user's assistants under the rules of `auth.path`. */
 export function guardedAssistants(assistants: AssistantStore, guard: Guard): AssistantStore {
   const seen = async (id: string, event: AuthEvent): Promise<Assistant | undefined> => {
-    // Asked first: who may not look at all is told so, whatever there is.
+    // Checked first: a user without any permission is refused whether the assistant exists or not.
     const filter = await ask(guard, event, { assistant_id: id });
     const found = await assistants.get(id);
     return found !== undefined && contains(found.metadata, filter ?? {}) ? found : undefined;
@@ -152,8 +152,8 @@ export function guardedAssistants(assistants: AssistantStore, guard: Guard): Ass
 }
 
 /**
- * The assistants that this user may run: what another is not shown, another may not run either. Who may not look after
- * assistants at all may run them: runs have an event of their own, which names the assistant.
+ * The assistants this user may run: hidden ones cannot be run. A user without permission to read assistants can still
+ * run them: runs have an event of their own, which names the assistant.
  */
 export function runnableAssistants(assistants: AssistantStore, guard: Guard): Pick<AssistantStore, "get"> {
   const shown = guardedAssistants(assistants, guard);
@@ -169,14 +169,17 @@ export function runnableAssistants(assistants: AssistantStore, guard: Guard): Pi
   };
 }
 
-/** What a caller may do with what hangs on a session. Who owns a session may do both; the rules of `auth.path` may part them. */
+/**
+ * A caller's permissions on data that belongs to a session. A session's owner has both; the rules of `auth.path` may
+ * separate them.
+ */
 export interface Access {
   sees: (sessionId: string) => Promise<boolean>;
-  /** Asked before anything is written. */
+  /** Checked before every write. */
   mayChange: (sessionId: string) => Promise<boolean>;
 }
 
-/** What the caller may do whose `sessions` these are. */
+/** The permissions of the caller who sees `sessions`. */
 export function accessTo(
   sessions: Pick<SessionStorage["sessions"], "get">,
   storage: Pick<Storage, "sessions">,
@@ -187,12 +190,12 @@ export function accessTo(
   return { sees, mayChange: async (id) => (await guardedSession(storage, guard, id, "threads:update")) !== undefined };
 }
 
-/** Throws `not_found` where the answer is no: what a caller may not do is told as of what does not exist. */
+/** Throws `not_found` without permission: what a caller may not do looks as if it did not exist. */
 export async function requireAccess(isAllowed: Promise<boolean>, sessionId: string): Promise<void> {
   if (!(await isAllowed)) throw noSession(sessionId);
 }
 
-/** What is said of a session that does not exist, or not for the caller. */
+/** The error for a session that does not exist or is not visible to the caller. */
 export function noSession(sessionId: string): AppError {
   return new AppError("not_found", `Thread with ID ${sessionId} not found`);
 }

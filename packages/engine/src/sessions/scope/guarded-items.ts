@@ -7,18 +7,18 @@ import { JsonObject } from "../../storage/records.ts";
 import type { ItemChange, ItemStore, StoreItem } from "../../storage/items/store-items.ts";
 import { ask, type Guard } from "./guard.ts";
 
-/** How many items are read at a time when a rule has to be asked about each, and how many at most. */
+/** Items read per batch if a rule must be asked about each, and the maximum. */
 const batch = 500;
 const mostRead = 10_000;
 
-/** A namespace is kept with dots between its labels: one with a dot would be two, and another's. */
+/** Labels are joined by dots in storage: a label with a dot would become two, possibly another user's. */
 const Label = z.string().regex(/^[^.]+$/u);
 const Place = z.object({ namespace: z.array(Label), key: z.string().optional(), value: JsonObject.optional() });
 
 /**
- * The store as the rules of `auth.path` show it to one user: all users share it, and handlers may move a namespace or a
- * key, and mark what is written. What a filter hides is as what is not there, but cannot be written over: 404. Where
- * nothing may be written, 403. `mutex`, which all users share, lets nobody write between another's look and write.
+ * A user's store under the rules of `auth.path`: all users share it, and handlers may move a namespace or key, and mark
+ * what is written. What a filter hides seems missing but cannot be overwritten: 404. If no write is allowed, 403.
+ * `mutex`, shared by all users, makes each check and write atomic.
  */
 export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): OwnItems {
   return {
@@ -31,13 +31,13 @@ export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): 
         for (const { change, filter } of asked) if (await mayChange(items, change, filter)) allowed.push(change);
         await items.change(allowed, false);
       });
-      // A model takes its time, in which others may write.
+      // Embedding takes time, in which others may write.
       await items.embed(allowed);
     },
-    // Only of what could be written, which `change` sees to.
+    // `change` ensures that this covers writable items only.
     embed: (places) => items.embed(places),
     async get(namespace, key, refresh) {
-      // No item can be there, and the handler is not to blame for that.
+      // No item can exist there, which is not the handler's fault.
       if (namespace.includes("")) return undefined;
       const asked = await askAbout(guard, "store:get", namespace, { key });
       const place = [asked.namespace, asked.key ?? key] as const;
@@ -55,7 +55,7 @@ export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): 
         const found = await items.search({ ...own, ...place, refresh: false });
         return found.map((item) => ({ item, shown: isShown(contentOf(item), asked.filter) }));
       });
-      // The time begins anew of what is shown, and of nothing else.
+      // Only visible items get their expiry refreshed.
       if (query.refresh !== false) await Promise.all(page.map(({ namespace, key }) => items.get(namespace, key)));
       return page;
     },
@@ -70,7 +70,8 @@ export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): 
       });
     },
     async clear() {
-      // What is whose no handler is asked: they move namespaces, and a filter for one is none for another.
+      // Handlers are not asked who owns what: they move namespaces, and a filter for one namespace does not apply to
+      // another.
       throw new AppError("permission", "The items of all users of auth.path are in one store, which is not cleared.", {
         suggestion: "DELETE /store/items removes one, as the rules have it; a key of the owner admin clears the store.",
       });
@@ -78,7 +79,7 @@ export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): 
   };
 }
 
-/** What the handler says, and what it has left of that which it was asked about. */
+/** The handler's result, and the request as it changed it. */
 async function askAbout(
   guard: Guard,
   event: AuthEvent,
@@ -96,7 +97,7 @@ async function askAbout(
   });
 }
 
-/** What is written when the handler has been asked, and its filter. */
+/** A change after the handler was asked, and its filter. */
 interface Asked {
   change: ItemChange;
   filter: RowFilter | undefined;
@@ -110,7 +111,7 @@ async function askToChange(guard: Guard, change: ItemChange): Promise<Asked> {
   return { change: { ...change, namespace, key, value: isPut ? value : null }, filter };
 }
 
-/** False where there is nothing to delete that the filter shows. Throws where nothing may be written. */
+/** False if the filter shows nothing to delete. Throws if no write is allowed. */
 async function mayChange(
   items: OwnItems,
   { namespace, key, value }: ItemChange,
@@ -118,7 +119,7 @@ async function mayChange(
 ): Promise<boolean> {
   if (filter === undefined) return true;
   const place = { namespace, key };
-  // What a deleted item held is not known yet.
+  // The content of a deleted item is not known yet.
   const ofPlace = Object.fromEntries(Object.entries(filter).filter(([name]) => Object.hasOwn(place, name)));
   const isAllowed = value === null ? isShown(place, ofPlace) : isShown({ ...value, ...place }, filter);
   if (!isAllowed) throw new Refusal(403, "Forbidden");
@@ -151,7 +152,7 @@ function isShown(about: JsonObject, filter: RowFilter | undefined): boolean {
   return filter === undefined || contains(about, filter);
 }
 
-/** The page of what is shown, read from the beginning: how much of what is there is not shown is not known. */
+/** A page of visible items, read from the beginning: the number of hidden ones is unknown. */
 async function pageOf<Item>(
   { limit, offset }: { limit: number; offset: number },
   read: (place: { limit: number; offset: number }) => Promise<{ item: Item; shown: boolean }[]>,
@@ -179,7 +180,7 @@ export type OwnItems = {
   [Name in "change" | "embed" | "get" | "search" | "namespaces" | "clear"]: Rest<ItemStore[Name]>;
 };
 
-/** The way of one owner to the store, which is that of the owner's graphs too. */
+/** One owner's access to the store, shared by the owner's graphs. */
 export function ownItems(items: ItemStore, owner: string): OwnItems {
   return {
     change: (changes, embeds) => items.change(owner, changes, embeds),

@@ -6,26 +6,26 @@ import { Refusal } from "../../manifest/auth.ts";
 
 type Own<Query> = Omit<Query, "sessions">;
 
-/** What one caller sees of all threads at once. */
+/** One caller's view of all threads. */
 export interface OwnOverview {
   approvals(query: Own<ApprovalQuery>): ReturnType<OverviewStore["approvals"]>;
   runs(query: Own<RunQuery>): ReturnType<OverviewStore["runs"]>;
   histogram(query: Own<Parameters<OverviewStore["histogram"]>[0]>): ReturnType<OverviewStore["histogram"]>;
-  /** How many questions wait, and how many runs are not over. */
+  /** The numbers of open questions and of active runs. */
   counts(): Promise<{ waiting: number; working: number }>;
-  /** Where a reader that has everything up to `since` goes on; see `ServerFeed`. */
+  /** Where a reader with everything up to `since` resumes; see `ServerFeed`. */
   resume: ServerFeed["resume"];
-  /** What changes after a place, until the signal aborts. */
+  /** Changes after a position, until aborted. */
   follow(from: number, signal: AbortSignal): AsyncGenerator<FeedEvent[]>;
 }
 
-/** Which sessions a caller sees: `undefined` none. */
+/** The sessions a caller sees; `undefined`: none. */
 export interface SeenSessions {
   filter: () => Promise<SessionFilter | undefined>;
   sees: (session: Session) => Promise<boolean>;
 }
 
-/** The overview of a caller who sees these sessions. */
+/** The overview of these sessions for their caller. */
 export function ownOverview(overview: OverviewStore, feed: ServerFeed, { filter, sees }: SeenSessions): OwnOverview {
   return {
     async approvals(query) {
@@ -51,7 +51,7 @@ export function ownOverview(overview: OverviewStore, feed: ServerFeed, { filter,
   };
 }
 
-/** The sessions of an owner, with `orphans` also those without one; of all where no key is asked for (`null`). */
+/** The sessions of an owner, with `orphans` also those without one; all without keys (`null`). */
 export function sessionsSeenBy(owner: string | null, orphans: boolean): SeenSessions {
   return {
     filter: async () => (owner === null ? {} : { owner: { name: owner, orphans } }),
@@ -59,7 +59,7 @@ export function sessionsSeenBy(owner: string | null, orphans: boolean): SeenSess
   };
 }
 
-/** The sessions that the rules of `auth.path` show to a user. */
+/** The sessions that the rules of `auth.path` show a user. */
 export function sessionsSeenUnder(guard: Guard): SeenSessions {
   return {
     async filter() {

@@ -7,10 +7,7 @@ import type { SessionRuns, SessionStorage } from "./session-storage.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { ask, type Guard, guardedOwner, guardedSession, isAllowed, noSession, withUser } from "./guard.ts";
 
-/**
- * The runs of an owner's sessions, by the owner's door; `everyAssistant` tells another's assistant from one that does
- * not exist.
- */
+/** The runs of an owner's sessions; `everyAssistant` distinguishes another owner's assistant from a missing one. */
 export function ownRuns(
   runs: Runs,
   { sessions, assistants }: Pick<SessionStorage, "sessions"> & { assistants: Pick<AssistantStore, "get"> },
@@ -59,7 +56,7 @@ export function ownRuns(
   };
 }
 
-/** These are asked about a run, a session or an assistant that was found in the scope. */
+/** Methods that take a run, session or assistant already found in the scope. */
 function askedOfFound(
   runs: Runs,
 ): Pick<
@@ -87,13 +84,13 @@ function askedOfFound(
   };
 }
 
-/** The record of a session that is the owner's, or becomes it: one that does not exist yet may. */
+/** The record of the owner's session, which may be created later. */
 async function* ownRecord(
   runs: Runs,
   isOwn: (sessionId: string) => Promise<boolean>,
   { sessionId, since, signal }: { sessionId: string; since: Parameters<Runs["followRecord"]>[1]; signal: AbortSignal },
 ): ReturnType<Runs["followRecord"]> {
-  // Somebody else's looks as if it did not exist.
+  // Another owner's looks as if it did not exist.
   let own = false;
   for await (const item of runs.followRecord(sessionId, since, signal)) {
     own ||= await isOwn(sessionId);
@@ -101,7 +98,7 @@ async function* ownRecord(
   }
 }
 
-/** The runs as the rules show them: started, stopped and removed only where a handler allows it. `runs` checks reading. */
+/** The runs under the rules: started, stopped and removed only if a handler allows it. `runs` checks reading. */
 export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): SessionRuns {
   const mayChange = async (runId: string, event: "threads:update" | "threads:delete"): Promise<boolean> => {
     const run = await runs.get(runId);
@@ -113,7 +110,7 @@ export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): 
   return {
     ...runs,
     async start(session, request) {
-      // Time has answered, and not the user who looks: the run goes on for whom it has worked.
+      // A time-out answered, not the user who looks: the run continues for its original user.
       if (request.answer?.decided_by === "timeout") return await runs.start(session, request);
       const value = { ...valueOf(session, request), metadata: { ...request.metadata } };
       const filter = await ask(guard, "threads:create_run", value);
@@ -130,14 +127,14 @@ export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): 
       });
     },
     async between(sessionId, work, to = "change") {
-      // Asked before the work: what it writes cannot be taken back.
+      // Checked before the work, whose writes cannot be undone.
       await requireMay(sessionId, to === "delete" ? "threads:delete" : "threads:update");
       return await runs.between(sessionId, work, to);
     },
     cancel: async (runId, options) =>
       (await mayChange(runId, "threads:update")) ? await runs.cancel(runId, options) : undefined,
     async cancelSession(sessionId, ...more) {
-      // Only who may delete a session stops all that is under way in it.
+      // Stopping everything in a session requires permission to delete it.
       await requireMay(sessionId, "threads:delete");
       return await runs.cancelSession(sessionId, ...more);
     },

@@ -25,36 +25,36 @@ import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 export interface OwnNamespaces {
   get(namespace: string): Promise<Namespace | undefined>;
   list(): Promise<Namespace[]>;
-  /** False for a session that the caller does not see. */
+  /** False for a session the caller does not see. */
   set(namespace: string, sessionId: string): Promise<boolean>;
-  /** What is current, now and after each change, until the signal is aborted; `undefined` where nothing is. */
+  /** The current session, now and after each change, until aborted; `undefined` if there is none. */
   follow(namespace: string, signal: AbortSignal): AsyncGenerator<Namespace | undefined>;
-  /** Runs `work` when all that came before it for this namespace is over. */
+  /** Runs `work` after all earlier work for this namespace. */
   between<Result>(namespace: string, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** All that one caller may reach: everything of somebody else is as if it did not exist. */
+/** Everything one caller can reach; nothing of others exists in it. */
 export interface OwnerScope {
-  /** Empty where no key is asked for. */
+  /** Empty without keys. */
   owner: string;
   storage: SessionStorage;
-  /** What may be done with sessions that were just made. */
+  /** What may be done with sessions created by this request. */
   newSessions: NewSessions;
   runs: SessionRuns;
   namespaces: OwnNamespaces;
-  /** What the caller sees of all threads at once, and what changes in them. */
+  /** The caller's view of all threads, and their changes. */
   overview: OwnOverview;
-  /** What is kept beside sessions. */
+  /** Data outside sessions. */
   items: OwnItems;
-  /** What the caller may do with what hangs on a session. */
+  /** The caller's permissions on data that belongs to a session. */
   access: Access;
-  /** The user of `auth.path` who calls, as the owner of what they make. */
+  /** The calling user of `auth.path`, as the owner of what they create. */
   user: string | undefined;
   /** The assistants that the caller may run. */
   runnable: { assistants: Pick<AssistantStore, "get"> };
 }
 
-/** What scopes are made of. */
+/** The dependencies of scopes. */
 export interface ScopeParts {
   storage: Storage;
   runs: Runs;
@@ -63,9 +63,9 @@ export interface ScopeParts {
 }
 
 /**
- * The scope of one owner: sessions of others, and what hangs on them, are missing from it, and new sessions are the
- * owner's. There is no other check: routes are given a scope and nothing beside it. `null` is a server without keys, which
- * hides nothing. With a `guard` the rules of the user's own code alone say what is shown.
+ * The scope of one owner: it lacks the sessions of others and their data, and new sessions belong to the owner. There
+ * is no other check: routes get a scope and nothing else. `null` is a server without keys, which hides nothing. With a
+ * `guard`, only the rules of the user's own code decide.
  */
 export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard): OwnerScope {
   const { storage: all, runs: allRuns, locks } = parts;
@@ -88,7 +88,7 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard)
   return { ...common, runs: guard === undefined ? runs : guardedRuns(runs, all, guard), runnable };
 }
 
-/** A session that goes may have been the current one. */
+/** A deleted session may have been the current one. */
 function tellDeletions(sessions: SessionStorage["sessions"], changes: CurrentChanges): SessionStorage["sessions"] {
   return {
     ...sessions,
@@ -131,7 +131,7 @@ function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
   };
 }
 
-/** What hangs on a session, where the caller sees it, or may change it. */
+/** Data of a session, if the caller may see it or change it. */
 function partsOfSessions(
   { approvals, checkpointer, ledger, requests, ttls }: Storage,
   { sees, mayChange }: Access,
@@ -157,7 +157,7 @@ function partsOfSessions(
     approvals: {
       get: async (id, interruptId) => ((await sees(id)) ? approvals.get(id, interruptId) : undefined),
       pending: async (id) => ((await sees(id)) ? approvals.pending(id) : []),
-      // What looks at all sessions is the server's own work.
+      // Queries over all sessions are the server's own work.
       askedBefore: async () => [],
       grants: async (id) => ((await sees(id)) ? approvals.grants(id) : []),
       revoke: async (id, grantId) => (await mayChange(id)) && approvals.revoke(id, grantId),
@@ -165,7 +165,7 @@ function partsOfSessions(
   };
 }
 
-/** Those of the system are everybody's; who may change them is another question. */
+/** System assistants are visible to all; who may change them is decided elsewhere. */
 function ownAssistants(assistants: AssistantStore, owner: string): AssistantStore {
   const orphans = owner === adminName;
   const isSeen = (one: Assistant): boolean => one.is_system || one.owner === owner || (orphans && one.owner === null);
@@ -208,26 +208,26 @@ function ownNamespaces(
   };
 }
 
-/** What a session's row and states are written with. */
+/** What writes a session's row and states. */
 export interface FillParts {
   storage: { sessions: Pick<SessionStorage["sessions"], "update"> };
   runs: Pick<SessionRuns, "between">;
 }
 
 /**
- * What a caller may do with a session that this request has just made, whatever it may do with others: the row that
- * `create` returned proves it.
+ * What a caller may do with a session this request just created, whatever its other permissions: the row that `create`
+ * returned proves it.
  */
 interface NewSessions {
-  /** For any other session the caller must be allowed to change it. */
+  /** Any other session requires permission to change it. */
   setTtl(session: Session, ttl: Parameters<SessionTtlStore["set"]>[1]): Promise<SessionTtl | undefined>;
-  /** What it is filled with; for any other session `own`. Rows that `update` returns count as new too. */
+  /** For a new session, parts that can fill it; for any other `own`. Rows that `update` returns count as new, too. */
   partsFor(session: Session, own: FillParts): FillParts;
-  /** Removes it, because nothing came of it. Any other stays, and one in which somebody has begun a run meanwhile. */
+  /** Deletes a new session after a failure. Others stay, and so does one in which a run has started. */
   discard(session: Session): Promise<void>;
 }
 
-/** The sessions of a scope, which from now on remembers those that it makes. */
+/** A scope's sessions, which from now on remember those they create. */
 export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"], "create">>(
   sessions: Sessions,
   ttls: SessionStorage["ttls"],
@@ -258,13 +258,13 @@ export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"
   };
 }
 
-/** What the scopes of one server share, so that requests of different callers wait for and wake each other. */
+/** Locks and signals that the scopes of one server share across callers. */
 interface SharedLocks {
-  /** Wakes those who follow what is current in a namespace. */
+  /** Wakes followers of a namespace's current session. */
   changes: CurrentChanges;
-  /** One change of an owner's namespace at a time. */
+  /** Serialises changes of an owner's namespace. */
   namespaces: KeyedMutex;
-  /** One write of an item at a time, where the rules of `auth.path` are asked about it. */
+  /** Serialises writes of an item that need the rules of `auth.path`. */
   items: KeyedMutex;
 }
 

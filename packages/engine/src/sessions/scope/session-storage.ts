@@ -1,7 +1,7 @@
 import type { Runs } from "../../runs/runs.ts";
 import type { SessionTtlStore } from "../../storage/record-stores.ts";
 import type { Storage } from "../../storage/storage.ts";
-/** What the protocol may do with runs. */
+/** The runs' methods available to the protocol. */
 export type SessionRuns = Pick<
   Runs,
   | "start"
@@ -24,10 +24,10 @@ export type SessionRuns = Pick<
   | "unfinished"
   | "traces"
 > & {
-  /** As `between` of `Runs`. `to` says what the work does to the session: the rules of `auth.path` are asked about that. */
+  /** Like `between` of `Runs`. `to` is what the work does to the session, for the rules of `auth.path`. */
   between<Result>(sessionId: string, work: () => Promise<Result>, to?: "change" | "delete"): Promise<Result>;
 };
-/** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
+/** The storage available to the protocol. Everything else belongs to a session and is reached through it. */
 export type SessionStorage = Pick<
   Storage,
   "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks"

@@ -9,10 +9,10 @@ import { roleOf, wordsOf } from "../messages/message-fields.ts";
 import { requireIdle, type EditParts } from "./edit-messages.ts";
 import { newestState } from "./prune.ts";
 
-/** Characters of a message by which a person tells one branch from another. */
+/** Characters of a message shown to tell branches apart. */
 const firstCharacters = 80;
 
-/** One of the ways that a session has gone: what led to a state that no other came after. */
+/** One branch of a session: the states that lead to a leaf. */
 export const Branch = z
   .object({
     checkpoint_id: z.string().describe("Its newest state"),
@@ -41,8 +41,8 @@ interface Leaf extends State {
 }
 
 /**
- * The branches of a session, oldest first; with a message, one for each of its versions: what stands at its place in the
- * branches that are the same before it. Throws `not_found` for a message that no branch has.
+ * The branches of a session, oldest first; with a message, one per version: the messages in its place on branches with
+ * the same beginning. Throws `not_found` for a message on no branch.
  */
 export async function readBranches(
   { storage }: Pick<EditParts, "storage">,
@@ -74,7 +74,7 @@ export async function readBranches(
   return found.toSorted((one, other) => Number(one.began_at > other.began_at) - Number(one.began_at < other.began_at));
 }
 
-/** All states of a session at the root, and of those that none came after also what they hold; the newest state first. */
+/** All root states of a session, with their values for leaves only; newest first. */
 async function readTree(
   { storage }: Pick<EditParts, "storage">,
   sessionId: string,
@@ -92,7 +92,7 @@ async function readTree(
       const messages = messagesIn(tuple.checkpoint.channel_values);
       leaves.push({ ...state, messages, isDue: isDue(tuple) });
     }
-    // Others are served meanwhile.
+    // Let other requests run.
     await nextTurn();
   }
   return { states, leaves, current };
@@ -109,7 +109,7 @@ function stateOf({ checkpoint, parentConfig, metadata }: CheckpointTuple): State
   };
 }
 
-/** LangGraph marks a node that is to run by a channel of its own, or by what was sent to it. */
+/** LangGraph schedules a node through a channel of its own, or through a send. */
 function isDue({ checkpoint: { channel_values: values } }: CheckpointTuple): boolean {
   const sent = values["__pregel_tasks"];
   return Object.keys(values).some((name) => name.startsWith("branch:")) || (Array.isArray(sent) && sent.length > 0);
@@ -121,7 +121,7 @@ function chainOf(leaf: State, states: ReadonlyMap<string, State>): State[] {
   return chain;
 }
 
-/** What stands at the place of a message in the branches that are the same before it, each with its newest branch. */
+/** The messages in a message's place on branches with the same beginning, each with its newest branch. */
 function versionsOf(leaves: readonly Leaf[], messageId: string): { leaf: Leaf; message: BaseMessage }[] {
   const known = leaves.find(({ messages }) => messages.some(({ id }) => id === messageId));
   if (known === undefined) {
@@ -136,7 +136,7 @@ function versionsOf(leaves: readonly Leaf[], messageId: string): { leaf: Leaf; m
     const message = leaf.messages[place];
     if (message === undefined) continue;
     if (JSON.stringify(leaf.messages.slice(0, place).map(({ id }) => id)) !== before) continue;
-    // A message that was changed in place keeps its id.
+    // A message edited in place keeps its id.
     const key = JSON.stringify([message.id, message.content]);
     if (!versions.has(key)) versions.set(key, { leaf, message });
   }
@@ -148,9 +148,9 @@ function beginningOf(words: string): string {
 }
 
 /**
- * Lets a session go on from one of its states, without a run: the state is written again as the newest one. What came
- * after it stays as a branch. Gives the new state's id. Throws `not_found`, and `conflict` while a run works or a question
- * waits, or when the newest state is not `expected`.
+ * Continues a session from one of its states, without a run: writes that state again as the newest one. Later states
+ * stay as a branch. Returns the new state's id. Throws `not_found`, and `conflict` while a run works or a question
+ * waits, or if the newest state is not `expected`.
  */
 export function setHead(
   { storage, runs }: EditParts,

@@ -12,26 +12,26 @@ import { fromStored, repeatedId, StoredMessage, toStored } from "../messages/sto
 import { deleteAssistant } from "../assistants.ts";
 import type { OwnerScope } from "../scope/owner-scope.ts";
 
-/** What may be changed in a message. Left out: stays. */
+/** The changeable fields of a message; omitted ones stay. */
 export const MessageChange = z.object({
   content: StoredMessage.shape.content.optional(),
-  /** Merged into what the message has. */
+  /** Merged into the existing metadata. */
   metadata: JsonObject.optional(),
-  /** Takes the place of what the message has. */
+  /** Replaces the existing metadata. */
   llm_metadata: LlmMetadata.optional(),
 });
 export type MessageChange = z.infer<typeof MessageChange>;
 
-/** What changes of messages need. */
+/** Dependencies of message edits. */
 export interface EditParts {
   storage: SessionStorage;
   runs: Pick<SessionRuns, "between">;
 }
 
 /**
- * Adds messages at the end of an idle session without a run; one with the id of a message that is there takes
- * its place. Gives them as they were written. A session that had no run yet says with `graphId` whose it becomes. Throws
- * `conflict` while a run works or a question waits, `not_found` for an unknown graph, `invalid_parameter` for an id twice.
+ * Appends messages to an idle session without a run; a known id replaces that message. Returns the written messages. A
+ * session without runs needs `graphId`. Throws `conflict` while a run works or a question waits, `not_found` for an
+ * unknown graph, `invalid_parameter` for a duplicate id.
  */
 export async function appendMessages(
   parts: EditParts & { graphs: Graphs },
@@ -47,7 +47,7 @@ export async function appendMessages(
       suggestion: "Say with graph_id which graph it belongs to, or run an assistant on it first.",
     });
   }
-  // Throws for a graph that nobody serves.
+  // Throws for a graph that is not served.
   graphs.get(graph_id);
   const now = new Date().toISOString();
   const twice = repeatedId(added);
@@ -63,8 +63,8 @@ export async function appendMessages(
 }
 
 /**
- * Changes one message of an idle session and gives it as it is then. Throws `not_found`, and `conflict` while a run
- * works or a question waits.
+ * Changes one message of an idle session and returns it. Throws `not_found`, and `conflict` while a run works or a
+ * question waits.
  */
 export async function updateMessage(
   parts: EditParts,
@@ -81,7 +81,7 @@ export async function updateMessage(
   return updated;
 }
 
-/** Takes all messages out of an idle session's state; system texts stay with `keepSystem`. Its history keeps them. */
+/** Removes all messages from an idle session's state, except system texts with `keepSystem`. Its history keeps them. */
 export async function clearMessages(parts: EditParts, session: Session, keepSystem: boolean): Promise<number> {
   let count = 0;
   await rewrite(parts, session, {}, (before) => {
@@ -105,13 +105,13 @@ function changed(message: BaseMessage, { content, metadata, llm_metadata }: Mess
       ...(llm_metadata !== undefined && { llm_metadata }),
     },
   };
-  // What is there is a message, also where it is longer than what may be added; the change was checked.
+  // An existing message is valid even if longer than new ones may be; the change was checked.
   return fromStored(stored as StoredMessage, new Date().toISOString());
 }
 
 /**
- * Writes what `edit` makes of the messages as a new state. The one before it stays in the history (law 5). From the look at
- * the session to the write no run begins and nobody else writes: both would go on from a state that the other has left.
+ * Writes the edited messages as a new state; the former one stays in the history. From reading the session to the
+ * write, no run starts and nothing else writes: one would build on a state the other has replaced.
  */
 function rewrite(
   { storage, runs }: EditParts,
@@ -130,7 +130,7 @@ function rewrite(
   });
 }
 
-/** Throws `conflict` while a run works or a question waits, `not_found` when the session is gone. */
+/** Throws `conflict` while a run works or a question waits, `not_found` if the session was deleted. */
 export async function requireIdle(storage: SessionStorage, sessionId: string): Promise<void> {
   const now = await requireSession(storage, sessionId);
   if (now.status === "busy") {
@@ -143,25 +143,25 @@ export async function requireIdle(storage: SessionStorage, sessionId: string): P
   }
 }
 
-/** What `truncate` is to remove. */
+/** What `truncate` deletes. */
 interface Truncation {
-  /** All threads, with everything in them. */
+  /** All threads with their data. */
   threads: boolean;
-  /** All runs, with their states; threads stay. */
+  /** All runs with their states; threads stay. */
   runs: boolean;
   /** All states; threads and runs stay. */
   checkpointer: boolean;
   /** All items of the store. */
   store: boolean;
-  /** All assistants that were made, with their runs; those that graphs have by themselves stay. */
+  /** All assistants created by users, with their runs; graphs' default ones stay. */
   assistants: boolean;
 }
 
 const page = 500;
 
 /**
- * Removes everything of some kinds that the caller has: for test suites of clients. What the caller may see and not
- * delete stays. Throws `permission`, before anything is removed, where the store is not the caller's alone.
+ * Deletes the caller's data of some kinds, for clients' test suites. What the caller sees but may not delete stays.
+ * Throws `permission`, before deleting anything, if the caller shares the store.
  */
 export async function truncate(
   parts: Pick<OwnerScope, "storage" | "runs" | "items">,
@@ -184,7 +184,7 @@ async function deleteStates({ storage, runs }: Pick<OwnerScope, "storage" | "run
 }
 
 async function deleteAssistants(parts: Pick<OwnerScope, "storage" | "runs">): Promise<void> {
-  // Of the system none is brought along: only rows are found.
+  // Without system assistants: the search finds rows only.
   const { assistants } = await parts.storage.assistants.search({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }, []);
   for (const assistant of assistants) {
     if (!assistant.is_system) await isDone(deleteAssistant(parts, assistant, false));

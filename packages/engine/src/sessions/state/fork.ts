@@ -15,17 +15,17 @@ import type { Graphs } from "../../graphs/load.ts";
 import { readPause } from "../../runs/status.ts";
 import { graphOf } from "./state.ts";
 
-/** Where a fork is taken, and what it is called. */
+/** Where to fork, and the fork's name. */
 export interface ForkRequest {
   messageId: string;
-  /** Merged into that of the source. */
+  /** Merged into the source's metadata. */
   metadata: JsonObject;
 }
 
 /**
- * A new session that is the old one up to a message and including it, with the states that led there. A call comes with its
- * results, so that the copy is valid (law 6). It is idle and appears only when everything is in it; runs (but for what the
- * last one chose), and what tools did, stay with the source. Throws `not_found` for an unknown session or message.
+ * A new session with the old one's messages up to and including one, and the states that led there. A call includes its
+ * results, so that the copy is valid. It is idle and visible only once complete; runs (except the last one's context),
+ * and the effects of tools, stay with the source. Throws `not_found` for an unknown session or message.
  */
 export async function forkSession(
   { storage, runs }: { storage: SessionStorage; runs: Pick<SessionRuns, "list"> },
@@ -38,9 +38,9 @@ export async function forkSession(
   const forkId = newId();
   try {
     await copyStates(storage, { from: sessionId, to: forkId }, wanted);
-    // It may have been deleted meanwhile: half a fork is none.
+    // It may have been deleted meanwhile: never leave a partial fork.
     await requireSession(storage, sessionId);
-    // A title of the whole session says little about a part of it, and where that one came from nothing.
+    // The title describes the whole session, and the origin is the source's own.
     const { title: _title, copied_from: _origin, ...metadata } = source.metadata;
     return await createSession(storage, {
       session_id: forkId,
@@ -58,7 +58,7 @@ export async function forkSession(
   }
 }
 
-/** The messages up to one, with all results of the calls at the end. */
+/** The messages up to one, with all results of its calls. */
 function upTo(messages: readonly BaseMessage[], index: number): BaseMessage[] {
   let end = index + 1;
   const belongs = (message: BaseMessage | undefined): boolean => message !== undefined && isToolMessage(message);
@@ -75,9 +75,9 @@ async function copyStates(
 ): Promise<void> {
   const kept: CheckpointTuple[] = [];
   for await (const tuple of readChain(checkpointer, from)) {
-    // Others are served meanwhile.
+    // Let other requests run.
     await nextTurn();
-    // What holds an input that the wanted messages do not is no state of theirs.
+    // An input beyond the wanted messages is a later state.
     const isLater = kept.length === 0 && tuple.metadata?.source === "input";
     if (!isLater && isPrefix(tuple, wanted)) kept.push(tuple);
   }
@@ -86,7 +86,7 @@ async function copyStates(
     await copyCheckpoint(checkpointer, tuple, to);
     await nextTurn();
   }
-  // What came after the last state that is kept has not happened here.
+  // Pending writes after the last copied state belong to the source only.
   if (newest !== undefined) await copyCheckpoint(checkpointer, { ...newest, pendingWrites: [] }, to);
   if (newest !== undefined && isSame(messagesIn(newest.checkpoint.channel_values), wanted)) return;
   await putValues(checkpointer, to, newest, { messages: wanted });
@@ -97,9 +97,9 @@ function isSame(held: readonly BaseMessage[], wanted: readonly BaseMessage[]): b
 }
 
 /**
- * Copies a session with its whole history of checkpoints; runs stay behind, but for what the last one chose. The copy
- * appears only when everything is in it, and what waits for an answer in the source waits in the copy too; else it is
- * idle. `metadata` is merged into that of the source. Throws `not_found`.
+ * Copies a session with all its checkpoints; runs stay behind, except the last one's context. The copy becomes visible
+ * once complete. Open questions of the source are open in the copy, too; otherwise it is idle. `metadata` is merged
+ * into the source's. Throws `not_found`.
  */
 export async function copySession(
   { storage, graphs, runs }: { storage: SessionStorage; graphs: Graphs; runs: Pick<SessionRuns, "list"> },
@@ -110,7 +110,7 @@ export async function copySession(
   const copyId = newId();
   try {
     await copyCheckpoints(storage.checkpointer, sessionId, copyId);
-    // It may have been deleted meanwhile: half a copy is none.
+    // It may have been deleted meanwhile: never leave a partial copy.
     await requireSession(storage, sessionId);
     const interrupts = await questionsIn({ graphs, runs }, source, copyId);
     const isWaiting = source.status === "interrupted" || Object.keys(interrupts).length > 0;
@@ -126,14 +126,14 @@ export async function copySession(
   }
 }
 
-/** What the copied states ask: a run of the source may have gone on since the source was read. */
+/** The questions of the copied states: a run may have continued since the source was read. */
 async function questionsIn(
   { graphs, runs }: Parameters<typeof graphOf>[0],
   source: Session,
   copyId: string,
 ): Promise<Session["interrupts"]> {
   const graphId = source.metadata["graph_id"];
-  // A graph that is not served any more can be copied, and cannot be asked.
+  // The state of a graph that is no longer served can be copied but not read.
   if (typeof graphId !== "string" || !graphs.ids().includes(graphId)) return source.interrupts;
   const graph = await graphOf({ graphs, runs }, source, "threads.read");
   return graph === undefined ? source.interrupts : (await readPause(graph, copyId)).interrupts;
@@ -143,7 +143,7 @@ async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: str
   const tuples: CheckpointTuple[] = [];
   for await (const tuple of saver.list({ configurable: { thread_id: from } })) {
     tuples.push(tuple);
-    // Others are served meanwhile.
+    // Let other requests run.
     await nextTurn();
   }
   // The list is newest first; a parent must be there before its child.
@@ -153,7 +153,7 @@ async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: str
   }
 }
 
-/** Writes a state of one session into another, with its pending writes; its parent has to be there. */
+/** Writes a state of one session into another, with its pending writes; the parent must exist there. */
 async function copyCheckpoint(saver: BaseCheckpointSaver, tuple: CheckpointTuple, to: string): Promise<void> {
   const { checkpoint, metadata, parentConfig, pendingWrites } = tuple;
   const place = { thread_id: to, checkpoint_ns: tuple.config.configurable?.["checkpoint_ns"] ?? "" };
@@ -161,7 +161,7 @@ async function copyCheckpoint(saver: BaseCheckpointSaver, tuple: CheckpointTuple
   const written = await saver.put(
     { configurable: parentId === undefined ? place : { ...place, checkpoint_id: parentId } },
     checkpoint,
-    // A saved checkpoint always has metadata; those of a bare graph may be missing in the type only.
+    // Saved checkpoints always have metadata; only the type allows none.
     {
       source: "fork",
       step: 0,

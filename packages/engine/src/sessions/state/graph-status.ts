@@ -7,7 +7,7 @@ import type { Session } from "../../storage/records.ts";
 import type { OwnerScope } from "../scope/owner-scope.ts";
 import { graphOf } from "./state.ts";
 
-/** How a session stands to its graph, which may have changed since the session's last run. */
+/** Whether a session still fits its graph, which may have changed since the session's last run. */
 export const GraphStatus = z.object({
   version: z.string().nullable().describe("Hash of the graph's nodes, edges and channels; null when it is not served"),
   last_version: z.string().nullable().describe("The same of the graph with which the last run was admitted"),
@@ -15,7 +15,7 @@ export const GraphStatus = z.object({
 });
 export type GraphStatus = z.infer<typeof GraphStatus>;
 
-/** Compares the graph that is served with what the session waits for. */
+/** Compares the served graph with the steps the session waits for. */
 export async function readGraphStatus(
   { graphs, runs, storage }: { graphs: Graphs } & Pick<OwnerScope, "runs" | "storage">,
   session: Session,

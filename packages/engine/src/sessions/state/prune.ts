@@ -16,7 +16,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { messagesIn } from "../messages/conversation.ts";
 
-/** What a checkpointer may be able to do beside LangGraph's contract, as ours is. */
+/** What a checkpointer, such as ours, may support beyond LangGraph's contract. */
 interface PruningSaver {
   prune(sessionId: string, options: { keepLatest: number }): Promise<void>;
   vacuum(): Promise<void>;
@@ -28,15 +28,14 @@ function canPrune(saver: object): saver is PruningSaver {
   );
 }
 
-/** The checkpointer as one that removes old states; `undefined` for one that cannot. */
+/** The checkpointer, if it can delete old states. */
 function pruningSaver(saver: object): PruningSaver | undefined {
   return canPrune(saver) ? saver : undefined;
 }
 
 /**
- * Deletes sessions, or all their states but the newest ones, and gives the space back. Gives how many were pruned: ids
- * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`), and those
- * that the caller may see and not change.
+ * Deletes sessions, or all their states but the newest, and frees the space. Returns the number pruned, which excludes
+ * unknown ids, active sessions with `keep_latest`, and sessions the caller may see but not change.
  */
 export async function pruneSessions(
   parts: { storage: SessionStorage; runs: Pick<SessionRuns, "between" | "cancelSession"> },
@@ -53,7 +52,7 @@ export async function pruneSessions(
   return pruned;
 }
 
-/** Deletes all states but the newest one of a session that no run works on; false for any other. */
+/** Deletes all states but the newest of a session without active runs; false for any other. */
 async function keepLatest(
   { storage, runs }: Parameters<typeof pruneSessions>[0],
   sessionId: string,
@@ -68,12 +67,12 @@ async function keepLatest(
 }
 
 const minute = 60_000;
-/** A session whose states were pruned is pruned again at the earliest after this many milliseconds. */
+/** Milliseconds before a pruned session is pruned again. */
 const pruneAgain = 60 * minute;
 
-/** What removes sessions and items whose time is over. */
+/** Deletes expired sessions and items. */
 interface Expiry {
-  /** Removes nothing more; resolves when what is under way has ended. */
+  /** Deletes nothing more; resolves when work in progress has ended. */
   stop(): Promise<void>;
 }
 
@@ -90,14 +89,14 @@ function earliest(dates: readonly (string | undefined)[]): number | undefined {
 }
 
 /**
- * Removes items, and deletes or prunes sessions, when their time is over: by one timer to the next of them. A session
- * that is at work or was touched meanwhile stays. A failure is logged and tried again after a minute.
+ * Deletes expired items, and deletes or prunes expired sessions, using one timer for the next expiry. An active or just
+ * touched session stays. Failures are logged and retried after a minute.
  */
 export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
   const { items, ttls } = storage;
   const saver = pruningSaver(storage.checkpointer);
 
-  /** Ends the time of a session, unless it was touched since somebody looked. */
+  /** Expires a session, unless it was touched since it was read. */
   async function end({ session_id: id }: SessionTtl): Promise<void> {
     await runs.between(id, async () => {
       const ttl = await ttls.get(id);
@@ -142,10 +141,7 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
   return alarm;
 }
 
-/**
- * The states that led to the newest one of a session, newest first: each the parent of the one before. Branches that
- * were left, and the states of subgraphs, are not among them.
- */
+/** The ancestors of a session's newest state, newest first. Abandoned branches and states of subgraphs are excluded. */
 export async function* readChain(saver: BaseCheckpointSaver, sessionId: string): AsyncGenerator<CheckpointTuple> {
   let wanted: unknown;
   for await (const tuple of saver.list({ configurable: { thread_id: sessionId, checkpoint_ns: "" } })) {
@@ -156,16 +152,16 @@ export async function* readChain(saver: BaseCheckpointSaver, sessionId: string):
   }
 }
 
-/** Whether a state holds just the first messages of `messages`, as far as their ids tell. */
+/** Whether a state holds a prefix of `messages`, judging by ids. */
 export function isPrefix(tuple: CheckpointTuple, messages: readonly BaseMessage[]): boolean {
   const held = messagesIn(tuple.checkpoint.channel_values);
-  // Messages are appended and replaced in place: with the last one in its place, those before it are the same.
+  // Messages are appended and replaced in place: if the last one matches, so do those before it.
   return held.length <= messages.length && held.at(-1)?.id === messages[held.length - 1]?.id;
 }
 
 /**
- * The state from which a run can go on as if nothing after `messages` had been said. `undefined` when there is none any
- * more: it was pruned, or the turn before was changed.
+ * The state from which a run continues as if nothing after `messages` had been said. `undefined` if it was pruned or
+ * the turn before was edited.
  */
 export async function findStateBefore(
   saver: BaseCheckpointSaver,
@@ -176,19 +172,19 @@ export async function findStateBefore(
   for await (const tuple of readChain(saver, sessionId)) {
     if (!isPrefix(tuple, messages)) continue;
     if (messagesIn(tuple.checkpoint.channel_values).length < messages.length) break;
-    // A state that holds the next input is taken only where there is no other: a run replaces that input.
+    // Prefer a state without the next input: a run replaces that input.
     if (tuple.metadata?.source !== "input") return tuple;
     withInput ??= tuple;
   }
   return withInput;
 }
 
-/** The messages of a state to be written, and any other channels that are to be set with them. */
+/** A new state's messages, and any other channels to set. */
 export type NewValues = Record<string, unknown> & { messages: BaseMessage[] };
 
 /**
- * Writes a state that is `base` with other values, as its child; without a base, one that knows nothing else. No node
- * becomes due by it: in a graph of LangGraph's, nodes wait for channels of their own.
+ * Writes a child of `base` with other values, or an initial state without a base. It schedules no node: LangGraph's
+ * nodes wait for channels of their own.
  */
 export async function putValues(
   saver: BaseCheckpointSaver,
@@ -200,7 +196,7 @@ export async function putValues(
   const step = (base?.metadata?.step ?? -1) + 1;
   const known = Object.values(checkpoint.channel_versions);
   const newest = known.length === 0 ? undefined : maxChannelVersion(...known);
-  // Every saver here counts its versions by numbers.
+  // All our savers use numeric versions.
   const version = saver.getNextVersion(typeof newest === "number" ? newest : undefined);
   const versions = Object.fromEntries(Object.keys(values).map((channel) => [channel, version]));
   Object.assign(checkpoint, { id: uuid6(step), ts: new Date().toISOString() });

@@ -12,7 +12,7 @@ import { indexOfMessage, readMessages } from "../messages/conversation.ts";
 import type { OwnerScope } from "../scope/owner-scope.ts";
 import { lastRunOf } from "../overview/last-run.ts";
 
-/** What a message of a run's input carries beside its words, wherever it stands. */
+/** What may accompany a message's text in a run's input, in either form. */
 const Carried = z.looseObject({ attachments: Attachments.nullish(), references: References.nullish() });
 
 const InputMessage = z.looseObject({
@@ -22,10 +22,10 @@ const InputMessage = z.looseObject({
   additional_kwargs: Carried.nullish(),
 });
 
-/** Wrong fields that are told. */
+/** Maximum invalid fields reported. */
 const mostProblems = 5;
 
-/** Messages that one list may have, as many as an import. */
+/** Maximum messages in one list, as for an import. */
 const mostMessages = 20_000;
 
 /** A message as LangChain serialises one. */
@@ -34,20 +34,23 @@ const Constructed = z.looseObject({ lc: z.number(), type: z.literal("constructor
 /** A message as text, or as a pair of role and text. */
 const Words = z.union([z.string(), z.tuple([z.string(), z.string()])]);
 
-/** What a run may say instead of an input. */
+/** What a run may receive instead of an input. */
 type Command = z.infer<typeof RunCommand>;
 
 /**
- * The messages of what a run is given, checked as those that are added without one: the lengths, and what the user's
- * words come with. That is put where LangChain keeps it; it would be lost where the flat form has it. `at` is the place
- * of `values` in the request. Throws `invalid_parameter`, with the place of each wrong field.
+ * The messages of a run's input, validated like appended ones: lengths, and what accompanies the user's text. That is
+ * moved to where LangChain keeps it, since the flat form would lose it. `at` is the path of `values` in the request.
+ * Throws `invalid_parameter` with the path of each invalid field.
  */
 export function readInputMessages(values: unknown, at: string): unknown {
   const parsed = JsonObject.safeParse(values);
   return parsed.success ? readMessagesIn(parsed.data, at) : values;
 }
 
-/** The messages that a command writes and sends, checked as `readInputMessages` does; answers are for who has asked. */
+/**
+ * The messages that a command writes and sends, validated like `readInputMessages`; answers belong to whoever asked the
+ * question.
+ */
 export function readCommandMessages({ update, goto, ...command }: Command): Command {
   const targets = [goto ?? []].flat().map((target, index) => {
     if (typeof target === "string") return target;
@@ -77,7 +80,7 @@ function readMessagesIn(values: JsonObject, at: string): JsonObject {
   }
   const problems: string[] = [];
   const read = list.map((message, index) => {
-    // What is told is told.
+    // Enough problems were found.
     if (problems.length >= mostProblems) return message;
     const place = Array.isArray(messages) ? `${at}.messages.${index}` : `${at}.messages`;
     const checked = checkMessage(message);
@@ -99,7 +102,7 @@ function checkMessage(message: unknown): { message: unknown; problems: z.core.$Z
     return { message, problems: checked.error?.issues ?? [] };
   }
   const parsed = JsonObject.safeParse(message);
-  // What is no message is the graph's to refuse.
+  // The graph decides about anything that is not a message.
   if (!parsed.success) return { message, problems: [] };
   const isConstructed = "lc" in parsed.data;
   const checked = (isConstructed ? Constructed : InputMessage).safeParse(message);
@@ -107,7 +110,7 @@ function checkMessage(message: unknown): { message: unknown; problems: z.core.$Z
   return { message: isConstructed || problems.length > 0 ? message : withoutFlat(parsed.data), problems };
 }
 
-/** The flat form's own fields, moved to where LangChain keeps what it does not know. */
+/** The flat form's own fields, moved to where LangChain keeps unknown fields. */
 function withoutFlat({ attachments, references, ...message }: JsonObject): JsonObject {
   const flat = Object.entries({ attachments, references }).filter(([, value]) => value !== undefined && value !== null);
   if (flat.length === 0) return message;
@@ -115,7 +118,7 @@ function withoutFlat({ attachments, references, ...message }: JsonObject): JsonO
   return { ...message, additional_kwargs: { ...known, ...Object.fromEntries(flat) } };
 }
 
-/** What a run is told that takes a session back to a message of the user's and says it anew. */
+/** A run request that returns a session to a user's message and sends it again. */
 interface Rerun {
   assistant_id: string;
   context: JsonObject;
@@ -124,9 +127,9 @@ interface Rerun {
 }
 
 /**
- * The run that says a message of the user's again, changed where `content` is given, and lets everything after it be as
- * if it had not been said; for any other message, the one of the user's that it belongs to. What is left stays in the
- * history. Throws `not_found`, and `invalid_state` where there is no message of the user's or its state was pruned.
+ * The run that sends a user's message again, changed by `content`, as if nothing after it had been said; for any other
+ * message, the user's message it belongs to. The abandoned branch stays in the history. Throws `not_found`, and
+ * `invalid_state` if there is no user message or its state was pruned.
  */
 export async function rerunRequest(
   { storage, runs }: Pick<OwnerScope, "storage" | "runs">,
@@ -155,7 +158,7 @@ export async function rerunRequest(
   };
 }
 
-/** The message under an id of its own: the old one keeps its place in the branch that is left. */
+/** The message under a new id: the old one keeps its place in the abandoned branch. */
 function anew(message: BaseMessage, content: StoredMessage["content"] | undefined): JsonObject {
   const { name } = message;
   const { timestamp: _timestamp, updated_at: _updated, ...kwargs } = message.additional_kwargs;

@@ -18,7 +18,7 @@ import { toCommand } from "../../runs/attempt/execute.ts";
 import { noSession } from "../scope/guard.ts";
 import type { FillParts } from "../scope/owner-scope.ts";
 
-/** Which checkpoint of a session; all of it may be missing: the newest one at the root. */
+/** A checkpoint of a session; all fields are optional: the newest root one. */
 export interface CheckpointReference {
   checkpoint_id?: string | undefined;
   checkpoint_ns?: string | undefined;
@@ -26,8 +26,8 @@ export interface CheckpointReference {
 }
 
 /**
- * The state of a session at a checkpoint, with that of its subgraphs when asked. `undefined` when the session has had
- * no graph yet. Throws `not_found` for a checkpoint or a graph that does not exist.
+ * A session's state at a checkpoint, with subgraphs on request. `undefined` if the session has no graph yet. Throws
+ * `not_found` for an unknown checkpoint or graph.
  */
 export async function readState(
   { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get" | "list"> },
@@ -44,7 +44,7 @@ export async function readState(
   return await createRunMetadata(runs)(await graphs.shownState(snapshot, { graph, sessionId: session.session_id }));
 }
 
-/** What to change in a session's state, as if a node had returned it. `values: null` only forks the checkpoint. */
+/** A change of a session's state, as if a node had returned it. `values: null` only forks the checkpoint. */
 export interface StateUpdate {
   values?: unknown;
   as_node?: string | undefined;
@@ -52,9 +52,9 @@ export interface StateUpdate {
 }
 
 /**
- * Writes a new checkpoint; answers with its configuration. No run begins meanwhile. Throws `conflict` while one is
- * active, `not_found` for an unknown checkpoint, `invalid_parameter` when the session has no graph yet, or the graph
- * refuses the values or the node.
+ * Writes a new checkpoint and returns its configuration. No run starts meanwhile. Throws `conflict` while one is
+ * active, `not_found` for an unknown checkpoint, `invalid_parameter` if the session has no graph yet, or the graph
+ * rejects the values or the node.
  */
 export function updateState(
   parts: EditParts & { graphs: Graphs; runs: Pick<SessionRuns, "list"> },
@@ -74,7 +74,7 @@ async function writeState(
   const graph = await graphOf({ graphs, runs }, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
   const { checkpoint_id, checkpoint_ns = "" } = update.checkpoint;
-  // LangGraph would begin with an empty state, and what was said would seem to be gone.
+  // LangGraph would start with an empty state, and the conversation would seem lost.
   if (checkpoint_id !== undefined) {
     await requireCheckpoint({ thread_id: sessionId, checkpoint_ns, checkpoint_id }, storage.checkpointer);
   }
@@ -87,7 +87,7 @@ async function writeState(
   return written;
 }
 
-/** What a session that waited for something waits for after a change of its state; nothing new of one that did not. */
+/** The open questions of a waiting session after a state change; nothing new otherwise. */
 async function restAfter(
   graph: ServedGraph,
   { session_id, status, interrupts: before }: Session,
@@ -101,9 +101,9 @@ async function restAfter(
 }
 
 /**
- * The graph that a session last ran, or was made for; `undefined` before. A factory is asked with what its last run was
- * told, that of its assistant included; before the first, and in a copy, with what the session keeps as its
- * configuration. Throws `not_found` for one that is not served.
+ * The graph of a session's last run, or the one it was created for; `undefined` before. A factory gets the last run's
+ * configuration, including its assistant's; before the first run, and in a copy, the session's stored configuration.
+ * Throws `not_found` for one that is not served.
  */
 export async function graphOf(
   { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "list"> },
@@ -119,14 +119,14 @@ export async function graphOf(
   return await graphs.ofSession(graphId, { ...keptConfigurable(session), thread_id: session.session_id }, access);
 }
 
-/** The refusal of a change to a session whose graph nobody has named yet. */
+/** The error for changing a session without a graph. */
 function noGraph(sessionId: string): AppError {
   return new AppError("invalid_parameter", `Thread ${sessionId} has no graph ID`, {
     suggestion: "Run an assistant on it first, or create it with metadata.graph_id.",
   });
 }
 
-/** Where in a session's states to look, for LangGraph. */
+/** The checkpoint to read, for LangGraph. */
 function checkpointConfig(session: Session, reference: CheckpointReference): RunnableConfig {
   const { checkpoint_id, checkpoint_ns, checkpoint_map } = reference;
   return {
@@ -140,18 +140,18 @@ function checkpointConfig(session: Session, reference: CheckpointReference): Run
   };
 }
 
-/** Throws `invalid_parameter` for a name that every object has: LangGraph would take what it finds there for a node. */
+/** Throws `invalid_parameter` for a name on every object's prototype, which LangGraph would take for a node. */
 function requireNodeName(name: string | undefined): void {
   if (name === undefined || !(name in Object.prototype)) return;
   throw new AppError("invalid_parameter", `No node can have the name ${JSON.stringify(name)}.`);
 }
 
-/** Throws what a graph threw at a change: `invalid_parameter` where it is about what was given. */
+/** Rethrows a graph's error from a change: as `invalid_parameter` if the input caused it. */
 function throwRefusal(error: unknown): never {
   throw isRefusal(error) ? new AppError("invalid_parameter", errorMessage(error), { cause: error }) : error;
 }
 
-/** What LangGraph and state schemas throw at values, a node or a namespace they do not accept. */
+/** Errors of LangGraph and state schemas for values, nodes or namespaces they reject. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
@@ -160,19 +160,19 @@ function isRefusal(error: unknown): boolean {
   );
 }
 
-/** Which part of a session's history, newest first. */
+/** A range of a session's history, newest first. */
 interface HistoryQuery {
   limit: number;
   before?: string | undefined;
-  /** Filters the metadata of the states, that of their runs included. */
+  /** Filters the states' metadata, including that of their runs. */
   metadata?: JsonObject | undefined;
   checkpoint: CheckpointReference;
 }
 
-/** What of the metadata stands in the states themselves. */
+/** Metadata keys that the states themselves have. */
 const ownKeys = new Set(["source", "step", "run_id", "thread_id"]);
 
-/** The states of a session, newest first; none when it has had no graph yet. */
+/** The states of a session, newest first; none if it has no graph yet. */
 export async function readHistory(
   { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get" | "list"> },
   session: Session,
@@ -183,7 +183,7 @@ export async function readHistory(
   const filter = Object.fromEntries(Object.entries(metadata).filter(([key]) => ownKeys.has(key)));
   const isOwn = Object.keys(filter).length === Object.keys(metadata).length;
   const history = graph.getStateHistory(checkpointConfig(session, checkpoint), {
-    // What is asked of the runs is seen only when their states have been read.
+    // A filter on run metadata can only be applied after reading the states.
     ...(isOwn && { limit }),
     ...(before !== undefined && {
       before: { configurable: { thread_id: session.session_id, checkpoint_id: before } },
@@ -200,12 +200,12 @@ export async function readHistory(
   return states;
 }
 
-/** Puts the metadata of the run that wrote a state beside the state's own. */
+/** Adds the metadata of a state's run to its own. */
 type WithRunMetadata = (state: StateSnapshot) => Promise<StateSnapshot>;
 
 /**
- * The platform copies a run's metadata, and what it ran, into each of its states; here a state names its run, and the
- * rest is read with it, each run once, for the states of subgraphs too. A run that is gone says nothing any more.
+ * The platform copies a run's metadata and configuration into each of its states; here a state refers to its run, and
+ * each run is read once, also for subgraph states. A deleted run adds nothing.
  */
 function createRunMetadata(runs: Pick<SessionRuns, "get">): WithRunMetadata {
   const known = new Map<string, Promise<JsonObject>>();
@@ -233,18 +233,18 @@ function createRunMetadata(runs: Pick<SessionRuns, "get">): WithRunMetadata {
   return withAll;
 }
 
-/** What several nodes did in one step, as if they had returned it; `command` goes before `values`. */
+/** The writes of several nodes in one step, as if they had returned them; `command` precedes `values`. */
 export interface Superstep {
   updates: { values?: unknown; command?: JsonObject | undefined; as_node: string }[];
 }
 
-/** A session that is filled has had none. */
+/** A session being filled has no runs. */
 const noRuns = { list: async () => [] };
 
 /**
- * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the
- * session waits for (`supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session has no
- * graph, or the graph refuses the values or a node.
+ * Writes imported states into a session step by step; the session waits for whatever the last step waits for
+ * (`supersteps`). Returns the resulting session. Throws `invalid_parameter` if the session has no graph, or the graph
+ * rejects the values or the node.
  */
 export async function applySupersteps(
   { storage, graphs, runs }: FillParts & { graphs: Graphs },
@@ -273,7 +273,9 @@ export async function applySupersteps(
   });
 }
 
-/** Graphs of the oldest versions change their state once in a step. Throws `invalid_parameter` for a step they cannot do. */
+/**
+ * Graphs of the oldest versions change their state once per step. Throws `invalid_parameter` for a step they cannot do.
+ */
 async function writeSteps(
   graph: ServedGraph,
   config: RunnableConfig,
