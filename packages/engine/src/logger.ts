@@ -4,14 +4,14 @@ import { pino, type DestinationStream, type LoggerOptions, type Logger as PinoLo
 /** A structured logger: an event name and fields. Prompts, answers and keys never go above `debug` (LOG-02). */
 export type Logger = PinoLogger;
 
-/** What every line says that is logged within some work, also by tools and graphs: `logFields.run(fields, work)`. */
+/** Fields added to every line logged within some work, also by tools and graphs: `logFields.run(fields, work)`. */
 export const logFields = new AsyncLocalStorage<Record<string, string | undefined>>();
 
 const secretFields = ["apiKey", "api_key", "apiKeys", "authorization", "x-api-key", "cookie", "password", "token"];
 
 /**
- * Lines of JSON, each with its time and level, an error with type, message and stack (LOG-01); on standard output
- * unless a `destination` is given. Fields that hold secrets are replaced.
+ * Logs lines of JSON with time and level, and errors with type, message and stack (LOG-01), to standard output unless a
+ * `destination` is given. Secret fields are redacted.
  */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {

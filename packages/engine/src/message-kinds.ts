@@ -9,8 +9,8 @@ import {
 } from "@langchain/core/messages";
 
 /**
- * What LangChain's messages are, whichever copy of the package has made them: a user's folder may have its own, of any
- * version, and its classes are not ours. Looked at is what all versions have; none of it costs more for a longer message.
+ * Recognises LangChain's messages from any copy of the package: a user's folder may have its own version with classes
+ * other than ours. Only properties that all versions have are checked, in constant time.
  */
 const mark = Symbol.for("langchain.message");
 
@@ -20,14 +20,14 @@ export function isBaseMessage(value: unknown): value is BaseMessage {
   return (mark in value && value[mark] === true) || ("_getType" in value && typeof value._getType === "function");
 }
 
-/** Whether a message is a piece of one, which the next one is added to. */
+/** Whether a message is a chunk, to be concatenated with the next. */
 export function isBaseMessageChunk(value: unknown): value is BaseMessageChunk {
   return isBaseMessage(value) && "concat" in value && typeof value.concat === "function";
 }
 
-/** The kind of a message as the wire names it: `ai`, `human`, `tool` … */
+/** A message's kind as the wire names it: `ai`, `human`, `tool` … */
 export function kindOf(message: BaseMessage): string {
-  // Versions before 0.3 only have the older name.
+  // Versions before 0.3 have only the older name.
   return "getType" in message ? message.getType() : (message as { _getType(): string })._getType();
 }
 
@@ -51,23 +51,23 @@ export function isToolMessage(message: BaseMessage): message is ToolMessage {
   return kindOf(message) === "tool";
 }
 
-/** The words of a message, without what else its content has. */
+/** The text of a message, without other content. */
 export function messageText({ content }: Pick<BaseMessage, "content">): string {
   if (typeof content === "string") return content;
   return content.map((part) => (part.type === "text" && typeof part["text"] === "string" ? part["text"] : "")).join("");
 }
 
-/** For each prototype that was met, whether it is that of `AIMessageChunk` itself. */
+/** By prototype: whether it is that of `AIMessageChunk` itself. */
 const plainChunks = new WeakMap<object, boolean>();
 
-/** Whether a value is an `AIMessageChunk` and no subclass of it, which would have fields of its own. */
+/** Whether a value is an `AIMessageChunk`, not a subclass with fields of its own. */
 export function isPlainAIMessageChunk(value: unknown): value is AIMessageChunk {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (typeof prototype !== "object" || prototype === null) return false;
   let isPlain = plainChunks.get(prototype);
   if (isPlain === undefined) {
-    // The name by which LangChain stores a class; a subclass has it only by inheritance.
+    // LangChain's serialisation name of a class; a subclass only inherits it.
     const { constructor: made } = prototype;
     const name: unknown = Object.getOwnPropertyDescriptor(made, "lc_name")?.value;
     isPlain = typeof name === "function" && name.call(made) === "AIMessageChunk" && isAIMessageChunk(value);
@@ -76,7 +76,7 @@ export function isPlainAIMessageChunk(value: unknown): value is AIMessageChunk {
   return isPlain;
 }
 
-/** The text of a message's content, parts joined; parts that are not text count by their JSON. */
+/** The text of a message's content, joined; other parts as JSON. */
 export function textOf(content: BaseMessage["content"]): string {
   if (typeof content === "string") return content;
   return content
@@ -84,15 +84,14 @@ export function textOf(content: BaseMessage["content"]): string {
     .join("\n");
 }
 
-/** What the model reads for a call whose run was cut off before its result came. */
+/** The result that the model reads for a call interrupted before it finished. */
 export const interruptedResult =
   "This tool call was interrupted before it had a result. Whether it had an effect is not known.";
 
 /**
- * A list that a strict provider accepts (law 6): right after an assistant message with tool calls stands exactly one
- * result for each call, and no result stands anywhere else. Nothing valid is changed; a missing result says that the
- * call was interrupted, unless `missingResult` knows better. Applying it twice changes nothing. The given list is
- * returned when it is valid already.
+ * Repairs a list for strict providers: each assistant message with tool calls must be followed by exactly one result
+ * per call, and there are no other results. Valid parts stay; a missing result says the call was interrupted, unless
+ * `missingResult` has a better one. Idempotent. Returns the given list if it is valid.
  */
 export function repairToolPairs(
   messages: BaseMessage[],
@@ -112,7 +111,7 @@ export function repairToolPairs(
   return repaired;
 }
 
-/** The result of each call: a result belongs to the nearest call before it, for some servers use an id again. */
+/** The result of each call: a result belongs to the nearest preceding call, since some servers reuse ids. */
 function resultsOf(messages: readonly BaseMessage[]): Map<ToolCall, ToolMessage> {
   const open = new Map<string, ToolCall[]>();
   const results = new Map<ToolCall, ToolMessage>();
@@ -158,17 +157,17 @@ function isValid(messages: BaseMessage[]): boolean {
   return true;
 }
 
-/** Where the thoughts that only their vendor can read are kept on a message, for as long as its turn lasts. */
+/** Where a message keeps encrypted reasoning that only its vendor can read, during its turn. */
 export const sealedField = "sealed_reasoning";
 
-/** What is kept beside a message's words as others may see it: the same object where nothing in it is sealed. */
+/** A message's extra fields without sealed reasoning; the same object if there is none. */
 export function withoutSealed(kwargs: BaseMessage["additional_kwargs"]): BaseMessage["additional_kwargs"] {
   if (!(sealedField in kwargs)) return kwargs;
   const { [sealedField]: _sealed, ...rest } = kwargs;
   return rest;
 }
 
-/** Takes the sealed thoughts off messages whose turn is over: no vendor would read them. Answers with the same messages. */
+/** Removes sealed reasoning from messages of finished turns, which no vendor would read. Returns the same messages. */
 export function dropSealed<Message extends BaseMessage>(messages: Message[]): Message[] {
   for (const message of messages) message.additional_kwargs = withoutSealed(message.additional_kwargs);
   return messages;

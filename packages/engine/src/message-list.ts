@@ -2,7 +2,7 @@ import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/me
 import { messagesStateReducer, ReducedValue } from "@langchain/langgraph";
 import { z } from "zod";
 
-/** Messages that LangGraph's reducer takes as they are: it has looked at them, or would find nothing to do. */
+/** Messages already checked, which LangGraph's reducer can take unchanged. */
 const sound = new WeakSet<object>();
 
 function isSound(message: unknown): message is BaseMessage {
@@ -16,18 +16,18 @@ function isSound(message: unknown): message is BaseMessage {
 
 type Id = string | undefined;
 
-/** Where ids are, in all lists that began alike; `several`: those that are not at one and the same place in all of them. */
+/** The index of each id, in all lists with the same beginning; `several`: ids whose index differs. */
 interface Places {
   places: Map<Id, number>;
   several: Set<Id>;
 }
 
-/** A list that was looked at, as long as it was then. */
+/** A checked list, with its length at that time. */
 interface Known extends Places {
   length: number;
 }
 const lists = new WeakMap<readonly unknown[], Known>();
-/** The last list that was looked at of those that begin with a message: what is read back is often the same again. */
+/** The last checked list by its first message: what is read back is often the same again. */
 const latest = new WeakMap<object, readonly unknown[]>();
 
 function placesOf(list: unknown[]): Places | undefined {
@@ -36,12 +36,12 @@ function placesOf(list: unknown[]): Places | undefined {
   const same = sameAs(list);
   if (same === undefined && !list.every(isSound)) return undefined;
   const found: Known = same ?? { places: new Map(), several: new Set(), length: list.length };
-  // Whose messages were looked at is a list of messages.
+  // A list with known message objects is a list of messages.
   if (same === undefined) (list as BaseMessage[]).forEach((message, index) => put(message, index, found));
   return remember(list, found);
 }
 
-/** What is known of a list with the very same messages. */
+/** What is known of a list with exactly these messages. */
 function sameAs(list: readonly unknown[]): Known | undefined {
   const [first] = list;
   const other = typeof first === "object" && first !== null ? latest.get(first) : undefined;
@@ -71,25 +71,25 @@ function placeIn(list: readonly BaseMessage[], id: Id, { places, several }: Plac
   return several.has(id) ? list.findLastIndex((message) => message.id === id) : -1;
 }
 
-/** Whether a list of messages has one of this id. */
+/** Whether a list contains a message with this id. */
 export function hasMessage(list: BaseMessage[], id: string): boolean {
   const places = placesOf(list);
   return places === undefined ? list.some((message) => message.id === id) : placeIn(list, id, places) >= 0;
 }
 
 /**
- * What LangGraph's `messagesStateReducer` does, for a fraction of its time in a long conversation: what was looked at
- * once is not looked at again.
+ * LangGraph's `messagesStateReducer` at a fraction of its cost in long conversations: checked messages are not checked
+ * again.
  */
 export const addToMessages: typeof messagesStateReducer = (left, right) => {
-  // A step that looks at the list as it will be is followed by LangGraph, which makes the same list.
+  // Steps compute the resulting list first, and LangGraph then the same one.
   const added: unknown[] = Array.isArray(right) ? right : [right];
   const made = merges.get(added);
   const length = added.length + (Array.isArray(left) ? left.length : 0);
   if (made !== undefined && made.left === left && made.length === length) return made.merged;
   const places = Array.isArray(left) ? placesOf(left) : undefined;
   if (places === undefined || !added.every(isSound)) return messagesStateReducer(left, right);
-  // Whose places are known is a list of messages.
+  // A list with known indexes is a list of messages.
   const before = left as BaseMessage[];
   if (added.length === 0) return before;
   const merged = areNew(added, before, places) ? appended(before, added, places) : replaced(before, added, places);
@@ -98,7 +98,7 @@ export const addToMessages: typeof messagesStateReducer = (left, right) => {
   return merged;
 };
 
-/** The list that was made of another one and of what was added to it, by the latter. */
+/** Cached results: by the added messages, the original list and the merged one. */
 const merges = new WeakMap<readonly unknown[], { left: unknown; length: number; merged: BaseMessage[] }>();
 
 function areNew(added: readonly BaseMessage[], before: readonly BaseMessage[], places: Places): boolean {
@@ -106,7 +106,7 @@ function areNew(added: readonly BaseMessage[], before: readonly BaseMessage[], p
   return ids.size === added.length && added.every(({ id }) => placeIn(before, id, places) < 0);
 }
 
-/** Made at once in its length: a long list that grows message by message is copied twice. */
+/** Allocated at full length: appending one by one would copy a long list twice. */
 function appended(before: readonly BaseMessage[], added: readonly BaseMessage[], places: Places): BaseMessage[] {
   added.forEach((message, index) => put(message, before.length + index, places));
   return [...before, ...added];
@@ -122,7 +122,7 @@ function replaced(before: readonly BaseMessage[], added: readonly BaseMessage[],
   return merged;
 }
 
-/** The messages of a state: LangGraph's own value but for the time that it takes. */
+/** The messages of a state: LangGraph's own value, only faster. */
 export const MessageList = new ReducedValue(
   z.custom<BaseMessage[]>().default(() => []),
   {
@@ -133,8 +133,8 @@ export const MessageList = new ReducedValue(
 );
 
 /**
- * Whether a list begins with the very elements of another one. Asked of whole conversations several times in a turn, so
- * without a call for each element.
+ * Whether a list begins with exactly the elements of another. Called for whole conversations several times a turn, so
+ * it avoids a call per element.
  */
 export function beginsWith(list: readonly unknown[], beginning: readonly unknown[]): boolean {
   if (beginning.length > list.length) return false;

@@ -30,67 +30,67 @@ import type { OpenedStorage, Storage } from "./storage/storage.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import { createTracing, skipIdleTracing } from "./tracing.ts";
 
-/** A server that listens. */
+/** A listening server. */
 export interface RunningServer {
-  /** Where it listens, without a slash at the end. */
+  /** Its URL, without a trailing slash. */
   url: string;
-  /** The graphs that it serves, and those that it was to serve and could not load. */
+  /** The served graphs, and the configured ones that failed to load. */
   graphs: string[];
   problems: Graphs["problems"];
-  /** Whether no run walks. */
+  /** Whether no run is active. */
   isIdle(): boolean;
-  /** How many runs walk. */
+  /** The number of active runs. */
   walking(): number;
-  /** Takes no new runs, parks the running ones, at the latest after `drainSeconds`, then closes everything. */
+  /** Accepts no new runs, parks the active ones after at most `drainSeconds`, then closes everything. */
   close(): Promise<void>;
 }
 
-/** What a server has when its agent is opened: no run has begun, and nothing is answered yet. */
+/** What exists when the agent is opened: no run has started, and no request is answered yet. */
 export interface ServerParts {
   config: Config;
   /** Absolute, links resolved. */
   workspace: string;
   logger: Logger;
   storage: Storage;
-  /** The store of items as it was opened, in no caller's scope. */
+  /** The store of items, outside any caller's scope. */
   items: Storage["items"];
   graphs: Graphs;
-  /** What `langgraph.json` brings besides graphs. */
+  /** What `langgraph.json` adds besides graphs. */
   custom: CustomParts;
 }
 
-/** An agent beside the graphs of other people. */
+/** An agent served next to users' graphs. */
 export interface ServerExtension {
   graphs: GraphExtension;
-  /** Puts stores of its own in the place of the server's. */
+  /** Replaces the server's stores with its own. */
   stores(config: Config, storage: OpenedStorage): OpenedStorage;
   open(parts: ServerParts): OpenedExtension;
 }
 
-/** An agent that is open. */
+/** An opened agent. */
 export interface OpenedExtension {
   runs: RunExtension;
-  /** What it counts, for `/metrics`. */
+  /** Its own metrics, for `/metrics`. */
   metrics?(): readonly MetricFamily[];
-  /** Keys in use, which no trace may hold. */
+  /** Keys in use, to be redacted in traces. */
   secrets(): readonly string[];
-  /** Its part of the API, once there are runs. */
+  /** Its part of the API, created once runs exist. */
   http(runs: Runs): (shared: SharedServices) => HttpExtension;
   /** The server is ready. */
   start(): void;
-  /** The server stops: ends what clients follow. Runs still finish. */
+  /** The server stops: ends streams to clients. Runs still finish. */
   stop(): Promise<void>;
-  /** No run works any more, and the storage is closed. */
+  /** All runs have stopped, and the storage is closed. */
   close(): Promise<void>;
 }
 
-/** Milliseconds that spans and metrics get to leave; a server for them that is away must not hold up a stop. */
+/** Milliseconds to flush spans and metrics; an unreachable collector must not delay a stop. */
 const traceFlushMilliseconds = 2000;
 
 /**
- * Puts the parts together and listens. What a former process has left unfinished is taken up before the first request
- * is answered. Throws an `AppError` that names the thing and the remedy: a port in use, a folder that cannot be used, a
- * database that cannot be read.
+ * Assembles the server and listens. Unfinished runs of a former process are recovered before the first request is
+ * answered. Throws an `AppError` with the cause and the remedy: a port in use, an unusable folder, an unreadable
+ * database.
  */
 export async function startServer(
   config: Config,
@@ -153,7 +153,7 @@ async function startAt(
         health.stopping();
         unbindClient();
         await Promise.all([learning.stop(), clockwork.stop(), agent?.stop(), webhooks.stop()]);
-        // While runs finish, their readers stay and new runs are refused with 503.
+        // While runs finish, their readers stay connected and new runs are refused with 503.
         await runs.drain(config.drainSeconds * 1_000);
         feed.close();
         metrics.close();
@@ -169,7 +169,7 @@ async function startAt(
   }
 }
 
-/** What operators look at; all of it is open while the server is. */
+/** The monitored parts, all open as long as the server. */
 interface Observed {
   opened: OpenedStorage;
   graphs: Graphs;
@@ -197,7 +197,7 @@ function openObservation(config: Config, workspace: string, { opened, graphs, ru
   return { health, metrics };
 }
 
-/** What the modules of a user bring, which are loaded here and run in this process from now on. */
+/** Loads the user's modules, which run in this process from now on. */
 async function openUserParts(
   config: Config,
   { opened, logger, extension }: { opened: Storage; logger: Logger; extension: GraphExtension | undefined },
@@ -215,7 +215,7 @@ async function openUserParts(
   return { custom, storage, graphs };
 }
 
-/** A port that is listened on; requests wait until there is something that answers them. */
+/** A port being listened on; requests wait until a handler is set. */
 interface Port {
   url: string;
   admit: (api: ReturnType<typeof createApi>) => void;
@@ -223,8 +223,8 @@ interface Port {
 }
 
 /**
- * The port is taken first, so that a second start by mistake touches no run, and no module of a user has it; requests
- * wait until they are admitted.
+ * Listens first, so that a second start by mistake touches no run, and no user module takes the port; requests wait
+ * until the server is ready.
  */
 async function takePort(config: Config): Promise<Port> {
   const { promise, resolve: admit } = Promise.withResolvers<ReturnType<typeof createApi>>();
@@ -238,8 +238,8 @@ async function takePort(config: Config): Promise<Port> {
 }
 
 /**
- * Everything that outlives the process is in a database of PostgreSQL where one is named, else in one file, in the data
- * folder or where conversations were said to be.
+ * Everything durable is in the configured PostgreSQL database, else in one file in the data folder or the conversations
+ * folder.
  */
 async function openStorage(
   config: Config,
@@ -251,7 +251,7 @@ async function openStorage(
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   passStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
-  // What talks to PostgreSQL is loaded where it is used.
+  // The PostgreSQL driver is loaded only if used.
   const storage =
     database === undefined
       ? createSqliteStorage(join(folder, "millrace.db"), undefined, limits)

@@ -8,20 +8,22 @@ import type { Config } from "./config/config.ts";
 import { isSecret, secretForms } from "./config/api-keys.ts";
 import { withTimeout } from "./concurrency/abort.ts";
 
-/** The process's way to LangSmith. `flush` sends what waits, within `limitMs`; an unreachable server never holds it up. */
+/**
+ * The process's connection to LangSmith. `flush` sends what is pending within `limitMs`; an unreachable server never
+ * delays it.
+ */
 export interface Tracing {
   tracer: LangChainTracer;
-  /** The same for a run whose spans go to another project as well, or that stands for an example of a data set. */
+  /** A tracer for a run that also belongs to another project or to an example of a data set. */
   tracerFor: (place: { project_name?: string | undefined; example_id?: string | undefined }) => LangChainTracer;
-  /** Addresses by which anybody may judge a run, one for each key. Throws what the server answers. */
+  /** Public feedback URLs of a run, one per key. Throws the server's error. */
   feedbackUrls: (runId: string, keys: readonly string[]) => Promise<Record<string, string>>;
   flush(limitMs: number): Promise<void>;
 }
 
 /**
- * Tracing for the process, or `undefined` without a key. Spans leave in batches beside the work; a server that cannot
- * be reached costs nothing but the spans. The environment's secrets are replaced before anything leaves, and
- * `usedKeys`, which may change at any time.
+ * Tracing for the process, or `undefined` without a key. Spans are sent in batches in the background; an unreachable
+ * server costs only the spans. The environment's secrets, and `usedKeys`, which may change at any time, are redacted.
  */
 export function createTracing(config: Config, usedKeys: () => readonly string[] = () => []): Tracing | undefined {
   if (!config.langsmith.enabled) return undefined;
@@ -57,7 +59,7 @@ export function createTracing(config: Config, usedKeys: () => readonly string[] 
   };
 }
 
-/** Runs a tool call inside a span `tool_<name>` when the run is traced; otherwise just runs it. */
+/** Runs a tool call inside a span `tool_<name>` if the run is traced; otherwise just runs it. */
 export async function toolSpan<Result>(
   { name, id }: { name: string; id: string },
   input: Record<string, unknown>,
@@ -72,11 +74,11 @@ export async function toolSpan<Result>(
   });
   const metadata = { ...config.metadata, [toolKey]: name, [callKey]: id };
   await span.invoke(input, { ...config, metadata, runName: spanName(name) });
-  // The lambda above has run to its end, so the result is there.
+  // The lambda above has completed, so the result is set.
   return result as Result;
 }
 
-/** What the span of a loop says it was given, where the run is traced; else nothing is counted. */
+/** The recorded input of a loop's span, if the run is traced; otherwise nothing is computed. */
 export function spanInput(
   config: RunnableConfig,
   { history, tools }: { history: readonly unknown[]; tools: readonly unknown[] },
@@ -84,7 +86,7 @@ export function spanInput(
   return isTraced(config) ? { message_count: history.length, tool_count: tools.length } : {};
 }
 
-/** The keys of a span's metadata that say which tool was called, and by which call. */
+/** Span metadata keys of the tool and its call id. */
 const toolKey = "gen_ai.tool.name";
 const callKey = "gen_ai.tool.call.id";
 
@@ -92,23 +94,23 @@ function spanName(tool: string): string {
   return `tool_${tool}`;
 }
 
-/** The call that `toolSpan` has put into the span of this name; `undefined` for any other span. */
+/** The call that `toolSpan` recorded in this span; `undefined` for any other span. */
 export function toolOfSpan(
   name: string,
   metadata: Record<string, unknown>,
 ): { tool: string; callId: string | undefined } | undefined {
   const { [toolKey]: tool, [callKey]: id } = metadata;
-  // What runs below inherits the metadata, but has another name.
+  // Child runs inherit the metadata, but have other names.
   if (typeof tool !== "string" || name !== spanName(tool)) return undefined;
   return { tool, callId: typeof id === "string" ? id : undefined };
 }
 
-/** Whether LangSmith gets spans of it. */
+/** Whether LangSmith receives its spans. */
 function isTraced(config: RunnableConfig): boolean {
   return config.callbacks !== undefined && hasHandler(config.callbacks, ["langchain_tracer"]);
 }
 
-/** Whether anybody gets spans of it. */
+/** Whether any tracer receives its spans. */
 function isWatched(config: RunnableConfig): boolean {
   return config.callbacks !== undefined && hasHandler(config.callbacks, ["langchain_tracer", "opentelemetry"]);
 }
@@ -121,23 +123,26 @@ function hasHandler(callbacks: NonNullable<RunnableConfig["callbacks"]>, names: 
 const childConfigKey = Symbol.for("lc:child_config");
 const contextVariablesKey = Symbol.for("lc:context_variables");
 
-/** The key of `configurable` under which a run lends its steps a handler; its two underscores keep it from clients and spans. */
+/**
+ * The `configurable` key under which a run passes its steps a handler; its two underscores hide it from clients and
+ * spans.
+ */
 const stepHandlerKey = "__millrace_step_handler";
 
-/** A step's configuration, with the handler that its run has lent it: only what the step itself calls pays for it. */
+/** A step's configuration with its run's handler: only the step's own calls pay for it. */
 function withStepHandler(config: RunnableConfig | undefined): RunnableConfig | undefined {
   // Only `placeHandlers` sets this key.
   const handler = config?.configurable?.[stepHandlerKey] as BaseCallbackHandler | undefined;
   return handler === undefined || config?.callbacks !== undefined ? config : { ...config, callbacks: [handler] };
 }
 
-/** Whether steps are given the handler that their run lends them. */
+/** Whether steps receive their run's handler. */
 let lendsHandlers = false;
 
 /**
- * Where the handlers of a run stand. A handler of the run costs each superstep something, so what only counts model calls
- * is lent to the steps, unless the run has handlers anyway, or nothing may be missed: a model that is a node by itself is
- * in no step.
+ * Where a run's handlers are attached. A handler on the run costs every superstep, so one that only counts model calls
+ * goes to the steps, unless the run has handlers anyway, or completeness matters: a model that is itself a node is in
+ * no step.
  */
 export function placeHandlers(
   tracers: readonly BaseCallbackHandler[],
@@ -155,9 +160,9 @@ export function placeHandlers(
 type StepStore = { tracingEnabled: false; extra: { [childConfigKey]: unknown }; [contextVariablesKey]?: unknown };
 
 /**
- * Spares each step the span that LangChain builds although nobody is tracing: a fifth of the time of a superstep and
- * more. Only for a process without tracing; a run that brings a tracer of its own still gets its spans. Does nothing,
- * and says `false`, when the library is not shaped as the version this was written for (@langchain/core 1.4).
+ * Spares each step the span that LangChain builds even without tracing: a fifth or more of a superstep's time. Only for
+ * a process without tracing; a run with its own tracer still gets spans. Returns `false`, doing nothing, if the library
+ * differs from the version this was written for (@langchain/core 1.4).
  */
 export function skipIdleTracing(): boolean {
   const provider = AsyncLocalStorageProviderSingleton;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Calls `listener` when the signal aborts, at once where it has already. Gives what takes the listener away again. */
+/** Calls `listener` when the signal aborts, at once if it already has. Returns a function that removes the listener. */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   if (signal?.aborted === true) listener();
   else signal?.addEventListener("abort", listener, { once: true });
@@ -8,8 +8,8 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
 }
 
 /**
- * The result of `work`, or the signal's reason as soon as it aborts. The work itself goes on, as others may wait
- * for it; its later failure is not an unhandled one.
+ * The result of `work`, or the signal's reason as soon as it aborts. The work itself continues, as others may wait for
+ * it; its later failure is handled.
  */
 export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   const aborted = Promise.withResolvers<never>();
@@ -22,8 +22,8 @@ export async function unlessAborted<Result>(work: Promise<Result>, signal: Abort
 }
 
 /**
- * What `work` comes to, or after so many milliseconds what `late` gives or throws. The work itself goes on; a failure
- * that nobody waits for any more is not an unhandled one.
+ * The result of `work`, or after this many milliseconds what `late` returns or throws. The work itself continues; its
+ * later failure is handled.
  */
 export async function withTimeout<Result, Late>(
   work: Promise<Result>,
@@ -40,7 +40,7 @@ export async function withTimeout<Result, Late>(
 }
 
 /**
- * For long loops: call it often; after 15 ms of work it lets other work run, and then throws when `signal` has aborted.
+ * For long loops: call it often. After 15 ms of work it yields to the event loop, then throws if `signal` has aborted.
  */
 export function breathing(signal: AbortSignal): () => Promise<void> | undefined {
   let since = performance.now();

@@ -4,23 +4,23 @@ import { setTimeout as after } from "node:timers";
 import { getEnvironmentData, setEnvironmentData, Worker } from "node:worker_threads";
 import { onAbort } from "./abort.ts";
 
-/** Work for a thread of its own: the file of the thread, what it is given, and what it may take at most. */
+/** Work for a worker thread: its file, its input, and its limits. */
 export interface ThreadWork {
   file: URL;
   data: unknown;
   megabytes: number;
   milliseconds: number;
-  /** What is thrown when the time is over. */
+  /** Creates the error for a timeout. */
   late: () => Error;
-  /** What is thrown when the thread ends without an answer, which a lack of memory makes it do. */
+  /** Creates the error for a thread that ends without an answer, for example out of memory. */
   broken: (cause: unknown) => Error;
 }
 
 const compiledFolder = "millrace: where Node keeps what it has compiled";
 
 /**
- * Has Node keep what a thread compiles where the process keeps it: each thread loads its modules anew, a quarter of a short one's
- * time. Called by the thread before it imports more.
+ * Enables the process's compile cache in a thread, saving a quarter of a short one's time: each thread loads its
+ * modules anew. Called by the thread before its other imports.
  */
 export function keepCompiled(): void {
   const folder = getEnvironmentData(compiledFolder);
@@ -28,15 +28,15 @@ export function keepCompiled(): void {
 }
 
 /**
- * The first message of a thread that is started for it and has ended when this returns: what takes for ever, or all
- * memory, takes neither from the process. The thread gets nothing of the process: no environment, no arguments, no
- * output. Throws what the work says, and the signal's reason. It asks for no place: do that before.
+ * Resolves to the first message of a new thread, which has ended by then: endless or memory-hungry work cannot harm the
+ * process. The thread inherits nothing: no environment, no arguments, no output. Throws the work's error or the
+ * signal's reason. It takes no semaphore: do that first.
  */
 export async function askThread(work: ThreadWork, signal: AbortSignal): Promise<unknown> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const compiled = getCompileCacheDir?.();
-  // The folder that was named; in it each version of Node has its own.
+  // The configured folder; in it each version of Node has its own.
   if (compiled !== undefined) setEnvironmentData(compiledFolder, dirname(compiled));
   const worker = new Worker(work.file, {
     workerData: work.data,

@@ -1,4 +1,4 @@
-/** Passes events on to all current subscribers; later subscribers do not get the former events. */
+/** Passes events to all current subscribers; later subscribers miss earlier events. */
 export class Feed<Event> {
   readonly #followers = new Set<(event: Event) => void>();
 
@@ -6,7 +6,7 @@ export class Feed<Event> {
     for (const follower of this.#followers) follower(event);
   }
 
-  /** What `first` gives, then every event from then on, in batches as they are ready, until the signal aborts. */
+  /** Yields what `first` returns, then all later events, in batches, until the signal aborts. */
   async *follow(first: () => Promise<Event[]>, signal: AbortSignal): AsyncGenerator<Event[]> {
     let events: Event[] = [];
     let waiting = Promise.withResolvers<void>();
@@ -19,7 +19,7 @@ export class Feed<Event> {
     signal.addEventListener("abort", end);
     try {
       const begun = await first();
-      // What was told meanwhile is in what was found.
+      // Events emitted meanwhile are included in what was read.
       events = [];
       yield begun;
       while (!signal.aborted) {
@@ -37,8 +37,8 @@ export class Feed<Event> {
 }
 
 /**
- * Wakes those who follow what is current in a namespace. It says only that something may have changed, so that whoever
- * is woken looks at what is written, and never hears of a state that is not there yet.
+ * Notifies followers of a namespace's current session. A notification only means that something may have changed:
+ * followers read the stored state, so they never see a state before it is written.
  */
 export class CurrentChanges {
   readonly #followers = new Set<() => void>();
@@ -48,12 +48,12 @@ export class CurrentChanges {
     return this.#followers.size;
   }
 
-  /** Something was written. */
+  /** Notifies followers after a write. */
   tell(): void {
     for (const wake of this.#followers) wake();
   }
 
-  /** What `read` gives, now and whenever it is something else, until the signal is aborted. `same` compares two of them. */
+  /** Yields what `read` returns, now and whenever it differs, until aborted. `same` compares two results. */
   async *follow<Value>(
     read: () => Promise<Value>,
     same: (left: Value, right: Value) => boolean,
@@ -66,7 +66,7 @@ export class CurrentChanges {
     try {
       let told: { value: Value } | undefined;
       while (!signal.aborted) {
-        // Before the look: what is written during it wakes again.
+        // Created before reading, so that a concurrent write notifies again.
         waiting = Promise.withResolvers();
         const value = await read();
         if (told === undefined || !same(told.value, value)) yield value;

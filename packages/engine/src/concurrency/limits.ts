@@ -1,15 +1,15 @@
 import { onAbort, unlessAborted } from "./abort.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A semaphore for work that costs a thread or memory: callers wait for a free place, first come, first served. */
+/** A semaphore for work that costs a thread or memory: callers wait for a free slot, first come, first served. */
 export interface Places {
-  /** Waits for a place and gives what frees it. Rejects with the signal's reason when that aborts before. */
+  /** Waits for a slot and returns its release function. Rejects with the signal's reason if that aborts first. */
   enter(signal: AbortSignal): Promise<() => void>;
-  /** Does `work` in the next place that is free. Throws the signal's reason when that aborts before. */
+  /** Runs `work` in the next free slot. Throws the signal's reason if that aborts first. */
   take<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** `limit` places, all of them free. */
+/** A semaphore with `limit` slots. */
 export function createPlaces(limit: number): Places {
   const waiting = new Set<() => void>();
   let busy = 0;
@@ -17,7 +17,7 @@ export function createPlaces(limit: number): Places {
     const [next] = waiting;
     if (next === undefined) busy -= 1;
     else {
-      // The place is handed over, so that no newcomer slips in between.
+      // The slot is handed over, so that no newcomer slips in between.
       waiting.delete(next);
       next();
     }
@@ -55,13 +55,13 @@ export function createPlaces(limit: number): Places {
   };
 }
 
-/** Bounds how often something begins. */
+/** Limits how often something starts. */
 export interface Rate {
-  /** Waits for its turn, first come, first served. Rejects with the signal's reason when it aborts before. */
+  /** Waits for its turn, first come, first served. Rejects with the signal's reason if it aborts first. */
   take(signal: AbortSignal): Promise<void>;
 }
 
-/** How time passes; a test has its own. Milliseconds. */
+/** A clock in milliseconds, replaceable in tests. */
 export interface RateClock {
   now(): number;
   wait(milliseconds: number, signal: AbortSignal): Promise<void>;
@@ -73,8 +73,8 @@ const realTime: RateClock = {
 };
 
 /**
- * A token bucket: as many at once as may begin in a second, then one by one at that rate. A caller that gives up while
- * waiting takes nothing.
+ * A token bucket: a burst of one second's worth, then one by one at that rate. A caller that gives up while waiting
+ * takes no token.
  */
 export function createRate(perSecond: number, clock: RateClock = realTime): Rate {
   const most = Math.max(1, perSecond);
@@ -88,7 +88,7 @@ export function createRate(perSecond: number, clock: RateClock = realTime): Rate
     const now = clock.now();
     tokens = Math.min(most, tokens + ((now - filledAt) * perSecond) / 1000);
     filledAt = now;
-    // What is missing to a whole token may be a rounding error.
+    // A tiny deficit may be a rounding error.
     if (tokens <= 1 - 1e-9) return false;
     tokens = Math.max(0, tokens - 1);
     return true;
@@ -112,7 +112,7 @@ export function createRate(perSecond: number, clock: RateClock = realTime): Rate
         await unlessAborted(before, signal);
         await takeNext(signal);
       })();
-      // The next one waits for this one's place in the line, also when this one has given up.
+      // The next caller waits for this one's place in line, even if this one gives up.
       last = Promise.allSettled([before, mine]).then(() => {
         waiting -= 1;
       });

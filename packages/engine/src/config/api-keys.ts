@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 
-/** A list of the environment: its parts stand between commas, empty ones do not count. */
+/** A comma-separated list; empty parts are ignored. */
 export const commaList = z
   .string()
   .default("")
@@ -14,20 +14,20 @@ function partsOf(text: string, separator: string | RegExp): string[] {
     .filter((part) => part !== "");
 }
 
-/** A client's key, and whose it is: sessions belong to owners, so two keys of one owner see the same. */
+/** A client's key and its owner: sessions belong to owners, so two keys of one owner see the same. */
 export interface ApiKey {
   /** A name, or the first 12 hex digits of the SHA-256 of a key without one. Not secret. */
   owner: string;
   key: string;
 }
 
-/** The owner that also sees rows without an owner: those from before keys were required. */
+/** The owner that also sees rows without one, from before keys were required. */
 export const adminName = "admin";
 
-/** What stands before the identity of a user of `auth.path`: names of owners of keys hold no colon, so the two never meet. */
+/** Prefix of the owners of `auth.path` users: names of key owners contain no colon, so the two never clash. */
 const userPrefix = "user:";
 
-/** The owner that a user of `auth.path` is. */
+/** The owner name of an `auth.path` user. */
 export function ownerOfUser(identity: string): string {
   return `${userPrefix}${identity}`;
 }
@@ -37,20 +37,20 @@ export function isUser(owner: string | null): owner is string {
   return owner?.startsWith(userPrefix) ?? false;
 }
 
-/** What an owner is called outside: by the name that its key has, or as the rules of `auth.path` call the user. */
+/** An owner's public name: that of its key, or the user's identity in the rules of `auth.path`. */
 export function nameOfOwner(owner: string): string {
   return isUser(owner) ? owner.slice(userPrefix.length) : owner;
 }
 
-/** The owner under which items are stored. Without an owner (`null`) it is the admin, as for all users. */
+/** The owner of stored items. Without an owner (`null`) it is the admin, as for all users. */
 export function ownerOfItems(owner: string | null): string {
   return owner === null || isUser(owner) ? adminName : owner;
 }
 
-/** The name of an owner: what stands before the colon of an entry. */
+/** The owner's name before the colon of an entry. */
 const ownerName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** One entry of `MILLRACE_API_KEYS`, or what is wrong with it; the message never shows the entry. */
+/** Parses one entry of `MILLRACE_API_KEYS`; an error message never contains the entry. */
 function toApiKey(entry: string): ApiKey | { problem: string } {
   const colon = entry.indexOf(":");
   if (colon === -1) return { owner: createHash("sha256").update(entry).digest("hex").slice(0, 12), key: entry };
@@ -62,9 +62,9 @@ function toApiKey(entry: string): ApiKey | { problem: string } {
 
 const text = z.string().default("");
 
-/** The clients' keys in a list of the environment; an error names the position, never the key. */
+/** The API keys of a list; an error names the position, never the key. */
 export const apiKeys = text.transform((list, context) => {
-  // In a file they may stand one a line.
+  // In a file, one per line is allowed.
   const entries = partsOf(list, /[,\n]/u);
   const keys: ApiKey[] = [];
   for (const [index, entry] of entries.entries()) {
@@ -78,12 +78,12 @@ export const apiKeys = text.transform((list, context) => {
   return keys;
 });
 
-/** Whether a variable holds a secret, by its name. */
+/** Whether a variable is a secret, judging by its name. */
 export function isSecret(name: string): boolean {
   return /_(?:KEYS?|SECRET)$/u.test(name);
 }
 
-/** What looks like a secret wherever it stands. */
+/** Patterns of secrets in any text. */
 export const secretForms = [
   { pattern: /\b(?:sk|pk|lsv2|ghp|xox[abp])[-_][A-Za-z0-9_-]{12,}/gu, replace: "[redacted]" },
   { pattern: /\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*/giu, replace: "Bearer [redacted]" },

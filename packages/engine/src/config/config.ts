@@ -31,7 +31,7 @@ import {
 } from "./telemetry-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./web-settings.ts";
 
-/** The name of a namespace, such as a project's; the usual one is `default`. */
+/** The name of a namespace, such as a project's; `default` if none is given. */
 export const NamespaceName = z
   .string()
   .min(1)
@@ -111,71 +111,71 @@ const Environment = z.object({
   ...telemetryVariables,
 });
 
-/** The checked configuration; paths are absolute. Keys are secrets: never log, trace or send this object. */
+/** The validated configuration; paths are absolute. It contains secrets: never log, trace or send it. */
 export interface Config extends ToolSettings, OperationSettings {
-  /** The variables that have a value, as they were given. */
+  /** All variables that are set, as given. */
   given: Readonly<Record<string, string>>;
-  /** Those of them that stand in files, as they are now. */
+  /** Secrets read from files, with their current values. */
   secretFiles: SecretFiles;
   dataDir: string;
-  /** Absolute. With `workspaceIsDefault` it was not configured, and the start creates it. */
+  /** Absolute. With `workspaceIsDefault` it was not configured and is created at the start. */
   workspace: string;
   workspaceIsDefault: boolean;
   graphs: string;
-  /** The file of MCP servers. It has to exist only where it was configured. */
+  /** The file of MCP servers. It must exist only if configured. */
   mcpFile: string;
   mcpFileIsDefault: boolean;
   conversations: ConversationSettings;
   model: string;
-  /** The model that writes titles; `undefined`: they are made by rule. */
+  /** The model that writes titles; `undefined`: titles follow a rule. */
   titleModel: string | undefined;
-  /** The model that makes vectors of texts, for the search by meaning; `undefined`: there is no such search. */
+  /** The embedding model for semantic search; `undefined`: no such search. */
   embeddingModel: string | undefined;
-  /** Tokens a model may read at most; `undefined` leaves it to what is known of the model. */
+  /** Maximum context tokens of a model; `undefined`: what is known of the model. */
   contextLimit: number | undefined;
   apiKeys: ApiKey[];
   corsOrigins: string[];
-  /** Whether pages that come from this machine may call, without being named. */
+  /** Whether pages from this machine may call without being listed. */
   localPages: boolean;
   /** Whether the console is served at `/console/`. */
   console: boolean;
   allowedHosts: string[];
-  /** Whether clients may remove everything at once: for their test suites only. */
+  /** Whether clients may delete everything at once: for their test suites only. */
   allowTruncate: boolean;
   /** Bytes. */
   bodyLimit: number;
-  /** Requests that are answered at the same time, over all callers. */
+  /** Concurrent requests over all callers. */
   maxRequests: number;
-  /** How long a request may take to arrive. */
+  /** Time limit for receiving a request. */
   requestSeconds: number;
   maxConcurrentRuns: number;
-  /** Attempts that may end with the process before a run is set aside. */
+  /** Attempts that may crash the process before a run is set aside. */
   crashBudget: number;
-  /** How long an attempt of a run may take; `undefined`: as long as it takes. */
+  /** Time limit of a run's attempt; `undefined`: none. */
   runSeconds: number | undefined;
-  /** Runs that may wait, over all sessions. */
+  /** Queued runs over all sessions. */
   queueLimit: number;
-  /** How long the events of a run stay after its end. */
+  /** How long a run's events are kept after its end. */
   eventRetentionHours: number;
-  /** How long a question to a person waits before it counts as denied; `undefined`: for ever. */
+  /** How long a question waits before it is denied; `undefined`: for ever. */
   approvalTimeoutHours: number | undefined;
-  /** Tool calls and model calls that may begin in a second, over all runs; `undefined`: as many as come. */
+  /** Tool calls and model calls started per second, over all runs; `undefined`: unlimited. */
   toolRate: number | undefined;
   modelRate: number | undefined;
-  /** Model calls that may be under way at once, over all runs; `undefined`: as many as come. */
+  /** Concurrent model calls over all runs; `undefined`: unlimited. */
   modelRequests: number | undefined;
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
-  /** Keys of the OpenAI-compatible vendors, by provider name. */
+  /** Keys of OpenAI-compatible vendors, by provider name. */
   vendorKeys: Record<string, string | undefined>;
   ollamaBaseUrl: string;
   web: WebSettings;
   webhooks: WebhookSettings;
   langsmith: LangsmithSettings;
-  /** Where OpenTelemetry sends spans and metrics; `undefined`: nowhere. */
+  /** Where OpenTelemetry data is sent; `undefined`: nowhere. */
   telemetry: TelemetrySettings | undefined;
 }
 
-/** The data folder is never in the workspace, so that no tool can write there what programs are started. */
+/** The data folder is never in the workspace: otherwise a tool could write there which programs are started. */
 function mcpFileOf(values: z.infer<typeof Environment>): Pick<Config, "mcpFile" | "mcpFileIsDefault"> {
   const { MILLRACE_MCP: named, MILLRACE_DATA_DIR: folder } = values;
   return { mcpFile: resolve(named ?? join(folder, "mcp.json")), mcpFileIsDefault: named === undefined };
@@ -184,12 +184,12 @@ function mcpFileOf(values: z.infer<typeof Environment>): Pick<Config, "mcpFile" 
 /** The names of all variables, in the order of `.env.example`. */
 export const variableNames: readonly string[] = Object.keys(Environment.shape);
 
-/** The value of every variable that has one, for what `loadConfig` has read. */
+/** The values of all variables that have one, as `loadConfig` read them. */
 export function valuesOf(given: Config["given"]): Record<string, unknown> {
   return Environment.parse(given);
 }
 
-/** A variable without a value counts as unset. */
+/** An empty variable counts as unset. */
 function givenOf(env: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
@@ -254,22 +254,22 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   };
 }
 
-/** Variables of the environment that are probably mistyped. */
+/** Variables of the environment that are probably misspelled. */
 export function unknownNames(): UnknownVariable[] {
   return unknownVariables(process.env, [...variableNames, ...variableNames.filter(isSecret).map(fileVariable)]);
 }
 
-/** The value of a variable that a configuration file names, since secrets stand in the environment alone. */
+/** A variable that a configuration file refers to, since secrets are kept in the environment only. */
 export function environmentVariable(name: string): string | undefined {
   return process.env[name];
 }
 
-/** Sets the variables that are not set yet: the environment has precedence over a file. */
+/** Sets variables that are unset: the environment wins over a file. */
 export function addVariables(values: Record<string, string | undefined>): void {
   for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
 }
 
-/** Sets variables whatever they are: what stands in a command goes before the environment. */
+/** Overwrites variables: command-line settings win over the environment. */
 export function setVariables(values: Record<string, string>): void {
   Object.assign(process.env, values);
 }
@@ -277,8 +277,8 @@ export function setVariables(values: Record<string, string>): void {
 let current: Config | undefined;
 
 /**
- * The toolkits that the process's configuration names. Unlike `currentConfig` it keeps nothing: the workflow asks when
- * its module is loaded, and tests may still set variables after that.
+ * The configured toolkits. Unlike `currentConfig` it caches nothing: the workflow's module calls it when loaded, and
+ * tests may set variables afterwards.
  */
 export function currentToolkits(): Config["toolkits"] {
   if (current !== undefined) return current.toolkits;
@@ -288,7 +288,7 @@ export function currentToolkits(): Config["toolkits"] {
 
 /**
  * The process's configuration: the environment, then `.env` of the working folder, then `defaults`, read once at the
- * first call. The graph uses it too when it runs under another server.
+ * first call. The graph also uses it under another server.
  */
 export function currentConfig(defaults: Record<string, string> = {}): Config {
   if (current === undefined) {

@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** How long something stays, in minutes. From the year 10000 on dates are written otherwise, and sort before all others. */
+/** How long something is kept, in minutes. Dates from the year 10000 on are written differently and sort first. */
 export const Minutes = z.number().positive().max(4_000_000_000);
 
-/** What `store.ttl` of a langgraph.json says. How often to look is passed over: the server knows when something is due. */
+/** `store.ttl` of a langgraph.json. The sweep interval is ignored: the server knows when something expires. */
 export const ItemTtl = z.looseObject({ default_ttl: Minutes.nullish(), refresh_on_read: z.boolean().default(true) });
 
-/** What `checkpointer.ttl` of a langgraph.json says. */
+/** `checkpointer.ttl` of a langgraph.json. */
 export const ThreadTtl = z.looseObject({
   default_ttl: Minutes.nullish(),
   strategy: z.enum(["delete", "keep_latest"]).default("delete"),
@@ -14,12 +14,12 @@ export const ThreadTtl = z.looseObject({
 
 /** How long new rows are kept by default, in minutes; `null`: for ever. */
 export interface DefaultTimes {
-  /** `refresh`: whether reading an item lets its time begin anew. */
+  /** `refresh`: whether reading an item restarts its time. */
   items: { ttl: number | null; refresh: boolean };
   sessions: { minutes: number; strategy: "delete" | "keep_latest" } | null;
 }
 
-/** How long what is new stays, by what a langgraph.json says of items and of threads. */
+/** The default times from a langgraph.json's settings for items and threads. */
 export function defaultTimes(
   items: z.infer<typeof ItemTtl> | undefined,
   threads: z.infer<typeof ThreadTtl> | undefined,

@@ -2,13 +2,13 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { ownerLimits, type OwnerLimits } from "./owner-limits.ts";
 
-/** Text that may be missing; blank text is none. */
+/** Optional text; blank counts as missing. */
 export const optionalText = z
   .string()
   .optional()
   .transform((text) => text?.trim() || undefined);
 
-/** The variables of where the server listens, and of how it is operated. */
+/** Variables for where the server listens and how it is operated. */
 export const operationVariables = {
   PORT: z.coerce.number({ error: "expected a number from 0 to 65535" }).int().min(0).max(65_535).default(2024),
   HOST: z.string().min(1).default("127.0.0.1"),
@@ -25,22 +25,22 @@ export const operationVariables = {
 /** Where the server listens, and how it is operated. */
 export interface OperationSettings {
   port: number;
-  /** Nobody named the port, so another one is taken where it is in use. */
+  /** The port was not configured, so another one is taken if it is in use. */
   portIsDefault: boolean;
   host: string;
   drainSeconds: number;
-  /** How long a graph may take to be loaded, and its factory to make it. */
+  /** Time limit for loading a graph, and for each call of its factory. */
   loadSeconds: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** `auto`: readable in a terminal, else JSON. */
   logFormat: "auto" | "pretty" | "json";
-  /** The address of a database of PostgreSQL, in place of a file. */
+  /** The URL of a PostgreSQL database, used instead of a file. */
   database: string | undefined;
-  /** Plain answers that take longer are logged. */
+  /** Slower plain answers are logged. */
   slowRequestSeconds: number;
-  /** The key for `GET /metrics`; `undefined`: only this machine may ask. */
+  /** The key for `GET /metrics`; `undefined`: only this machine may read it. */
   metricsKey: string | undefined;
-  /** What the model calls of owners may use, over all their sessions. */
+  /** Usage limits of owners' model calls, over all their sessions. */
   ownerLimits: OwnerLimits;
 }
 
@@ -64,17 +64,17 @@ export function operationSettings(
   };
 }
 
-/** A variable that looks like one of ours, and the one that was probably meant. */
+/** A variable that resembles one of ours, and that one. */
 export interface UnknownVariable {
   name: string;
   nearest: string | undefined;
 }
 
 const prefix = "MILLRACE_";
-/** Letters that differ in a typing mistake. */
+/** Maximum edit distance of a typing mistake. */
 const mostDifferent = 2;
 
-/** The variables that nobody reads although they are called as ours are, or nearly so; `known` are the names that are read. */
+/** Unknown variables whose names resemble ours; `known` are the names that are read. */
 export function unknownVariables(env: Record<string, string | undefined>, known: readonly string[]): UnknownVariable[] {
   return Object.keys(env)
     .filter((name) => !known.includes(name))
@@ -89,7 +89,7 @@ export function unknownVariables(env: Record<string, string | undefined>, known:
 }
 
 function nearestOf(name: string, known: readonly string[]): string | undefined {
-  // MILLRACE_PORT is called PORT.
+  // MILLRACE_PORT is called PORT here.
   const rest = name.slice(name.indexOf("_") + 1);
   if (known.includes(rest)) return rest;
   const [nearest] = known

@@ -2,21 +2,21 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { basename, dirname, join } from "node:path";
 import { AppError, type ErrorCode, errorMessage, hasCode, systemCode } from "../errors/errors.ts";
 
-/** Bytes that such a file may have; a larger one is not read. */
+/** Maximum bytes of such a file; larger ones are not read. */
 export const largestFile = 512 * 1024;
 
 /** Called once for each unusable state of a file. */
 export type WarnOfFile = (warning: { file: string; problem: string }) => void;
 
-/** What stands in a file: nothing, something that can be used, or something that cannot, with the reason. */
+/** A file's content: none, usable, or unusable with the reason. */
 export type Found<T> = { kind: "none" } | { kind: "value"; value: T } | { kind: "unusable"; problem: string };
 
-/** How the text of a file is read: the value, or why it cannot be one. */
+/** Parses a file's text: the value, or why it is invalid. */
 export type ReadText<T> = (text: string) => { value: T } | { problem: string };
 
 /**
- * One file by which a user overrides something. It is looked at whenever it is used and read again when it has changed,
- * so that an edit counts from the next use on; whatever is wrong with it is a value, never an exception.
+ * A file with which a user overrides something. It is checked on every use and read again after a change, so edits
+ * apply from the next use on; problems are values, never exceptions.
  */
 export class OverrideFile<T> {
   readonly path: string;
@@ -30,7 +30,7 @@ export class OverrideFile<T> {
     this.#warn = warn;
   }
 
-  /** What the file says at this moment. */
+  /** The file's current content. */
   read(): Found<T> {
     const state = this.#state();
     if (this.#seen?.state === state) return this.#seen.found;
@@ -40,14 +40,14 @@ export class OverrideFile<T> {
     return found;
   }
 
-  /** Forgets what was read, also what was warned of. */
+  /** Forgets the content and the warnings given. */
   forget(): void {
     this.#seen = undefined;
   }
 
   /**
-   * Writes the file whole or not at all: a temporary file takes its place by its name. Throws `storage_full`,
-   * `storage_readonly` or `storage_io`; the former file then stays. `mode`: its permissions.
+   * Writes the file atomically: a temporary file is renamed. Throws `storage_full`, `storage_readonly` or `storage_io`,
+   * leaving the old file in place. `mode`: its permissions.
    */
   write(text: string, mode = 0o666): void {
     const temporary = join(dirname(this.path), `.${basename(this.path)}.${process.pid}.tmp`);
@@ -63,7 +63,7 @@ export class OverrideFile<T> {
     }
   }
 
-  /** Removes the file; one that is not there is no failure. Throws as `write` does. */
+  /** Removes the file; a missing one is fine. Throws as `write` does. */
   remove(): void {
     try {
       rmSync(this.path, { force: true });
@@ -74,13 +74,13 @@ export class OverrideFile<T> {
     }
   }
 
-  /** Changes whenever the file does; empty when there is none. */
+  /** A fingerprint that changes with the file; empty if missing. */
   #state(): string {
     try {
       const stats = statSync(this.path, { throwIfNoEntry: false });
       return stats === undefined ? "" : `${stats.mtimeMs} ${stats.ctimeMs} ${stats.size} ${stats.ino}`;
     } catch (error) {
-      // A part of the path is not a folder, or may not be entered.
+      // A part of the path is not a folder, or is not accessible.
       return hasCode(error, "ENOTDIR") ? "" : errorMessage(error);
     }
   }
@@ -106,7 +106,7 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // Removing the half-written file may fail as well; the first failure is the one to report.
+    // Cleaning up may fail as well; report the first failure.
   }
 }
 

@@ -1,19 +1,19 @@
 import { distance } from "fastest-levenshtein";
 import { type ApiKey, commaList, nameOfOwner } from "./api-keys.ts";
 
-/** How much the model calls of an owner may use in a calendar day or month (UTC), over all sessions. */
+/** Limits on an owner's model calls per calendar day or month (UTC), over all sessions. */
 export const limitNames = ["tokens_per_day", "tokens_per_month", "cost_per_day", "cost_per_month"] as const;
 /** The name of a limit. */
 export type LimitName = (typeof limitNames)[number];
 
-/** The limits of one owner; what is not named is not limited. */
+/** The limits of one owner; missing ones do not apply. */
 export type UsageLimits = Readonly<Partial<Record<LimitName, number>>>;
 
-/** The limits by the owner's name; `*` are those of owners without an entry. */
+/** The limits by owner; `*` applies to owners without an entry. */
 export type OwnerLimits = Readonly<Record<string, UsageLimits>>;
 
 const everyone = "*";
-/** What a user is called is up to the rules of `auth.path`: the last colon is the one that counts. */
+/** User names come from the rules of `auth.path` and may contain colons: the last colon counts. */
 const entryForm = /^(?<owner>\*|[A-Za-z0-9][^\s,]{0,199})\s*:(?<limits>[^:]*)$/u;
 const limitForm = /^(?<name>[a-z_]+)=(?<most>\d+(?:\.\d+)?)$/u;
 const expected = `expected owner:limit=number, such as guest:tokens_per_day=100000 or *:cost_per_month=5, with the limits ${limitNames.join(", ")}`;
@@ -31,7 +31,7 @@ export const ownerLimits = commaList.transform((entries, context): OwnerLimits =
   return Object.fromEntries(known);
 });
 
-/** `undefined` for what is no limit, or twice the same. */
+/** `undefined` for invalid or duplicate limits. */
 function readLimits(text: string): UsageLimits | undefined {
   const limits = new Map<LimitName, number>();
   for (const part of text.split(/\s+/u).filter(Boolean)) {
@@ -43,26 +43,26 @@ function readLimits(text: string): UsageLimits | undefined {
   return limits.size === 0 ? undefined : Object.fromEntries(limits);
 }
 
-/** The limits of an owner; nobody is an empty one. */
+/** The limits of an owner; unauthenticated callers count as the empty one. */
 export function limitsOf(limits: OwnerLimits, owner: string): UsageLimits {
   const name = nameOfOwner(owner);
   return (Object.hasOwn(limits, name) && name !== "" ? limits[name] : limits[everyone]) ?? {};
 }
 
-/** An entry of `MILLRACE_OWNER_LIMITS` or `MILLRACE_OWNER_TOOLS` that is probably of no owner. */
+/** An entry of `MILLRACE_OWNER_LIMITS` or `MILLRACE_OWNER_TOOLS` that probably matches no owner. */
 export interface UnknownOwner {
   variable: string;
   owner: string;
-  /** What to do about it. */
+  /** How to correct it. */
   remedy: string;
 }
 
-/** Letters that differ in a typing mistake. */
+/** Maximum edit distance of a typing mistake. */
 const mostDifferent = 2;
 
 /**
- * The entries that name no owner of a key. `hasRules`: where rules of `auth.path` say who calls, a name may be a user's, so
- * that only one that is nearly an owner's is told.
+ * Entries that match no key's owner. `hasRules`: with rules of `auth.path` a name may be a user's, so only near misses
+ * are reported.
  */
 export function unknownOwners(
   entries: { ownerLimits: OwnerLimits; ownerTools: Readonly<Record<string, unknown>> },
@@ -93,7 +93,7 @@ function nearestOf(owner: string, known: readonly string[]): string | undefined 
   const [nearest] = known
     .map((one) => ({ one, letters: distance(owner.toLowerCase(), one.toLowerCase()) }))
     .toSorted((left, right) => left.letters - right.letters);
-  // Of a short name most letters would have to be wrong.
+  // Short names allow fewer errors.
   return nearest !== undefined && nearest.letters <= Math.min(mostDifferent, owner.length / 2)
     ? nearest.one
     : undefined;

@@ -3,15 +3,15 @@ import type { Logger } from "../logger.ts";
 import { type ApiKey, apiKeys, isSecret } from "./api-keys.ts";
 import { type Found, OverrideFile } from "./override-file.ts";
 
-/** What is put behind the name of a variable for the file that holds its value, as images of containers do. */
+/** Suffix of the variable that names a file with the value, as container images use it. */
 const ending = "_FILE";
 
-/** The variable that names the file of another one. */
+/** The variable that names another one's file. */
 export function fileVariable(name: string): string {
   return `${name}${ending}`;
 }
 
-/** The variables of keys that a file is named for, whoever reads them: vendors have keys that are no settings of this server. */
+/** The key variables for which a file is named, including vendors' keys that are not settings of this server. */
 export function keysInFiles(env: Readonly<Record<string, string | undefined>>): string[] {
   const isKeyFile = new RegExp(`^[A-Z0-9_]+_API_KEY${ending}$`, "u");
   return Object.keys(env)
@@ -20,14 +20,14 @@ export function keysInFiles(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Secrets in files (`OPENAI_API_KEY_FILE`). A file is looked at whenever its secret is used, so that another one counts
- * from then on; one that is gone, empty or cannot be read leaves the last secret as it is, and is told once.
+ * Secrets in files (`OPENAI_API_KEY_FILE`). A file is checked on every use, so a new secret applies at once; a missing,
+ * empty or unreadable file keeps the last secret and is reported once.
  */
 export class SecretFiles {
   readonly #files = new Map<string, { file: OverrideFile<string>; last: string; isMissing: boolean }>();
   #logger: Pick<Logger, "error" | "info"> | undefined;
 
-  /** Reads the files that an environment names for these variables. Throws `config`, with all that is wrong with them. */
+  /** Reads the files named for these variables. Throws `config` with all problems. */
   constructor(env: Readonly<Record<string, string | undefined>>, names: readonly string[]) {
     const problems: string[] = [];
     for (const name of names.filter(isSecret)) {
@@ -45,12 +45,12 @@ export class SecretFiles {
     });
   }
 
-  /** From now on problems and changes are logged. */
+  /** Logs problems and changes from now on. */
   logTo(logger: Pick<Logger, "error" | "info">): void {
     this.#logger = logger;
   }
 
-  /** The secret as its file has it now; `undefined` for a variable without a file. */
+  /** The current secret in the file; `undefined` for a variable without a file. */
   value(name: string): string | undefined {
     const known = this.#files.get(name);
     if (known === undefined) return undefined;
@@ -63,7 +63,7 @@ export class SecretFiles {
     return known.last;
   }
 
-  /** All of them at this moment, by the names of their variables. */
+  /** The current values of all, by variable. */
   values(): Record<string, string> {
     return Object.fromEntries([...this.#files.keys()].map((name) => [name, this.value(name) ?? ""]));
   }
@@ -82,7 +82,7 @@ function problemOf(found: Found<string>): string {
   return found.kind === "unusable" ? found.problem : "it is not there";
 }
 
-/** The clients' keys as they are now: those of the environment, or of their file, whose last usable state counts. */
+/** The current API keys: those of the environment, or the last valid content of their file. */
 export function clientKeys(
   config: { apiKeys: readonly ApiKey[]; secretFiles: SecretFiles },
   logger: Pick<Logger, "error">,

@@ -13,7 +13,7 @@ const samplers = [
 
 const optionalUrl = optionalText.pipe(z.url({ protocol: /^https?$/ }).optional());
 
-/** The variables of LangSmith and of OpenTelemetry, named as they name them. */
+/** The variables of LangSmith and OpenTelemetry, under their own names. */
 export const telemetryVariables = {
   LANGSMITH_API_KEY: optionalText,
   LANGSMITH_TRACING: optionalText,
@@ -33,7 +33,7 @@ export const telemetryVariables = {
 
 type Values = z.infer<z.ZodObject<typeof telemetryVariables>>;
 
-/** Whether runs are traced by LangSmith, and where it is. */
+/** Whether LangSmith traces runs, and its address. */
 export type LangsmithSettings = { enabled: boolean } & Record<"apiKey" | "endpoint" | "project", string | undefined>;
 
 /** What the variables say of it. */
@@ -44,18 +44,20 @@ export function langsmithSettings(values: Values): LangsmithSettings {
   return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
 }
 
-/** What is told to an OpenTelemetry collector; its other variables, as `OTEL_RESOURCE_ATTRIBUTES`, its SDK reads itself. */
+/**
+ * What an OpenTelemetry collector receives; other variables, such as `OTEL_RESOURCE_ATTRIBUTES`, are read by its SDK.
+ */
 export interface TelemetrySettings {
-  /** The address for spans; `undefined`: none are sent. */
+  /** The address for spans; `undefined`: none. */
   traces: string | undefined;
-  /** The address for metrics; `undefined`: none are sent. */
+  /** The address for metrics; `undefined`: none. */
   metrics: string | undefined;
   sampler: { name: (typeof samplers)[number]; ratio: number };
   /** Milliseconds between two exports of metrics. */
   metricInterval: number;
 }
 
-/** What the variables say; `undefined` where nothing is exported. Throws `config` for a protocol that is not spoken. */
+/** The settings; `undefined` if nothing is exported. Throws `config` for an unsupported protocol. */
 export function telemetrySettings(values: Values): TelemetrySettings | undefined {
   const base = values.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/u, "");
   const place = (own: string | undefined, path: string): string | undefined =>

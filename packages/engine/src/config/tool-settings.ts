@@ -2,33 +2,33 @@ import { isAbsolute, resolve } from "node:path";
 import { AppError } from "../errors/errors.ts";
 import { commaList } from "./api-keys.ts";
 
-/** What tools may do, and what is confirmed and reported. */
+/** Permissions of tools, and what is confirmed and reported. */
 export interface ToolSettings {
-  /** Whether anything watches tool calls. */
+  /** Whether tool calls have hooks. */
   toolHooks: boolean;
-  /** How the help of the user's own programs is found: read from their comments, or asked of them by running them. */
+  /** How help for the user's own programs is found: in their comments, or by running them. */
   toolHelp: "comments" | "run";
-  /** Names of the toolkits that runs may use; none: the default ones. */
+  /** The toolkits that runs may use; empty: the default ones. */
   toolkits: string[];
   ownerTools: OwnerTools;
-  /** Whether commands run in a sandbox where the machine has one. */
+  /** Whether commands run in a sandbox if the machine has one. */
   sandbox: "auto" | "off";
-  /** Whether the files of the workspace are watched; `auto`: where the toolkit of circuits is there. */
+  /** Whether workspace files are watched; `auto`: with the circuits toolkit. */
   watchFiles: "auto" | "on" | "off";
-  /** The program of ngspice that simulates, in a sandbox; `undefined`: the simulator that comes along does. */
+  /** The ngspice program, run in a sandbox; `undefined`: the built-in simulator. */
   ngspice: string | undefined;
-  /** Patterns of files whose change has to be confirmed, besides those that always have. */
+  /** Patterns of further files whose change must be confirmed. */
   criticalFiles: string[];
-  /** Where the planner's tools find the tasks; `undefined`: in the server's own. */
+  /** The planner's task service; `undefined`: the server's own. */
   planner: PlannerSettings | undefined;
-  /** Whether the deletion of a task has to be confirmed. */
+  /** Whether deleting a task must be confirmed. */
   confirmTasks: boolean;
-  /** Whether facts and preferences of users are kept from one session to the next. */
+  /** Whether users' facts and preferences are remembered across sessions. */
   memory: boolean;
   index: IndexLimits;
 }
 
-/** What the index of the workspace by meaning may hold. */
+/** Limits of the workspace's semantic index. */
 export interface IndexLimits {
   files: number;
   pieces: number;
@@ -55,7 +55,7 @@ export interface ToolEnvironment {
   MILLRACE_INDEX_BYTES: number;
 }
 
-/** The tools as the environment has them. Throws `config` where that cannot be said. */
+/** Parses the tool settings. Throws `config` for a contradiction. */
 export function toolSettings(values: ToolEnvironment): ToolSettings {
   return {
     toolHooks: values.MILLRACE_TOOL_HOOKS === "on",
@@ -77,7 +77,7 @@ export function toolSettings(values: ToolEnvironment): ToolSettings {
   };
 }
 
-/** Where a system's own package puts it. */
+/** Where system packages install it. */
 const usualNgspice = "/usr/bin/ngspice";
 
 function ngspiceOf(value: string | undefined): string | undefined {
@@ -89,12 +89,10 @@ function ngspiceOf(value: string | undefined): string | undefined {
   });
 }
 
-/**
- * The toolkits and single tools that an owner, or a user of `auth.path`, may use. Owners without an entry may use all.
- */
+/** The toolkits and tools that an owner, or a user of `auth.path`, may use. Owners without an entry may use all. */
 export type OwnerTools = Readonly<Record<string, readonly string[]>>;
 
-/** What a user is called is up to the rules: an address of mail, or one of the web. The last colon is the one that counts. */
+/** User names come from the rules and may be mail or web addresses: the last colon counts. */
 const entryForm = /^(?<owner>[A-Za-z0-9][^\s,]{0,199})\s*:(?<names>[\w\s.-]*)$/u;
 
 /** A list of `owner: name name` in the environment; an error names the position of the entry. */
@@ -114,14 +112,14 @@ export const ownerTools = commaList.transform((entries, context): OwnerTools => 
   return Object.fromEntries(limits);
 });
 
-/** Another service that keeps the planner's tasks. The key is a secret: never log, trace or send this object. */
+/** An external service for the planner's tasks. The key is a secret: never log, trace or send this object. */
 export interface PlannerSettings {
-  /** What stands before `/api/tasks`, without a slash at the end. */
+  /** The prefix of `/api/tasks`, without a trailing slash. */
   baseUrl: string;
   apiKey: string | undefined;
 }
 
-/** The service that the environment names, if any. Throws `config` for a key without an address. */
+/** The service in the environment, if any. Throws `config` for a key without an address. */
 function plannerSettings(values: {
   MILLRACE_PLANNER_URL?: string | undefined;
   MILLRACE_PLANNER_KEY: string | undefined;
@@ -138,12 +136,12 @@ function plannerSettings(values: {
 export interface ConversationSettings {
   /** Absolute; `undefined`: the data folder. */
   folder: string | undefined;
-  /** The most sessions kept in memory, and how long an unused one stays there. */
+  /** Maximum sessions in the cache, and how long an unused one stays there. */
   cachedSessions: number;
   cacheSeconds: number;
-  /** How long what changes a session waits for what changes it before. */
+  /** How long a change of a session waits for earlier ones. */
   lockSeconds: number;
-  /** Where a new thread becomes the current one; `undefined`: nowhere. */
+  /** The namespace in which new threads become current; `undefined`: none. */
   defaultNamespace: string | undefined;
 }
 
@@ -167,9 +165,9 @@ export function conversationSettings(values: {
 
 /** Settings of webhooks. A secret: never log, trace or send this object. */
 export interface WebhookSettings {
-  /** Hosts, or `host:port`, that may receive webhooks although they are not in the public internet. */
+  /** Hosts, or `host:port`, outside the public internet that may receive webhooks. */
   allowed: string[];
-  /** What the messages are signed with; `undefined`: they are not signed. */
+  /** The signing secret; `undefined`: unsigned. */
   secret: string | undefined;
 }
 

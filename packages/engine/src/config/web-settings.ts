@@ -1,45 +1,45 @@
 import { AppError } from "../errors/errors.ts";
 
-/** The engines of the general search. */
+/** The supported web search engines. */
 export const searchEngineNames = ["google", "bing", "searxng"] as const;
 export type SearchEngineName = (typeof searchEngineNames)[number];
 
-/** The name of each engine's key, in the environment and among the stored ones; `undefined`: it wants none. */
+/** Each engine's key, as its variable and its stored name; `undefined`: it needs none. */
 export const searchKeyNames: Readonly<Record<SearchEngineName, string | undefined>> = {
   google: "GOOGLE_SEARCH_API_KEY",
   bing: "BING_SEARCH_API_KEY",
   searxng: undefined,
 };
 
-/** The name of each engine's address in the environment. */
+/** Each engine's address variable. */
 export const searchAddressNames = {
   google: "GOOGLE_SEARCH_URL",
   bing: "BING_SEARCH_URL",
   searxng: "SEARXNG_URL",
 } as const satisfies Record<SearchEngineName, string>;
 
-/** The engine that searches: where it is asked, and by which key. A key is a secret: never log, trace or send this object. */
+/** A search engine's address and key. The key is a secret: never log, trace or send this object. */
 export interface SearchSettings {
   engine: SearchEngineName;
   address: string;
   apiKey?: string | undefined;
   /** Google's id of the search engine (cx). */
   engineId?: string | undefined;
-  /** Whether the address is not the environment's: then it must be in the public internet, or be allowed. */
+  /** Whether the address was changed from the environment's: then it must be public or allowed. */
   isMoved?: boolean;
 }
 
-/** How far models may go into the web. */
+/** Web access of models. */
 export interface WebSettings {
-  /** `undefined`: there is no search. */
+  /** `undefined`: no search. */
   search: SearchSettings | undefined;
-  /** Engines that want nothing but a key: the first whose key is stored searches where `search` is `undefined`. */
+  /** Engines that lack only a key: if `search` is `undefined`, the first with a stored key is used. */
   lackKey: readonly SearchSettings[];
   /** Whether pages may be opened. */
   opensPages: boolean;
-  /** Whether they may as soon as a search engine is configured. */
+  /** Whether pages may be opened once a search engine is configured. */
   opensWithSearch: boolean;
-  /** Hosts, or `host:port`, that may be opened although they are not in the public internet. */
+  /** Hosts, or `host:port`, outside the public internet that may be opened. */
   allowed: string[];
 }
 
@@ -57,8 +57,8 @@ export interface WebEnvironment {
 }
 
 /**
- * The web as the environment has it. One engine searches at most: the one that is set up, of several the one that
- * `MILLRACE_SEARCH` names. Throws `config` where that cannot be said.
+ * Parses the web settings. At most one engine is used; of several, the one that `MILLRACE_SEARCH` names. Throws
+ * `config` for a contradiction.
  */
 export function webSettings(values: WebEnvironment): WebSettings {
   const { MILLRACE_SEARCH: named, MILLRACE_WEB_FETCH: fetches, MILLRACE_WEB_ALLOW: allowed } = values;
@@ -69,7 +69,7 @@ export function webSettings(values: WebEnvironment): WebSettings {
   return { search, lackKey, opensPages, opensWithSearch, allowed };
 }
 
-/** The web with the keys that are stored now, which go before those of the environment; `settings` where none counts. */
+/** The settings with the stored keys, which win over the environment's; unchanged without any. */
 export function withStoredKeys(settings: WebSettings, keys: Readonly<Record<string, string>>): WebSettings {
   const stored = ({ engine }: SearchSettings): string | undefined => {
     const name = searchKeyNames[engine];
@@ -85,7 +85,7 @@ export function withStoredKeys(settings: WebSettings, keys: Readonly<Record<stri
   };
 }
 
-/** The engines that have all they need, but perhaps their key. */
+/** The engines whose settings are complete, except perhaps the key. */
 function enginesIn(values: WebEnvironment): SearchSettings[] {
   const { GOOGLE_SEARCH_API_KEY: key, GOOGLE_SEARCH_CX: engineId, SEARXNG_URL: searxng } = values;
   const google: SearchSettings = { engine: "google", address: values.GOOGLE_SEARCH_URL, apiKey: key, engineId };

@@ -2,23 +2,25 @@ import { userText } from "./error-texts.ts";
 import type { AppError, ErrorCode } from "./errors.ts";
 
 /**
- * How a failure ends without help: `fatal` stays until something outside is changed,
- * `recoverable` may pass by itself or after a correction, `partly` leaves another way.
+ * How a failure ends without intervention: `fatal` stays until something external changes, `recoverable` may pass by
+ * itself or after a correction, `partly` has an alternative.
  */
 export type ErrorClass = "fatal" | "recoverable" | "partly";
 
-/** Another way to ask a model: less of the conversation, even less with a summary of the rest, no tools, another model. */
+/**
+ * Alternatives for a model call: a shorter conversation, an even shorter one with a summary, no tools, another model.
+ */
 export const alternativePlans = ["shorter_context", "summary", "without_tools", "other_model"] as const;
 export type AlternativePlan = (typeof alternativePlans)[number];
 
-/** What may be chosen where a person decides about a failure. */
+/** Choices when a person decides about a failure. */
 export const userOptions = ["Retry", "TryAlternative", "Skip", "Cancel"] as const;
 export type UserOption = (typeof userOptions)[number];
 
-/** The three stages: the same again, another way, a person. */
+/** The three stages: retry, alternative, ask a person. */
 export type Stage = "same_way" | "another_way" | "ask_user";
 
-/** What is to be done about a failure. Delays in milliseconds; texts in English. */
+/** How to handle a failure. Delays in milliseconds; texts in English. */
 export type HandlingDecision =
   | { kind: "retry"; delayMs: number }
   | { kind: "retry_with_alternative"; plan: AlternativePlan; delayMs: number }
@@ -35,11 +37,11 @@ export type HandlingDecision =
 /** One row of the strategy matrix. */
 interface Strategy {
   class: ErrorClass;
-  /** Further tries in the same way where the failure says that it may pass; 0 for what never does. */
+  /** Retries for a transient failure; 0 for permanent ones. */
   retries: number;
-  /** Other ways that are taken unasked, in order. */
+  /** Alternatives taken automatically, in order. */
   automatic: readonly AlternativePlan[];
-  /** Other ways that a person may choose. */
+  /** Alternatives offered to a person. */
   offered: readonly AlternativePlan[];
 }
 
@@ -52,7 +54,7 @@ function strategy(
   return { class: errorClass, retries, automatic, offered };
 }
 
-/** What is done about each kind of failure; 3 tries, two after a 429. */
+/** The handling of each kind of failure; 3 retries, two after a 429. */
 export const strategies: Record<ErrorCode, Strategy> = {
   rate_limit: strategy("recoverable", 2, ["other_model"]),
   auth: strategy("fatal", 0, [], ["other_model"]),
@@ -60,7 +62,7 @@ export const strategies: Record<ErrorCode, Strategy> = {
   network: strategy("recoverable", 3, ["other_model"]),
   timeout: strategy("recoverable", 3, ["other_model"], ["shorter_context"]),
   server: strategy("recoverable", 3, ["other_model"], ["shorter_context", "without_tools"]),
-  // Known to be down, so the same again is pointless for a while.
+  // Known to be down, so retrying is pointless for a while.
   service_paused: strategy("recoverable", 0, ["other_model"]),
   empty_result: strategy("partly"),
   invalid_format: strategy("recoverable"),
@@ -89,32 +91,32 @@ export const strategies: Record<ErrorCode, Strategy> = {
   storage_unavailable: strategy("recoverable"),
 };
 
-/** Failures that ask no question: the decision is already made, or an answer would change nothing. */
+/** Failures without a question: already decided, or an answer would change nothing. */
 const neverAsked = new Set<ErrorCode>(["cancelled", "denied", "blocked", "invalid_state"]);
 
-/** The first and the longest wait between two tries in the same way; each is three times the one before. */
+/** The first and the longest delay between retries; each is three times the one before. */
 const usualDelays = { initialMs: 1000, maxMs: 30_000 };
-/** The longest wait, in milliseconds, that a service may ask for; a longer one is reported to the user instead. */
+/** The longest delay, in milliseconds, that a service may request; longer ones are reported to the user. */
 const longestAskedWaitMs = 60_000;
 
-/** What is known about a failure beside what it is. */
+/** The circumstances of a failure. */
 export interface Situation {
-  /** Further tries in the same way so far. */
+  /** Retries so far. */
   tries?: number;
-  /** Further tries at most, where the caller has a limit of its own. */
+  /** Maximum retries, if the caller has its own limit. */
   maxTries?: number | undefined;
   delays?: { initialMs: number; maxMs: number } | undefined;
-  /** The wait that the service asks for. */
+  /** The delay requested by the service. */
   askedWaitMs?: number | undefined;
-  /** A reader has already seen the beginning: then nothing is repeated unasked. */
+  /** A reader has already seen the beginning, so nothing is retried automatically. */
   hasBegun?: boolean;
-  /** Other ways that are possible here and have not been tried. */
+  /** Untried alternatives. */
   plans?: readonly AlternativePlan[];
-  /** A person can be asked. */
+  /** Whether a person can be asked. */
   mayAsk?: boolean;
 }
 
-/** The strategy matrix: what to do about a failure, beginning at a stage; a stage that has nothing passes on. */
+/** Applies the strategy matrix from a stage on; a stage without options falls through to the next. */
 export function handle(
   error: Pick<AppError, "code" | "message" | "suggestion" | "recoverable">,
   stage: Stage,
@@ -141,18 +143,18 @@ export function handle(
   };
 }
 
-/** The other way that a person means by `TryAlternative`: the first that is possible and has not been tried. */
+/** The alternative meant by `TryAlternative`: the first possible untried one. */
 export function planAsked(code: ErrorCode, plans: readonly AlternativePlan[]): AlternativePlan | undefined {
   const { automatic, offered } = strategies[code];
   return [...automatic, ...offered].find((plan) => plans.includes(plan));
 }
 
-/** Whether a failure of this kind may be gone a moment later. */
+/** Whether a failure of this kind is transient. */
 export function isTransient(code: ErrorCode): boolean {
   return strategies[code].retries > 0;
 }
 
-/** The advice that a model gets for a tool's failure, unless the tool gives its own. */
+/** Advice to the model for a tool's failure, unless the tool has its own. */
 export const toolAdvice: Partial<Record<ErrorCode, string>> = {
   not_found: "The path may be wrong: look at the folder, then try again.",
   permission: "Do not repeat the call. Tell the user to check the permissions, or propose another place.",

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "./errors.ts";
 import type { Language } from "../language.ts";
 
-/** The text of a failure for users: what happened, and what to do about it. */
+/** A failure's text for users: what happened, and what to do. */
 export interface UserText {
   message: string;
   suggestion: string;
@@ -12,8 +12,7 @@ function text(message: string, suggestion: string): UserText {
 }
 
 /**
- * The text for users of each failure: no technical words, nothing of what a provider or the operating system said;
- * that stands in the log.
+ * Each failure's text for users, without technical terms or quotes from providers and the system; those are in the log.
  */
 const texts: Record<ErrorCode, Record<Language, UserText>> = {
   rate_limit: {
@@ -157,7 +156,7 @@ const texts: Record<ErrorCode, Record<Language, UserText>> = {
   },
 };
 
-/** The question to a person about a model call that failed for good; `hasOther`: there is another way to try. */
+/** The question about a permanently failed model call; `hasOther`: an alternative exists. */
 export function errorQuestion(code: ErrorCode, hasOther: boolean, language: Language): string {
   const what = userSentence(code, language);
   if (language === "zh") {
@@ -167,12 +166,12 @@ export function errorQuestion(code: ErrorCode, hasOther: boolean, language: Lang
   return `${what} Shall I try again (Retry), ${other}leave this step out (Skip) or stop (Cancel)?`;
 }
 
-/** The text for users of a failure of this kind, in one language. */
+/** The text of a failure kind in one language. */
 export function userText(code: ErrorCode, language: Language): UserText {
   return texts[code][language];
 }
 
-/** The text for users of a failure, in one piece; `advice` replaces the general advice where more is known. */
+/** A failure's text for users as one string; `advice` replaces the general advice. */
 export function userSentence(code: ErrorCode, language: Language, advice?: string): string {
   const { message, suggestion: usual } = texts[code][language];
   const suggestion = advice ?? usual;

@@ -1,8 +1,8 @@
 import type { Language } from "../language.ts";
 
 /**
- * Every kind of expected failure, in the words of the error table (section 18.3), plus those that only
- * the server itself meets (`service_paused`, `config`, `storage_*`). Closed: a new code does not compile without a status in `http/errors.ts`.
+ * Every kind of expected failure, including the server's own (`service_paused`, `config`, `storage_*`). Closed: a new
+ * code does not compile without a status in `http/errors.ts`.
  */
 export const errorCodes = [
   "rate_limit",
@@ -42,18 +42,18 @@ export type ErrorCode = (typeof errorCodes)[number];
 
 /** What an AppError may say beside its code and message. */
 export interface AppErrorOptions {
-  /** What the reader can do about it, one sentence. */
+  /** What the reader can do, in one sentence. */
   suggestion?: string | undefined;
-  /** The message for a Chinese user, where it says more than the text of the code. */
+  /** The message for Chinese users, if it says more than the code's text. */
   message_zh?: string | undefined;
-  /** Whether the same request may work later or after a change. Default false. */
+  /** Whether the request may succeed later or after a change. Default false. */
   recoverable?: boolean;
   cause?: unknown;
 }
 
 /**
- * A failure we mean. `message` says what was expected and what came; it may be shown to a client. Recognise it with
- * `isAppError` and `code`, never by class: classes are lost across checkpoints and copies of a module.
+ * An expected failure. `message` says what was expected and what was received; clients may see it. Recognise it with
+ * `isAppError` and `code`, never by class, which is lost across checkpoints and copies of a module.
  */
 export class AppError extends Error {
   override readonly name = "AppError";
@@ -71,7 +71,7 @@ export class AppError extends Error {
   }
 }
 
-/** Whether `error` is one of ours, also when it comes from another copy of this module. */
+/** Whether `error` is an AppError, even from another copy of this module. */
 export function isAppError(error: unknown): error is AppError {
   return (
     error instanceof Error &&
@@ -81,16 +81,16 @@ export function isAppError(error: unknown): error is AppError {
   );
 }
 
-/** What happened and what to do about it, for a reader. */
+/** The message and the suggestion, for a reader. */
 export function explain({ message, suggestion }: AppError): string {
   if (suggestion === undefined) return message;
   return `${message}${/[.!?。！？]$/u.test(message) ? "" : "."} ${suggestion}`;
 }
 
-/** Characters of an object that was thrown. */
+/** Maximum characters of a thrown object. */
 const longestJson = 500;
 
-/** The text of anything thrown, also of what is no error and cannot be written; never empty, and throws nothing itself. */
+/** The text of anything thrown, even if it is not an error or cannot be stringified; never empty, never throws. */
 export function errorMessage(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;
   if (typeof error !== "object" || error === null) return String(error) || "Nothing was said about the failure.";
@@ -103,33 +103,33 @@ export function errorMessage(error: unknown): string {
   }
 }
 
-/** For the branch of a `switch` over a closed union that cannot be reached. */
+/** For unreachable branches of a `switch` over a closed union. */
 export function assertNever(value: never): never {
   throw new AppError("invalid_state", `Unexpected value: ${JSON.stringify(value)}`);
 }
 
-/** The code of an error of the operating system, of node or of SQLite, such as `ENOENT`; empty where an error has none. */
+/** The code of a system, node or SQLite error, such as `ENOENT`; empty if it has none. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Whether an error carries one of these codes. */
+/** Whether an error has one of these codes. */
 export function hasCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes(systemCode(error));
 }
 
-/** What a reader can do about a failure, in each language. */
+/** What a reader can do about a failure, by language. */
 export type Advice = Readonly<Record<Language, string>>;
 
 const given = new WeakMap<AppError, Advice>();
 
-/** Remembers what is advised about an error, if anything is; its own suggestion is English. */
+/** Attaches advice to an error, if any; its own suggestion is English. */
 export function withAdvice(error: AppError, advice: Advice | undefined): AppError {
   if (advice !== undefined) given.set(error, advice);
   return error;
 }
 
-/** The advice that an error carries; `undefined` where its code says all there is. */
+/** The advice attached to an error; `undefined` if its code says enough. */
 export function adviceOf(error: AppError): Advice | undefined {
   return given.get(error);
 }

@@ -3,7 +3,7 @@ import { AppError } from "../errors/errors.ts";
 import type { Manifest } from "./manifest.ts";
 import { loadExport } from "./user-module.ts";
 
-/** The caller of a request, as the user's own code identifies it. */
+/** The caller of a request, as identified by the user's own code. */
 export interface AuthContext {
   user: { identity: string; display_name: string; is_authenticated: boolean; permissions: string[] } & Record<
     string,
@@ -12,30 +12,30 @@ export interface AuthContext {
   scopes: string[];
 }
 
-/** What a handler is asked about. */
+/** The events handlers are asked about. */
 export type AuthEvent =
   | `assistants:${"create" | "read" | "update" | "delete" | "search"}`
   | `threads:${"create" | "read" | "update" | "delete" | "search" | "create_run"}`
   | `crons:${"create" | "read" | "update" | "delete" | "search"}`
   | `store:${"put" | "get" | "search" | "list_namespaces" | "delete"}`;
 
-/** What the metadata of a row must contain, as PostgreSQL's `@>` means it. */
+/** What a row's metadata must contain, like PostgreSQL's `@>`. */
 export type RowFilter = Record<string, unknown>;
 
-/** The rules that `auth.path` of a `langgraph.json` names. */
+/** The rules from `auth.path` of a `langgraph.json`. */
 export interface CustomAuth {
-  /** Identifies the caller. Throws `Refusal` with what the user's code threw; 401 when it returns no user. */
+  /** Identifies the caller. Throws `Refusal` with the user code's error; 401 if it returns no user. */
   authenticate: (request: Request) => Promise<AuthContext>;
   /**
-   * Asks the handler for the event; `undefined` allows every row. The handler may change `value`. Throws `Refusal`:
-   * 403, or what the handler threw.
+   * Calls the event's handler; `undefined` allows every row. The handler may change `value`. Throws `Refusal`: 403, or
+   * what the handler threw.
    */
   authorize: (context: AuthContext, event: AuthEvent, value: Record<string, unknown>) => Promise<RowFilter | undefined>;
-  /** Whether Studio's own header stands for a user, where only this machine can send it. */
+  /** Whether Studio's header is accepted as a user, where only this machine can send it. */
   allowsStudio: boolean;
 }
 
-/** What LangGraph's SDK makes of `new Auth().authenticate(…).on(…)`, of any version of it. */
+/** The result of `new Auth().authenticate(…).on(…)` in any version of LangGraph's SDK. */
 interface Handlers {
   authenticate?: (request: Request) => unknown;
   callbacks?: Record<string, ((request: object) => unknown) | undefined>;
@@ -61,7 +61,7 @@ const AuthenticatedUser = z.looseObject({
   is_authenticated: z.boolean().nullish(),
 });
 
-/** Loads the rules; `undefined` where the manifest names none. Throws `config` when they cannot be used. */
+/** Loads the rules; `undefined` if the manifest has none. Throws `config` if they are unusable. */
 export async function loadAuth({ auth, folder }: Pick<Manifest, "auth" | "folder">): Promise<CustomAuth | undefined> {
   if (auth?.path === undefined) return undefined;
   const handlers = handlersOf(await loadExport(folder, auth.path), auth.path);
@@ -86,7 +86,7 @@ export async function loadAuth({ auth, folder }: Pick<Manifest, "auth" | "folder
 
 function handlersOf(exported: unknown, path: string): Handlers {
   if (typeof exported === "object" && exported !== null && "~handlerCache" in exported) {
-    // What stands there is the SDK's own, of which only what is called is read.
+    // The SDK's own object, of which only callable parts are used.
     return exported["~handlerCache"] as Handlers;
   }
   throw new AppError("config", `auth.path ${path} is no Auth of @langchain/langgraph-sdk/auth.`, {
@@ -94,7 +94,7 @@ function handlersOf(exported: unknown, path: string): Handlers {
   });
 }
 
-/** The most particular handler there is for an event. */
+/** The most specific handler for an event. */
 function handlerFor({ callbacks }: Handlers, event: AuthEvent): ((request: object) => unknown) | undefined {
   const [resource = "", action = ""] = event.split(":");
   const name = [event, resource, `*:${action}`, "*"].find((key) => callbacks?.[key] !== undefined);
@@ -148,7 +148,7 @@ const RowFilterAnswer = z.record(
   ]),
 );
 
-/** A filter of an unknown form refuses everything. */
+/** A filter of unknown form refuses everything. */
 function toRowFilter(result: unknown, event: AuthEvent): RowFilter {
   const parsed = RowFilterAnswer.safeParse(result);
   if (parsed.success) return parsed.data;
@@ -159,7 +159,7 @@ function toRowFilter(result: unknown, event: AuthEvent): RowFilter {
 
 type HeaderList = ConstructorParameters<typeof Headers>[0];
 
-/** What a user's code refuses a request with: status, text and headers are its own. */
+/** A refusal by the user's code, with its own status, text and headers. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
@@ -172,17 +172,17 @@ export class Refusal extends Error {
   }
 }
 
-/** An `HTTPException` of LangGraph's SDK or of Hono, of any version of them; `undefined` for any other error. */
+/** An `HTTPException` of any version of LangGraph's SDK or Hono; `undefined` for other errors. */
 function toRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (!(error instanceof Error) || !("status" in error) || typeof error.status !== "number") return undefined;
   if (!Number.isInteger(error.status) || error.status < 400 || error.status > 599) return undefined;
-  // Hono's has no headers of its own, the SDK's has those it was given.
+  // Hono's has no headers of its own; the SDK's has those passed to it.
   const headers = "headers" in error ? (error.headers as HeaderList) : undefined;
   return new Refusal(error.status, error.message || "Unauthorized", headers);
 }
 
-/** Where in a value stands what JSON cannot hold, and what it is; `undefined` where all of it has a text. */
+/** Where a value contains something JSON cannot hold, and what; `undefined` if it can be stringified. */
 function jsonProblem(value: unknown, path: readonly string[] = [], above: readonly unknown[] = []): string | undefined {
   const name = path.join(".");
   if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol") {
@@ -191,7 +191,7 @@ function jsonProblem(value: unknown, path: readonly string[] = [], above: readon
   if (typeof value !== "object" || value === null || "toJSON" in value) return undefined;
   if (above.includes(value)) return `${name} is an object that it stands in`;
   const entries = Object.entries(value);
-  // All that a Map or a Promise is would be lost in silence.
+  // The content of a Map or Promise would be lost silently.
   if (entries.length === 0 && !isPlain(value)) return `${name} is a ${value.constructor.name}`;
   for (const [key, part] of entries) {
     const problem = jsonProblem(part, [...path, key], [...above, value]);

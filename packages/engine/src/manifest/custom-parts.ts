@@ -12,31 +12,31 @@ import { parseEnv } from "node:util";
 import { addVariables, environmentVariable } from "../config/config.ts";
 import { z } from "zod";
 
-/** Resources that a manifest may switch off. */
+/** Resources that a manifest may disable. */
 export type Resource = "assistants" | "threads" | "runs" | "store" | "meta" | "mcp" | "openai" | "a2a";
 
-/** What a `langgraph.json` brings besides graphs. */
+/** What a `langgraph.json` adds besides graphs. */
 export interface CustomParts {
   auth: CustomAuth | undefined;
-  /** The export that `http.app` names, not checked yet. */
+  /** The export named by `http.app`, not validated yet. */
   httpApp: unknown;
   cors: Cors | undefined;
   disabled: Resource[];
   interfaces: Interfaces;
-  /** How long new items and threads stay. */
+  /** How long new items and threads are kept. */
   times: DefaultTimes;
-  /** What embeds the items of the store; `undefined` where there are no embeddings. */
+  /** The source of the store's embeddings, if any. */
   index: IndexSource | undefined;
 }
 
 /**
- * Loads what a `langgraph.json` brings besides graphs, with its `env` set before any of its modules runs. Throws what a
- * module throws and `config` for what cannot be used: a server without its rules must not start.
+ * Loads what a `langgraph.json` adds besides graphs, with its `env` set before any module runs. Throws what a module
+ * throws, and `config` for anything unusable: a server without its rules must not start.
  */
 export async function openCustomParts(path: string, logger: Logger): Promise<CustomParts> {
   const manifest = await readManifest(path);
   const missing = await applyEnvironment(manifest);
-  // That `.env` is not there is usual.
+  // A missing `.env` is normal.
   if (missing !== undefined && basename(missing) !== ".env") logger.warn({ file: missing }, "env_file_missing");
   openUserModules(manifest.folder, (problem) => logger.warn({ problem }, "tsconfig_not_used"));
   bindSdkLogger(logger);
@@ -52,7 +52,7 @@ export async function openCustomParts(path: string, logger: Logger): Promise<Cus
   };
 }
 
-/** What `load` gives; what it throws says which part of the manifest cannot be used, with file, line and reason. */
+/** The result of `load`; its error is extended by the manifest's part, file, line and reason. */
 async function named<Part>(part: string, load: () => Promise<Part>): Promise<Part> {
   try {
     return await load();
@@ -64,11 +64,11 @@ async function named<Part>(part: string, load: () => Promise<Part>): Promise<Par
 const resources: Resource[] = ["assistants", "threads", "runs", "store", "meta", "mcp", "openai", "a2a"];
 
 /**
- * Sets the variables of the manifest's `env` (a file, or the values themselves) that are not set already: what the
- * process was started with wins. Answers with a file that is not there; one that cannot be read throws `config`.
+ * Sets the variables of the manifest's `env` (a file, or values) that are unset: the process's environment wins.
+ * Returns the path of a missing file; an unreadable one throws `config`.
  */
 export async function applyEnvironment({ env, folder }: Pick<Manifest, "env" | "folder">): Promise<string | undefined> {
-  // A list only names the variables that an image is given.
+  // A list only names variables for an image.
   if (env === undefined || Array.isArray(env)) return undefined;
   if (typeof env === "object") {
     addVariables(Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)])));
@@ -94,19 +94,20 @@ const Defaults = z.record(
   z.looseObject({ configurable: JsonObject.optional(), context: JsonObject.optional() }),
 );
 
-/** What a graph's own assistant says where a run says nothing: `config` and `context`. */
+/** The `config` and `context` of a graph's default assistant, used where a run sets none. */
 export interface GraphDefaults {
   config: Record<string, unknown>;
   context: Record<string, unknown>;
-  /** What `langgraph.json` says of the graph. */
+  /** The graph's description in `langgraph.json`. */
   description?: string | undefined;
 }
 
-/** Nothing: of a graph that the variable does not name. */
+/** None: for graphs missing in the variable. */
 export const noDefaults: GraphDefaults = { config: {}, context: {} };
 
 /**
- * The defaults of `LANGGRAPH_CONFIG`, JSON of the form `{"graph": {"configurable": {}, "context": {}}}`. Throws `config` for another form.
+ * The defaults in `LANGGRAPH_CONFIG`, JSON such as `{"graph": {"configurable": {}, "context": {}}}`. Throws `config`
+ * for any other form.
  */
 export function readGraphDefaults(): Record<string, GraphDefaults> {
   const text = environmentVariable(variable)?.trim() ?? "";

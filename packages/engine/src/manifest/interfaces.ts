@@ -9,31 +9,31 @@ export interface InterfaceFile {
   contents: string | Uint8Array;
 }
 
-/** The interfaces of graphs (`ui` of a langgraph.json): modules whose default export holds components by name. */
+/** The UI components of graphs (`ui` of a langgraph.json): modules whose default export holds components by name. */
 export interface Interfaces {
   /**
-   * The files of a graph's interface, `undefined` where it has none. They are bundled when they are first asked for.
-   * Throws `config` for what cannot be bundled.
+   * The files of a graph's interface, `undefined` if it has none. Bundled on first request. Throws `config` for what
+   * cannot be bundled.
    */
   files(graphId: string): Promise<InterfaceFile[] | undefined>;
 }
 
-/** What `langgraph.json` says of interfaces: their modules by graph, and packages that the page brings besides React's. */
+/** The interfaces in `langgraph.json`: their modules by graph, and packages that the page provides besides React's. */
 export interface InterfaceSources {
   folder: string;
   modules: Record<string, string>;
   shared: readonly string[];
 }
 
-/** The name of the global that holds the interface of a graph, as LangGraph's pages expect it. */
+/** The global variable of a graph's interface, as LangGraph's pages expect it. */
 export function globalOf(graphId: string): string {
   return `__LGUI_${graphId.replaceAll(/[^A-Za-z0-9]/gu, "_")}`;
 }
 
-/** Packages of the page that shows an interface: React must be there only once. */
+/** Packages provided by the page: React must exist only once. */
 const ofThePage = /^(react|react-dom|@langchain\/langgraph-sdk)($|\/)/u;
 
-/** Hands a component to the page that asked for it; the SDK's `LoadExternalComponent` is the other side. */
+/** Passes a component to the requesting page; the counterpart of the SDK's `LoadExternalComponent`. */
 const renderer = `export function render(name, shadowRootId) {
   const place = document.createElement("div");
   document.getElementById(shadowRootId).shadowRoot.appendChild(place);
@@ -41,7 +41,7 @@ const renderer = `export function render(name, shadowRootId) {
 }
 `;
 
-/** The interfaces that a langgraph.json names. Read on first use. */
+/** The interfaces of a langgraph.json, read on first use. */
 export function openInterfaces(sources: InterfaceSources): Interfaces {
   const bundled = new Map<string, Promise<InterfaceFile[]>>();
   return {
@@ -52,7 +52,7 @@ export function openInterfaces(sources: InterfaceSources): Interfaces {
       try {
         return await files;
       } catch (error) {
-        // The next request tries again: the file may have been mended.
+        // The next request tries again: the file may have been fixed.
         bundled.delete(graphId);
         throw error;
       }
@@ -95,7 +95,7 @@ async function bundle({ folder, modules, shared }: InterfaceSources, graphId: st
   }
 }
 
-/** A module that is nowhere on the disk, and style sheets, which are gathered in the order they are imported in. */
+/** A virtual entry module, and style sheets, collected in import order. */
 function entrypoint(source: string, styles: string[]) {
   const place = join(source, "..", "interface-entrypoint.js");
   return {
@@ -110,7 +110,7 @@ function entrypoint(source: string, styles: string[]) {
   };
 }
 
-/** The bundler is large and rarely needed, so it is loaded on first use. */
+/** The bundler is large and rarely needed, so it is loaded lazily. */
 async function loadBundler(): Promise<typeof build> {
   try {
     return (await import("rolldown")).build;

@@ -6,7 +6,7 @@ import { defaultTimes, type DefaultTimes, ItemTtl, ThreadTtl } from "../config/d
 import type { InterfaceSources } from "./interfaces.ts";
 import { loadExport } from "./user-module.ts";
 
-/** What `store.index` of a `langgraph.json` says. */
+/** `store.index` of a `langgraph.json`. */
 export const StoreIndex = z.looseObject({
   embed: z.string().min(1).describe("openai:text-embedding-3-small, or ./file.ts:export"),
   dims: z.number().int().min(1).max(16_384),
@@ -17,7 +17,7 @@ type StoreIndex = z.infer<typeof StoreIndex>;
 
 const Reference = z.string().min(1).describe("./file.ts:export");
 
-/** The pages that may call from a browser (`http.cors`). */
+/** The origins that may call from a browser (`http.cors`). */
 export const Cors = z.object({
   allow_origins: z.array(z.string()).optional(),
   allow_origin_regex: z.string().optional(),
@@ -58,34 +58,34 @@ const ManifestFile = z.looseObject({
   millrace: z.looseObject({ toolkits: z.array(Reference).default([]) }).optional(),
 });
 
-/** What `langgraph.json` says that this server acts on; its keys for building images are passed over. */
+/** The settings of `langgraph.json` that this server uses; keys for building images are ignored. */
 export interface Manifest {
-  /** Absolute. Everything the file names lies relative to `folder`. */
+  /** Absolute. Paths in the file are relative to `folder`. */
   path: string;
   folder: string;
   graphs: Record<string, GraphSpec>;
-  /** Names that are used for two graphs; neither of them can be served. */
+  /** Names used for two graphs; neither can be served. */
   repeated: ReadonlySet<string>;
   env: z.infer<typeof ManifestFile>["env"];
   auth: z.infer<typeof ManifestFile>["auth"];
   http: z.infer<typeof Http> | undefined;
-  /** Modules of interfaces by graph, and packages that the pages bring. */
+  /** UI modules by graph, and packages that the pages provide. */
   interfaces: Pick<InterfaceSources, "modules" | "shared">;
-  /** How long new items and threads stay. */
+  /** How long new items and threads are kept. */
   times: DefaultTimes;
-  /** Modules that add to the agent, as `./file.ts:export`. */
+  /** Modules that extend the agent, as `./file.ts:export`. */
   toolkits: string[];
-  /** By what items of the store are found that mean the same as a query. */
+  /** The settings of semantic search in the store. */
   index: z.infer<typeof StoreIndex> | undefined;
 }
 
-/** Where a graph stands: `reference` is `file:export`. */
+/** A graph's location: `reference` is `file:export`. */
 export interface GraphSpec {
   reference: string;
   description: string | undefined;
 }
 
-/** Reads a `langgraph.json`. Throws `config` that says what is wrong with it. */
+/** Reads a `langgraph.json`. Throws `config` for an invalid one. */
 export async function readManifest(file: string): Promise<Manifest> {
   const path = resolve(file);
   try {
@@ -116,7 +116,7 @@ export async function readManifest(file: string): Promise<Manifest> {
   }
 }
 
-/** The names that stand twice in `graphs`, of which `JSON.parse` keeps the last without a word. */
+/** Names that occur twice in `graphs`, of which `JSON.parse` silently keeps the last. */
 async function repeatedNames(text: string, names: readonly string[]): Promise<ReadonlySet<string>> {
   const isTwice = (name: string): boolean => text.split(JSON.stringify(name)).length > 2;
   if (!names.some(isTwice)) return new Set();
@@ -136,19 +136,19 @@ function specsOf(graphs: z.infer<typeof ManifestFile>["graphs"]): Record<string,
   return Object.fromEntries(specs);
 }
 
-/** What embeds the items of the store: a model by its name, or a function of the user's. */
+/** What embeds the store's items: a model by name, or a user's function. */
 export interface IndexSource {
   embed: string | ((texts: string[]) => Promise<unknown>);
-  /** As the file says it. */
+  /** As written in the file. */
   name: string;
-  /** Numbers of a vector. */
+  /** The vectors' dimensions. */
   dims: number;
   fields: readonly string[];
 }
 
 const isFile = /^[./]|\.[cm]?[jt]sx?(?::|$)/u;
 
-/** What LangChain calls embeddings: an object with this method. */
+/** LangChain's embeddings: an object with this method. */
 const Embeddings = z.custom<{ embedDocuments: (texts: string[]) => Promise<unknown> }>(
   (value) =>
     typeof value === "object" &&
@@ -157,7 +157,7 @@ const Embeddings = z.custom<{ embedDocuments: (texts: string[]) => Promise<unkno
     typeof value.embedDocuments === "function",
 );
 
-/** Loads what `store.index` names. Throws `config` for what cannot be used, and what the user's module throws. */
+/** Loads what `store.index` names. Throws `config` if it is unusable, and what the user's module throws. */
 export async function loadIndex(folder: string, index: StoreIndex | undefined): Promise<IndexSource | undefined> {
   if (index === undefined) return undefined;
   const { embed: name, dims, fields } = index;

@@ -6,27 +6,27 @@ import { withTimeout } from "../concurrency/abort.ts";
 import type { Logger } from "../logger.ts";
 import { z } from "zod";
 
-/** Milliseconds that a module may take to load: one that waits for ever must not hold up the others. */
+/** Time limit in milliseconds for loading a module: one that hangs must not block the others. */
 export const loadLimit = 60_000;
 
-/** What `./file.ts:name` names, with the path absolute; without a name the default export. */
+/** Resolves `./file.ts:name` to an absolute path and an export; without a name the default export. */
 export function placeOf(folder: string, reference: string): { path: string; name: string } {
   const colon = reference.lastIndexOf(":");
   if (colon <= 1) return { path: resolve(folder, reference), name: "default" };
   return { path: resolve(folder, reference.slice(0, colon)), name: reference.slice(colon + 1) };
 }
 
-/** The module's own names, and of a CommonJS module also those that Node could not tell from its text. */
+/** The module's exports, including those of a CommonJS module that Node's static analysis misses. */
 function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
   const inner = module["default"];
   return typeof inner === "object" && inner !== null ? { ...inner, ...module } : module;
 }
 
-/** Milliseconds that a module waits for the one before it, so that a module that never ends does not block the others. */
+/** Milliseconds that a module waits for the previous one, so that one that hangs does not block the others. */
 const patience = 2_000;
 let former: Promise<unknown> = Promise.resolve();
 
-/** One after the other: a module that is being imported cannot be required by another one at the same time. */
+/** Sequential: a module being imported cannot be required by another one at the same time. */
 async function importInTurn(address: string): Promise<unknown> {
   const before = former;
   const imported = Promise.withResolvers<void>();
@@ -40,8 +40,8 @@ async function importInTurn(address: string): Promise<unknown> {
 }
 
 /**
- * What a user's module exports under the name in `reference`. Throws `config` for a file or a name that is not there,
- * and whatever the module itself throws.
+ * The export of a user's module named in `reference`. Throws `config` for a missing file or export, and whatever the
+ * module throws.
  */
 export async function loadExport(folder: string, reference: string, limit = loadLimit): Promise<unknown> {
   const { path, name } = placeOf(folder, reference);
@@ -51,7 +51,7 @@ export async function loadExport(folder: string, reference: string, limit = load
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
     throw new AppError("config", `There is no file ${path}.`);
   }
-  // The exports of a module may be anything; the caller checks them.
+  // Exports may be anything; the caller checks them.
   const module = (await inTime(importInTurn(pathToFileURL(path).href), limit, path)) as Record<string, unknown>;
   const found = exportsOf(module);
   if (Object.hasOwn(found, name)) return found[name];
@@ -59,7 +59,7 @@ export async function loadExport(folder: string, reference: string, limit = load
   throw new AppError("config", `${path} exports ${names}, not ${name}`);
 }
 
-/** What came of the work; throws `config` when it takes longer than `limit` milliseconds. */
+/** The result of the work; throws `config` after `limit` milliseconds. */
 export async function inTime<Result>(work: Promise<Result>, limit: number, what: string): Promise<Result> {
   return await withTimeout(work, limit, () => {
     throw new AppError("config", `${what} was not loaded after ${limit / 1000} s.`, {
@@ -68,19 +68,21 @@ export async function inTime<Result>(work: Promise<Result>, limit: number, what:
   });
 }
 
-/** Globals that other code than ours replaces now and then; our routes are made of the first three. */
+/** Globals that foreign code sometimes replaces; our routes depend on the first three. */
 const ofRoutes = ["Request", "Response", "Headers"] as const;
 const ofEverybody = ["fetch", "URL", "AbortController", "setTimeout", "structuredClone", "queueMicrotask"] as const;
 
-/** Which globals the modules of a user have changed. */
+/** Globals changed by a user's modules. */
 interface ChangedGlobals {
-  /** Left as the modules have set them: a module that replaces `fetch` usually only observes it. */
+  /** Left as changed: a module that replaces `fetch` usually only observes it. */
   changed: string[];
-  /** Put back: our routes answer with them. */
+  /** Restored: our routes depend on them. */
   restored: string[];
 }
 
-/** Remembers globals before modules of users are loaded; the answer tells what they have changed since, `undefined`: nothing. */
+/**
+ * Records globals before users' modules are loaded; the returned function reports what changed, `undefined`: nothing.
+ */
 export function keepGlobals(): () => ChangedGlobals | undefined {
   const kept = new Map([...ofRoutes, ...ofEverybody].map((name) => [name, globalThis[name]]));
   return () => {
@@ -95,12 +97,12 @@ export function keepGlobals(): () => ChangedGlobals | undefined {
   };
 }
 
-/** Where the SDK's `getLogger()` and `new Client()` look for the server they run in. */
+/** Where the SDK's `getLogger()` and `new Client()` look for their server. */
 const loggerSymbol = Symbol.for("langgraph.api.sdk-logger");
 const fetchSymbol = Symbol.for("langgraph_api:fetch");
 const urlSymbol = Symbol.for("langgraph_api:url");
 
-/** The levels of the SDK's logger, which are npm's, by ours. */
+/** The levels of the SDK's logger (npm's) by ours. */
 const levels = {
   error: "error",
   warn: "warn",
@@ -115,15 +117,18 @@ const levels = {
   silly: "trace",
 } as const;
 
-// The symbols are the SDK's; nothing types them.
+// The SDK's symbols are untyped.
 const globals = globalThis as unknown as Record<symbol, unknown>;
 
 let current: Logger | undefined;
 
-/** Gives user code that asks the SDK for a logger the server's own. Before any user module is loaded: some ask at once. */
+/**
+ * Gives the server's logger to user code that asks the SDK for one. Called before user modules are loaded, as some ask
+ * at once.
+ */
 export function bindSdkLogger(logger: Logger): void {
   current = logger;
-  // A module keeps what it was given once, also when a server of the same process has another logger later.
+  // A module keeps its first logger, even if a later server of the process has another.
   if (loggerSymbol in globals) return;
   const adapter: Record<string, (message: unknown, ...meta: unknown[]) => unknown> = {};
   for (const [name, level] of Object.entries(levels)) {
@@ -138,8 +143,8 @@ export function bindSdkLogger(logger: Logger): void {
 }
 
 /**
- * Lets a `Client` without an address talk to this server, from graphs and from routes of `http.app`. It comes in like
- * any other client, so keys are asked of it too. Answers with what takes it back.
+ * Connects a `Client` without an address, in graphs and `http.app` routes, to this server, as an ordinary client that
+ * needs a key too. Returns a function that undoes it.
  */
 export function bindSdkClient(url: string): () => void {
   const ownFetch = (path: string | URL, init?: RequestInit): Promise<Response> => fetch(new URL(path, url), init);
@@ -154,7 +159,7 @@ export function bindSdkClient(url: string): () => void {
 
 const PackageFile = z.object({ version: z.string() });
 
-/** The version of a package that a module finds beside it or above it; `undefined` where there is none. */
+/** The version of a package resolved from a module's folder upwards; `undefined` if there is none. */
 export function versionFor(modulePath: string, packageName: string): string | undefined {
   for (let folder = dirname(realpathSync(modulePath)); ; folder = dirname(folder)) {
     const version = versionIn(join(folder, "node_modules", packageName, "package.json"));
@@ -166,12 +171,12 @@ function versionIn(path: string): string | undefined {
   try {
     return PackageFile.safeParse(JSON.parse(readFileSync(path, "utf8"))).data?.version;
   } catch {
-    // Most folders on the way up have no packages; the import itself reports a broken one.
+    // Most parent folders have no packages; the import itself reports a broken one.
     return undefined;
   }
 }
 
-/** Whether a version comes before another one; of what follows the three numbers nothing is read. */
+/** Whether one version precedes another, comparing only the three numbers. */
 export function isBefore(version: string, other: string): boolean {
   const [left, right] = [version, other].map((text) => text.split(/[.-]/u).slice(0, 3).map(Number));
   const different = [0, 1, 2].find((part) => left?.[part] !== right?.[part]) ?? 0;

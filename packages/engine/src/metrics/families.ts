@@ -1,28 +1,28 @@
-/** Measurements of one name, as Prometheus has them. */
+/** Measurements of one name, in Prometheus' model. */
 export type MetricFamily = { name: string; help: string } & (
   | { type: "counter" | "gauge"; values: readonly MetricValue[] }
   | { type: "histogram"; durations: Durations }
 );
 
-/** One measurement. Labels come from what is configured, never from what users send. */
+/** One measurement. Label values come from configuration, never from users. */
 export interface MetricValue {
   labels?: Readonly<Record<string, string>>;
   value: number;
 }
 
-/** How often something took how long, in seconds; the last of `counts` is what took longer than all bounds. */
+/** A histogram in seconds; the last of `counts` is above all bounds. */
 export interface Durations {
   readonly bounds: readonly number[];
   readonly counts: number[];
   sum: number;
 }
 
-/** Durations of which none has been counted. */
+/** An empty histogram. */
 export function noDurations(bounds: readonly number[]): Durations {
   return { bounds, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 };
 }
 
-/** Counts one of them. */
+/** Adds one duration. */
 export function countDuration(durations: Durations, seconds: number): void {
   const index = durations.bounds.findIndex((bound) => seconds <= bound);
   const place = index === -1 ? durations.bounds.length : index;
@@ -30,16 +30,16 @@ export function countDuration(durations: Durations, seconds: number): void {
   durations.sum += seconds;
 }
 
-/** Names that one label may have; what comes after is counted together. */
+/** Maximum values of one label; further ones are counted together. */
 const mostNames = 200;
 
-/** Sums by labels, of which the first names something that is bounded only in practice, such as a tool. */
+/** Sums by labels, the first of which is not strictly bounded, such as a tool's name. */
 export class LabelledSums {
   readonly #names: readonly string[];
   readonly #first = new Set<string>();
   readonly #sums = new Map<string, { labels: Record<string, string>; value: number }>();
 
-  /** `names`: the labels, in the order in which `add` takes their values. */
+  /** `names`: the labels, in the order of `add`'s values. */
   constructor(...names: string[]) {
     this.#names = names;
   }

@@ -5,35 +5,35 @@ import { limitNames } from "../config/owner-limits.ts";
 import type { RunNumbers } from "../runs/run-numbers.ts";
 import type { Durations, MetricFamily } from "./families.ts";
 
-/** Where the numbers are. */
+/** The sources of the metrics. */
 interface MetricsParts {
   version: string;
   runs: () => RunNumbers;
-  /** How long the commits took that waited for the disk. */
+  /** Durations of synchronous commits. */
   commits: Durations;
-  /** How large the database is, by its parts; none where that cannot be told. */
+  /** The database's size by part; none if unknown. */
   databaseBytes: () => Promise<Readonly<Record<string, number>>>;
-  /** Readers of the feed of the whole server. */
+  /** Readers of the server-wide feed. */
   feedReaders: () => number;
-  /** What an agent counts beside it. */
+  /** The agent's own metrics. */
   ofAgent: () => readonly MetricFamily[];
 }
 
 type LoopDelay = ReturnType<typeof monitorEventLoopDelay>;
 
-/** The server's numbers in Prometheus' text form. */
+/** The server's metrics in Prometheus' text form. */
 export interface Metrics {
   text(): Promise<{ body: string; contentType: string }>;
-  /** The same numbers as they are. */
+  /** The same metrics as objects. */
   families(): Promise<readonly MetricFamily[]>;
-  /** Ends what has been begun for them. */
+  /** Stops measuring. */
   close(): void;
 }
 
-/** Milliseconds between two looks at how late the event loop is. */
+/** Milliseconds between two samples of the event loop's delay. */
 const delayResolution = 20;
 
-/** Reads the numbers when it is asked; what costs something begins with the first time. */
+/** Collects metrics on request; expensive measuring starts with the first request. */
 export function openMetrics(parts: MetricsParts): Metrics {
   let delay: LoopDelay | undefined;
   const families = async (): Promise<MetricFamily[]> => {
@@ -51,7 +51,7 @@ export function openMetrics(parts: MetricsParts): Metrics {
   return {
     families,
     async text() {
-      // Loading it takes longer than most of a start.
+      // Loading it takes longer than most of the start.
       const client = await import("prom-client");
       const registry = new client.Registry();
       for (const family of await families()) register(family, registry, client);
@@ -64,11 +64,11 @@ export function openMetrics(parts: MetricsParts): Metrics {
 function register(family: MetricFamily, registry: Registry, client: typeof PromClient): void {
   const { name, help } = family;
   if (family.type === "histogram") {
-    // prom-client's own histograms cannot be given counts; for the text it asks a metric only for what this one has.
+    // prom-client's own histograms do not accept counts; for its text it only needs what this object has.
     registry.registerMetric(histogram(name, help, family.durations) as unknown as Metric);
     return;
   }
-  // Without a value it would be told without its labels.
+  // Without a value it would appear without its labels.
   if (family.values.length === 0) return;
   const labelNames = Object.keys(family.values[0]?.labels ?? {});
   const options = { name, help, labelNames, registers: [registry] };
@@ -158,7 +158,7 @@ function processFamilies(version: string, delay: LoopDelay): MetricFamily[] {
     labels: { quantile: String(quantile) },
     value: delay.count === 0 ? 0 : seconds(delay.percentile(quantile * 100)),
   }));
-  // What is told is of the time since it was told last.
+  // Each report covers the time since the last one.
   delay.reset();
   return [
     { name: "millrace_info", help: "The version", type: "gauge", values: [{ labels: { version }, value: 1 }] },

@@ -8,11 +8,13 @@ import { commonJsScope, createTransformer, type PackageType, type Transformer } 
 import { createTsconfigReader, type FileSettings } from "./tsconfig.ts";
 import { AppError, errorMessage, explain, isAppError } from "../errors/errors.ts";
 
-/** What this program itself is built on, lent to folders that have no packages of their own; and the transformer's helpers. */
+/**
+ * Packages this program depends on, shared with folders without packages of their own; and the transformer's helpers.
+ */
 const lentPackages =
   /^(@langchain\/(core|langgraph|langgraph-checkpoint|langgraph-sdk|openai|ollama)|hono|langsmith|zod|@oxc-project\/runtime|millrace)(\/|$)/u;
 
-/** Endings that TypeScript's authors write, and what stands on disk. */
+/** Extensions in TypeScript imports, and those on disk. */
 const writtenEndings: [RegExp, string[]][] = [
   [/\.jsx?$/u, [".ts", ".tsx"]],
   [/\.mjs$/u, [".mts"]],
@@ -21,7 +23,7 @@ const writtenEndings: [RegExp, string[]][] = [
 const missingEndings = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 const indexFiles = ["ts", "tsx", "mts", "js", "mjs", "cjs"].map((ending) => `${sep}index.${ending}`);
 
-/** Where packages are lent from: also this program itself is found there, by its name. */
+/** Where shared packages are resolved from; this program itself is found there by name. */
 const lender = pathToFileURL(join(programFolder, "package.json")).href;
 const ownRequire = nodeModule.createRequire(lender);
 const transformed = /\.(?:[cm]?tsx?|jsx)$/u;
@@ -29,13 +31,12 @@ const warnings = new Set<(problem: string) => void>();
 let isOpen = false;
 
 /**
- * Lets the modules of users' folders be written as TypeScript's authors write them (docs/graphs/graphs.md says how), and
- * without packages of their own for what this program is built on. Files of this program are left alone. What of a
- * `tsconfig.json` cannot be used is passed to `warn`.
+ * Lets users' modules use TypeScript conventions (see docs/graphs/graphs.md), and this program's packages if they have
+ * none. Files of this program are left alone. Unusable parts of a `tsconfig.json` are passed to `warn`.
  */
 export function openUserModules(folder: string, warn?: (problem: string) => void): void {
   if (warn !== undefined) warnings.add(warn);
-  // Node 22.14 has no such hooks: there modules have to be written as Node wants them.
+  // Node 22.14 lacks these hooks: modules must be written the way Node expects.
   if (isOpen || isOwn(realpathSync(folder)) || typeof nodeModule.registerHooks !== "function") return;
   isOpen = true;
   const settings = createTsconfigReader((problem) => warnings.forEach((tell) => tell(problem)));
@@ -47,13 +48,13 @@ export function openUserModules(folder: string, warn?: (problem: string) => void
   nodeModule.setSourceMapsSupport(true, { nodeModules: false, generatedCode: false });
 }
 
-/** Whether a file belongs to this program, and not to a folder that it serves. */
+/** Whether a file belongs to this program rather than to a served folder. */
 function isOwn(path: string): boolean {
   const inside = relative(programFolder, path);
   return !inside.startsWith("..") && !inside.split(sep).includes("node_modules");
 }
 
-/** The path of a user's module; `undefined` for those of this program, and for JavaScript of packages. */
+/** The path of a user's module; `undefined` for this program's, and for packages' JavaScript. */
 function usersPath(url: string | undefined): string | undefined {
   if (url?.startsWith("file:") !== true) return undefined;
   const path = fileURLToPath(url);
@@ -82,14 +83,14 @@ function resolveHook(settings: (folder: string) => FileSettings, transformer: Tr
       return isJson ? { ...result, url: `${result.url}?module`, format: "module" } : result;
     } catch (error) {
       if (!lentPackages.test(specifier)) throw error;
-      // What is required is looked for beside the module that requires it, whatever the context says.
+      // `require` resolves from the requiring module, whatever the context says.
       if (isRequired) return next(ownRequire.resolve(specifier), context);
       return next(specifier, { ...context, parentURL: lender });
     }
   };
 }
 
-/** The CommonJS version of a package, where it has one and the importing file means that. */
+/** The CommonJS version of a package, if it has one and the importing file means it. */
 function commonJsOf(
   specifier: string,
   parent: string,
@@ -101,12 +102,12 @@ function commonJsOf(
     const path = nodeModule.createRequire(parent).resolve(specifier);
     return path === target ? undefined : path;
   } catch {
-    // It has none: Node says what is missing.
+    // It has none: Node reports what is missing.
     return undefined;
   }
 }
 
-/** The file that TypeScript means by a name and Node does not; `undefined` where Node's own way is right. */
+/** The file TypeScript would resolve and Node would not; `undefined` if Node's resolution is right. */
 function ownFile(specifier: string, parent: string, settings: (folder: string) => FileSettings): string | undefined {
   if (nodeModule.isBuiltin(specifier) || specifier.startsWith("#")) return undefined;
   const folder = dirname(parent);
@@ -121,7 +122,7 @@ function ownFile(specifier: string, parent: string, settings: (folder: string) =
 }
 
 function fileAt(place: string, isFromTypeScript: boolean): string | undefined {
-  // Beside its source, a compiled file may be older than it.
+  // Prefer the source: a compiled file next to it may be outdated.
   const [written, sources] = writtenEndings.find(([ending]) => ending.test(place)) ?? [undefined, []];
   const source = written === undefined ? [] : sources.map((ending) => place.replace(written, ending));
   const itself = [place, ...missingEndings.map((ending) => place + ending), ...indexFiles.map((name) => place + name)];
@@ -145,7 +146,7 @@ function loadHook(transformer: Transformer): LoadHookSync {
   };
 }
 
-/** What the module at `url` would have, were it CommonJS. */
+/** What the module at `url` would have as CommonJS. */
 function scopeOf(url: string): ReturnType<LoadHookSync> {
   const source = `import { createRequire } from "node:module";
 export const require = createRequire(${JSON.stringify(url)});
@@ -168,12 +169,12 @@ function readPackageType(folder: string, known: Map<string, PackageType>): Packa
   try {
     return PackageJson.parse(JSON.parse(readFileSync(file, "utf8"))).type;
   } catch {
-    // Node itself reports what is wrong with it.
+    // Node itself reports the problem.
     return "commonjs";
   }
 }
 
-/** A JSON file that is imported without an attribute: its value by default, and the members of an object by name. */
+/** A JSON file imported without an attribute: its value as the default export, an object's members by name. */
 function jsonModule(path: string): ReturnType<LoadHookSync> {
   let value: unknown;
   try {
@@ -190,13 +191,10 @@ function jsonModule(path: string): ReturnType<LoadHookSync> {
   return { format: "module", source, shortCircuit: true };
 }
 
-/** A place in a user's file, as stacks name it. */
+/** A position in a user's file, as in stack traces. */
 const place = /(?:file:\/\/)?(\/[^\s():]+\.[cm]?[jt]sx?):(\d+)/gu;
 
-/**
- * Why a user's module could not be loaded, in one line: what went wrong, in which file and line, and what to do where
- * that is known.
- */
+/** Why a user's module failed to load, in one line: the problem, file and line, and a remedy if known. */
 export function loadProblem(error: unknown): string {
   if (isAppError(error)) return oneLine(explain(error));
   const message = oneLine(errorMessage(error)).replace(/^(.*) Require stack: - (\S+).*$/u, "$1 imported from $2");
@@ -206,7 +204,7 @@ export function loadProblem(error: unknown): string {
   return remedy === undefined ? where : `${where}${/[.!?]$/u.test(where) ? "" : "."} ${remedy}`;
 }
 
-/** What a module threw as an error of the configuration, with `what` it was wanted for. */
+/** A module's error as a `config` error; `what` is what it was needed for. */
 export function loadError(what: string, error: unknown): AppError {
   return new AppError("config", `${what} cannot be loaded: ${loadProblem(error)}`, { cause: error });
 }
@@ -215,7 +213,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s*\n\s*/gu, " ").trim();
 }
 
-/** The first place of the stack that is a user's; a module that cannot be linked is named before its message. */
+/** The first user position in the stack; a module that cannot be linked is named before its message. */
 function placeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || typeof error.stack !== "string") return undefined;
   for (const [, path = "", line] of error.stack.matchAll(place)) {

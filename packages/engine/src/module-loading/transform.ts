@@ -9,27 +9,27 @@ import type { CompilerOptions, FileSettings } from "./tsconfig.ts";
 import type { transformSync as transformWithEsbuild } from "esbuild";
 import { addVariables } from "../config/config.ts";
 
-/** The specifier under which a transformed module finds what only CommonJS modules have by themselves. */
+/** The specifier under which a transformed module finds CommonJS globals. */
 export const commonJsScope = "millrace:commonjs";
 
-/** A TypeScript or JSX module as Node runs it. */
+/** A TypeScript or JSX module in a form Node runs. */
 export interface RunnableModule {
   source: string;
   format: "module" | "commonjs";
 }
 
-/** Turns the files of users' folders into what Node runs. */
+/** Compiles users' files for Node. */
 export interface Transformer {
-  /** Throws `config` with file, line and reason where the text is no TypeScript. */
+  /** Throws `config` with file, line and reason for invalid TypeScript. */
   run: (path: string, packageType: PackageType) => RunnableModule;
   /**
-   * Whether the file at `path` imports the default of a package whose ES module, at `target`, has none: authors of
-   * CommonJS packages mean the whole of its CommonJS version, as their compilers do.
+   * Whether the file at `path` default-imports a package whose ES module, at `target`, has no default: its author means
+   * the whole CommonJS version, as compilers do.
    */
   wantsCommonJs: (path: string, specifier: string, target: string) => boolean;
 }
 
-/** What the nearest `package.json` says of the kind of its modules. */
+/** The module type in the nearest `package.json`. */
 export type PackageType = "module" | "commonjs";
 
 interface Tools {
@@ -37,16 +37,16 @@ interface Tools {
   lex: typeof parse;
 }
 
-/** Loaded with the first module that needs them: most servers serve none. */
+/** Loaded with the first module that needs them; most servers need none. */
 function loadTools(): Tools {
   const load = createRequire(import.meta.url);
-  // What a package exports is known by its types, which `require` does not see.
+  // A package's exports are known by its types, which `require` does not see.
   const { transformSync: transform } = load("oxc-transform") as { transformSync: typeof transformSync };
   const { parse: lex } = load("es-module-lexer") as { parse: typeof parse };
   return { transform, lex };
 }
 
-/** A transformer by the settings of each file; `targetOf` finds the TypeScript file that an import means. */
+/** A transformer with each file's settings; `targetOf` resolves the TypeScript file of an import. */
 export function createTransformer(settings: (folder: string) => FileSettings, targetOf: TargetOf): Transformer {
   let tools: Tools | undefined;
   const exported = new Map<string, ReadonlySet<string> | "unknown">();
@@ -64,7 +64,7 @@ export function createTransformer(settings: (folder: string) => FileSettings, ta
       return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(withMap)).toString("base64")}`;
     };
     const definesFields = hasDefinedFields(compiler);
-    // Fields stay as they are written until their decorators are lowered.
+    // Fields stay unchanged until their decorators are lowered.
     const mayLower = compiler.experimentalDecorators !== true && mayDecorate(text);
     const code = transformed(definesFields || mayLower);
     if (mayLower && leavesDecorators(code)) return lowerDecorators(path, code, definesFields);
@@ -74,11 +74,11 @@ export function createTransformer(settings: (folder: string) => FileSettings, ta
     tools ??= loadTools();
     return tools.lex(code, path);
   };
-  /** The names that a TypeScript file has at run time; unknown where it passes on all of another module. */
+  /** A TypeScript file's run-time exports; unknown if it re-exports all of another module. */
   const namesOf = (path: string): ReadonlySet<string> | "unknown" => {
     const known = exported.get(path);
     if (known !== undefined) return known;
-    // A ring of modules is looked at once.
+    // Stops at cycles.
     exported.set(path, "unknown");
     const code = withoutTypeExports(toJavaScript(path), path, { lexed, targetOf, namesOf });
     const [, names] = lexed(code, path);
@@ -92,7 +92,7 @@ export function createTransformer(settings: (folder: string) => FileSettings, ta
     const [, names] = lexed(readFileSync(path, "utf8"), path);
     return names.some((one) => one.type !== "reexport-all" && one.name === "default");
   };
-  /** By file of a CommonJS package, the packages of which it imports the default. */
+  /** By file of a CommonJS package: the packages it default-imports. */
   const defaults = new Map<string, ReadonlySet<string>>();
   return {
     wantsCommonJs: (path, specifier, target) => defaults.get(path)?.has(specifier) === true && !hasDefault(target),
@@ -118,7 +118,7 @@ function defaultImports(code: string, imports: ReturnType<typeof parse>[0]): Rea
   return new Set(statements.flatMap(({ specifier }) => specifier ?? []));
 }
 
-/** What CommonJS modules have by themselves, for the names that a module does not declare. */
+/** CommonJS globals, for names that a module does not declare. */
 const scopeOptions: TransformOptions = {
   define: { __dirname: "import.meta.dirname", __filename: "import.meta.filename" },
   inject: {
@@ -128,14 +128,14 @@ const scopeOptions: TransformOptions = {
   },
 };
 
-/** `export =` beside imports: what the module assigned is its default export. */
+/** `export =` with imports: the assigned value is the default export. */
 function withAssignedExports(code: string): string {
   return new RegExp(`\\bmodule\\b.*"${commonJsScope}"`, "u").test(code)
     ? `${code}\nexport default module.exports;`
     : code;
 }
 
-/** Whether fields of classes are defined, as the standard says, and not assigned, as older TypeScript did. */
+/** Whether class fields are defined, as the standard says, or assigned, as in older TypeScript. */
 function hasDefinedFields({ useDefineForClassFields, target = "" }: CompilerOptions): boolean {
   return useDefineForClassFields ?? !/^es(?:3|5|6|20(?:1\d|2[01]))$/iu.test(target);
 }
@@ -145,7 +145,7 @@ function transformOptions(path: string, compiler: CompilerOptions, definesFields
     lang: /\.[cm]?ts$/u.test(path) ? "ts" : path.endsWith(".jsx") ? "jsx" : "tsx",
     sourceType: "module",
     sourcemap: true,
-    // Resource management is younger than the oldest Node that runs this.
+    // Resource management is newer than the oldest supported Node.
     target: "es2024",
     assumptions: { setPublicClassFields: !definesFields },
     typescript: {
@@ -161,7 +161,7 @@ function transformOptions(path: string, compiler: CompilerOptions, definesFields
   };
 }
 
-/** The values of `jsx` in TypeScript. Those that keep JSX are compiled for React's newer runtime. */
+/** TypeScript's values of `jsx`. Those that preserve JSX use React's newer runtime. */
 function jsxOptions({ jsx, jsxFactory, jsxFragmentFactory, jsxImportSource }: CompilerOptions): JsxOptions {
   if (jsx?.toLowerCase() === "react") {
     return {
@@ -178,7 +178,9 @@ function syntaxError(path: string, text: string, message: string, offset: number
   return new AppError("config", `${path}:${lines.length}:${(lines.at(-1) ?? "").length + 1}: ${message}`);
 }
 
-/** Whether a source may have decorators or accessor fields. It is asked of every file, so comments may deceive it. */
+/**
+ * Whether a source may contain decorators or accessor fields. A cheap check of every file, which comments may deceive.
+ */
 function mayDecorate(text: string): boolean {
   return /^(?![ \t]*(?:\*|\/\/))(?:.*[^\w"'`/.])?@[\w$([]|\baccessor\b/mu.test(text);
 }
@@ -187,7 +189,7 @@ const member = /^[ \t]*(?:.*\*\/[ \t]*)?(?:export (?:default )?)?@[\w$([]/mu;
 const inlineClass = /^(?![ \t]*(?:\*|\/\/)).*@[\w$([].{0,300}\bclass\b/mu;
 const accessor = /\baccessor\b/u;
 
-/** Whether code that oxc has written, with each member in a line of its own, still has some. */
+/** Whether oxc's output, with one member per line, still contains some. */
 function leavesDecorators(code: string): boolean {
   return [member, inlineClass, accessor].some((sign) => sign.test(code));
 }
@@ -195,15 +197,15 @@ function leavesDecorators(code: string): boolean {
 let lower: typeof transformWithEsbuild | undefined;
 
 function loadLowering(): typeof transformWithEsbuild {
-  // Else esbuild keeps a thread and a process as long as this process lives, for a few files at its start.
+  // Otherwise esbuild keeps a thread and a process for this process's lifetime, to compile a few files at the start.
   addVariables({ ESBUILD_WORKER_THREADS: "0" });
-  // What a package exports is known by its types, which `require` does not see.
+  // A package's exports are known by its types, which `require` does not see.
   return (createRequire(import.meta.url)("esbuild") as { transformSync: typeof transformWithEsbuild }).transformSync;
 }
 
 /**
- * JavaScript without the decorators of the standard, which oxc and Node do not know yet. A source map at its end is
- * carried on. Fields that TypeScript assigns need TypeScript's reading, in which nothing else is left to change.
+ * Lowers standard decorators, which oxc and Node do not support yet. A source map at the end is kept. Fields assigned
+ * by TypeScript need the TypeScript loader, which has nothing else left to change.
  */
 function lowerDecorators(path: string, code: string, definesFields: boolean): string {
   lower ??= loadLowering();
@@ -218,10 +220,10 @@ function lowerDecorators(path: string, code: string, definesFields: boolean): st
   }).code;
 }
 
-/** The TypeScript file that an import of the file `from` means; `undefined` for anything else. */
+/** The TypeScript file imported from `from`; `undefined` for anything else. */
 type TargetOf = (specifier: string, from: string) => string | undefined;
 
-/** What is asked of other modules. */
+/** Queries about other modules. */
 interface OtherModules {
   lexed: (code: string, path: string) => ReturnType<typeof parse>;
   targetOf: TargetOf;
@@ -231,8 +233,8 @@ interface OtherModules {
 type Reexport = Extract<Export, { type: "reexport" }>;
 
 /**
- * The module without the types that it passes on (`export { State } from "./state.js"`), which are gone when it runs:
- * only the other module says that a name is one. What is removed becomes spaces, so places in the text stay.
+ * Removes re-exports of types (`export { State } from "./state.js"`), which do not exist at run time: only the other
+ * module knows that a name is a type. Spaces replace them, so positions stay.
  */
 function withoutTypeExports(code: string, path: string, { lexed, targetOf, namesOf }: OtherModules): string {
   const [imports, exports] = lexed(code, path);
@@ -256,7 +258,7 @@ function withoutTypeExports(code: string, path: string, { lexed, targetOf, names
       const renamed = /^\s+as\s+[\w$]+/u.exec(code.slice(type.importNameEnd))?.[0] ?? "";
       blank(type.importNameStart, endWithComma(code, type.importNameEnd + renamed.length));
     } else {
-      // A default import alone: the module is still run.
+      // For a default import alone, the module still runs.
       const words = /^import(\s+[\w$]+\s+from)\b/u.exec(code.slice(statement.importStart))?.[1];
       if (words !== undefined) blank(statement.importStart + 6, statement.importStart + 6 + words.length);
     }

@@ -4,7 +4,7 @@ import { jsonrepair } from "jsonrepair";
 import { z } from "zod";
 import { errorMessage } from "../errors/errors.ts";
 
-/** What of a `tsconfig.json` changes how its files run. */
+/** Options of a `tsconfig.json` that affect how its files run. */
 const CompilerOptions = z.looseObject({
   jsx: z.string().optional(),
   jsxFactory: z.string().optional(),
@@ -20,18 +20,18 @@ const CompilerOptions = z.looseObject({
 });
 export type CompilerOptions = z.infer<typeof CompilerOptions>;
 
-/** What counts for a file: the options of the `tsconfig.json` next above it, with all that it extends. */
+/** A file's settings: the options of the nearest `tsconfig.json`, with everything it extends. */
 export interface FileSettings {
   options: CompilerOptions;
-  /** The absolute paths that a module's name may mean by `paths` and `baseUrl`, without endings; none for most names. */
+  /** The absolute paths a specifier may resolve to by `paths` and `baseUrl`, without extensions; none for most. */
   aliases: (specifier: string) => string[];
 }
 
 const noSettings: FileSettings = { options: {}, aliases: () => [] };
 
 /**
- * Reads the `tsconfig.json` of files, each once. A part of it that cannot be used (it extends what is not installed, or
- * itself) is left out and passed to `warn` once; the rest counts.
+ * Reads files' `tsconfig.json`, each once. An unusable part (extending something not installed, or itself) is ignored
+ * and passed to `warn` once.
  */
 export function createTsconfigReader(warn: (problem: string) => void): (folder: string) => FileSettings {
   const files = new Map<string, unknown>();
@@ -68,13 +68,13 @@ function nearest(folder: string, files: Map<string, unknown>, warn: (problem: st
   }
 }
 
-/** The file alone, where what it extends cannot be read. It may have comments and commas too many. */
+/** The file alone, if what it extends is unreadable. It may have comments and trailing commas. */
 function withoutBase(path: string): TsConfigResult["config"] {
   try {
     const { compilerOptions = {} } = z
       .object({ compilerOptions: CompilerOptions.optional() })
       .parse(JSON.parse(jsonrepair(readFileSync(path, "utf8"))));
-    // The type lists the values of each option; those that are used are checked where they are.
+    // The type lists the values of each option; used options are checked where used.
     return { compilerOptions: compilerOptions as NonNullable<TsConfigResult["config"]["compilerOptions"]> };
   } catch {
     // The warning was given already.

@@ -5,18 +5,18 @@ import { Resolver } from "node:dns/promises";
 import { AppError } from "../errors/errors.ts";
 import ipaddr from "ipaddr.js";
 
-/** What stands around every request to the web. */
+/** The rules for web requests. */
 export interface WebRules {
-  /** Hosts, or `host:port`, that the operator has named: they may be in a private network. */
+  /** Hosts, or `host:port`, allowed by the operator: they may be in a private network. */
   allowed: readonly string[];
-  /** How names and connections are found; by itself, as this machine does it. */
+  /** Resolves host names; by default as this machine does. */
   find?: FindAddresses | undefined;
   connectTo?: ((addresses: readonly string[]) => buildConnector.connector) | undefined;
 }
 
 /**
- * An agent that connects to addresses of the host which were checked, and to nothing else: the name is not resolved
- * again, so it cannot mean another machine by now. The caller destroys it. Throws as `resolveHost` does.
+ * An agent that connects only to the host's checked addresses: the name is not resolved again, so it cannot point
+ * elsewhere meanwhile. The caller destroys it. Throws as `resolveHost` does.
  */
 export async function openAgent(
   place: WebAddress,
@@ -25,7 +25,7 @@ export async function openAgent(
   signal: AbortSignal,
 ): Promise<Agent> {
   const addresses = await resolveHost(place, find, signal);
-  // Loaded with the first request: most servers never ask the web.
+  // Loaded with the first request: most servers make none.
   const undici = await import("undici");
   const connect: buildConnector.connector | buildConnector.BuildOptions = connectTo?.(addresses) ?? {
     lookup: lookupOf(addresses),
@@ -44,12 +44,12 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Finds the addresses of a name. `isNamed`: the operator has named the host, so it may be one that only this machine knows. */
+/** Resolves a name. `isNamed`: the operator has allowed the host, so only this machine may know it. */
 type FindAddresses = (name: string, isNamed: boolean, signal: AbortSignal) => Promise<string[]>;
 
 /**
- * The addresses of a host, every one of them checked; a name that has one that is not public is refused as a whole,
- * since the system chooses which one is used. Throws `blocked`, and `network` for a name that has none.
+ * A host's addresses, all checked. A name with a non-public address is refused as a whole, since the system chooses the
+ * address. Throws `blocked`, and `network` for a name without addresses.
  */
 async function resolveHost(
   { host, isNamed }: Pick<WebAddress, "host" | "isNamed">,
@@ -67,8 +67,8 @@ async function resolveHost(
 }
 
 /**
- * Asks the name servers of this machine for a public name, and the machine itself for one that the operator has named.
- * A name server that is slow keeps no thread of the process, as the machine's own way would.
+ * Queries DNS for a public name, and the system resolver for one allowed by the operator. A slow name server blocks no
+ * thread of the process, as the system resolver would.
  */
 const findAddresses: FindAddresses = async (name, isNamed, signal) => {
   signal.throwIfAborted();
@@ -93,16 +93,16 @@ async function askMachine(name: string): Promise<string[]> {
   return await promise;
 }
 
-/** The part of IPv6 that is given out; ipaddr.js takes the rest for public, too. */
+/** The allocated part of IPv6; ipaddr.js treats the rest as public, too. */
 const givenOut = ipaddr.parseCIDR("2000::/3");
-/** In it: the former test network, which the registry of special addresses no longer names. */
+/** Within it: the former test network, no longer in the registry of special addresses. */
 const formerTests = ipaddr.parseCIDR("3ffe::/16");
-/** In the public internet, but there a cloud tells its machines their secrets. */
+/** A public address under which a cloud serves secrets to its machines. */
 const azure = "168.63.129.16";
 
 /**
- * Whether an address (an IP, as `net.isIP` knows it) is one of the public internet: none of a private network, of a
- * tunnel, of IPv4 inside of IPv6, or of another special range. Whatever is no address, or has a zone, is not.
+ * Whether an IP (as `net.isIP` knows it) is public: not private, a tunnel, IPv4 inside IPv6, or another special range.
+ * Anything that is not an IP, or has a zone, is not.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes("%") || address === azure) return false;
@@ -111,7 +111,7 @@ export function isPublicAddress(address: string): boolean {
   return read.kind() === "ipv4" || (read.match(givenOut) && !read.match(formerTests));
 }
 
-/** Where clouds keep the secrets of their machines, and what only this link knows. */
+/** Addresses of cloud metadata services, and link-local ones. */
 const neverReached = new BlockList();
 neverReached.addSubnet("169.254.0.0", 16, "ipv4");
 neverReached.addAddress("0.0.0.0", "ipv4");
@@ -122,27 +122,27 @@ neverReached.addAddress("fd00:ec2::254", "ipv6");
 neverReached.addAddress("::", "ipv6");
 
 /**
- * Whether an address (an IP) is one that nothing has to reach, not even where the operator has named its host:
- * link-local ones and metadata services. IPv4 inside of IPv6 counts as what it is.
+ * Whether an IP must never be reached, even if the operator allowed its host: link-local addresses and metadata
+ * services. IPv4 inside IPv6 is checked as IPv4.
  */
 export function isLinkOrMetadata(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && neverReached.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** Names that mean this machine, its network or a cloud's metadata, whatever they come to mean in the end. */
+/** Names for this machine, its network or a cloud's metadata, whatever they resolve to. */
 const closedNames =
   /^(?:[^.]*|.*\.(?:localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa|onion)|metadata\.goog)\.?$/iu;
 
-/** Whether a host name (no address) may be one of the public internet: it has a dot, and no ending of private networks. */
+/** Whether a host name (not an IP) may be public: it has a dot, and no suffix of private networks. */
 function isPublicName(name: string): boolean {
   return !closedNames.test(name);
 }
 
-/** Below these only the two of the web: nothing that speaks mail, or another protocol, is sent a request. */
+/** Below these only the two web ports: no request to mail or other protocols' servers. */
 const [firstFreePort, webPorts] = [1024, new Set([80, 443])];
 
-/** Where a request goes: the address, what of it is connected to, and whether the operator has named the host. */
+/** A request's target: the URL, the host and port to connect to, and whether the operator allowed the host. */
 export interface WebAddress {
   url: URL;
   /** A name, or an IP without brackets. */
@@ -152,9 +152,9 @@ export interface WebAddress {
 }
 
 /**
- * Reads an address and checks all of it that can be checked before anybody is asked for the host: only http(s), no name
- * and password, a port of the web, no host that is of this machine or a private network, however it is written.
- * `allowed` are hosts, or `host:port`, that the operator has named. Throws `invalid_parameter`, or `blocked`.
+ * Parses a URL and checks everything that needs no lookup: only http(s), no credentials, a web port, no host of this
+ * machine or a private network, in any notation. `allowed` are hosts, or `host:port`, allowed by the operator. Throws
+ * `invalid_parameter`, or `blocked`.
  */
 export function readWebAddress(text: string, allowed: readonly string[]): WebAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -180,7 +180,7 @@ export function readWebAddress(text: string, allowed: readonly string[]): WebAdd
   return { url, host, port, isNamed };
 }
 
-/** The refusal of a host that is not in the public internet. */
+/** The error for a host outside the public internet. */
 function notPublic(host: string): AppError {
   return new AppError("blocked", `${host} is not in the public internet and is not opened.`, {
     suggestion:

@@ -6,32 +6,32 @@ import { openAgent, readWebAddress, type WebAddress, type WebRules } from "./che
 export interface WebRequest {
   address: string;
   headers?: Readonly<Record<string, string>>;
-  /** How often the server may send it elsewhere. */
+  /** Maximum redirects. */
   redirects: number;
-  /** Bytes of the answer. */
+  /** Maximum bytes of the body. */
   limit: number;
-  /** Of a longer one the beginning is enough; else it is refused. */
+  /** Truncate a longer body instead of refusing it. */
   isCut?: boolean;
-  /** Milliseconds for all of it. */
+  /** Timeout in milliseconds for everything. */
   within: number;
 }
 
-/** What came. `url` is where it came from in the end. */
+/** The response. `url` is the final one. */
 export interface WebAnswer {
   url: URL;
   status: number;
-  /** As the server wrote it; empty where it did not. */
+  /** As the server sent it; empty if missing. */
   contentType: string;
   body: Buffer;
 }
 
-/** What a request accepts, and `fetch` unpacks. */
+/** Encodings that a request accepts and `fetch` decodes. */
 const codings = ["gzip", "deflate", "br"];
 
 /**
- * Gets what is at an address of the web, and of nothing else: the host of every hop is checked, each of its addresses,
- * and the connection goes to one that was checked. Throws AppErrors: `blocked`, `network`, `timeout`, `too_large`,
- * `invalid_format`, `invalid_parameter`; and the signal's reason.
+ * Fetches a web URL: every hop's host is checked with each of its addresses, and the connection goes to a checked one.
+ * Throws AppErrors: `blocked`, `network`, `timeout`, `too_large`, `invalid_format`, `invalid_parameter`; and the
+ * signal's reason.
  */
 export async function webGet(wanted: WebRequest, rules: WebRules, signal: AbortSignal): Promise<WebAnswer> {
   const { address, redirects, within } = wanted;
@@ -59,7 +59,7 @@ export async function webGet(wanted: WebRequest, rules: WebRules, signal: AbortS
   }
 }
 
-/** An address that a server sends us to is checked like the first. */
+/** A redirect's target is checked like the first URL. */
 function nextPlace(location: string, from: WebAddress, rules: WebRules): WebAddress {
   if (!URL.canParse(location, from.url.href)) {
     throw new AppError("invalid_format", `${from.host} sends the request on to something that is no address.`);
@@ -73,7 +73,7 @@ async function getOnce(
   rules: WebRules,
   signal: AbortSignal,
 ): Promise<WebAnswer | { next: string }> {
-  // What is packed may also be large and unpack to nothing.
+  // A compressed body may be large and decode to nothing.
   const agent: Agent = await openAgent(place, rules, { maxResponseSize: isCut ? 4 * limit : limit }, signal);
   try {
     const { fetch } = await import("undici");
@@ -94,7 +94,7 @@ async function getOnce(
   }
 }
 
-/** The body, unpacked, up to `limit` bytes and no further: a small answer may grow without end. */
+/** The decoded body, up to `limit` bytes: a small response may expand without end. */
 async function readBody({ headers, body }: Response, limit: number, isCut: boolean): Promise<Buffer> {
   const coding = (headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   if (!["", "identity", "x-gzip", ...codings].includes(coding)) {
@@ -130,14 +130,13 @@ interface WebMessage {
   address: string;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** Milliseconds until the answer's head is there. */
+  /** Timeout in milliseconds for the response's head. */
   within: number;
 }
 
 /**
- * Posts to an address of the web, and to nothing else: it goes where the address says, never on from there. Gives the
- * status of the answer. Throws AppErrors: `blocked`, `network`, `timeout`, `invalid_parameter`; and the signal's
- * reason.
+ * Posts to a web URL without following redirects. Returns the status. Throws AppErrors: `blocked`, `network`,
+ * `timeout`, `invalid_parameter`; and the signal's reason.
  */
 export async function webPost(
   { address, headers, body, within }: WebMessage,
@@ -160,7 +159,7 @@ export async function webPost(
         body,
         signal: ends,
       });
-      // The body is not read, so an error in it does not matter.
+      // The body is not read, so its errors do not matter.
       answer.body.on("error", () => undefined).destroy();
       return answer.statusCode;
     } finally {
@@ -175,7 +174,7 @@ export async function webPost(
   }
 }
 
-/** What the codes of node and undici mean, by what they begin with. */
+/** Meanings of node's and undici's codes, by prefix. */
 const failures: readonly [RegExp, string][] = [
   [/^ECONNREFUSED/u, "refused the connection"],
   [
@@ -189,8 +188,8 @@ const failures: readonly [RegExp, string][] = [
 ];
 
 /**
- * What went wrong with a request, as an AppError about its host: no words of node, no address beyond the host, since a
- * query may hold a key. `network`, or `invalid_format` for an answer that is none.
+ * A failed request as an AppError about its host: without node's wording, and without more of the URL, since a query
+ * may hold a key. `network`, or `invalid_format` for an invalid response.
  */
 function requestFailure(error: unknown, host: string): AppError {
   if (isAppError(error)) return error;
@@ -205,11 +204,11 @@ function requestFailure(error: unknown, host: string): AppError {
   });
 }
 
-/** Of several tries to connect, the first tells enough. */
+/** Of several connection attempts, the first error is enough. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (error instanceof Error && error.name === "HTTPParserError") return "HPE_INVALID";
   const code = systemCode(error);
-  // `fetch` fails with a TypeError whose cause says why.
+  // `fetch` fails with a TypeError whose cause has the reason.
   return code === "" && error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : code;
 }

@@ -3,22 +3,22 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import type { Config } from "../config/config.ts";
 import { AppError, errorMessage, isAppError, systemCode } from "../errors/errors.ts";
 
-/** The workspace with its links resolved, beside a data folder that it does not hold. Throws `config` as the two below do. */
+/** The resolved workspace, and a data folder outside it. Throws `config` as the two below do. */
 export function prepareFolders(config: Config): string {
   const workspace = prepareWorkspace(config);
   prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
   return workspace;
 }
 
-/** Where the program keeps what is its own, which nothing that it runs may see: data, keys and conversations. */
+/** The program's own folders, hidden from everything it runs: data, keys and conversations. */
 export function ownFolders({ dataDir, conversations }: Pick<Config, "dataDir" | "conversations">): string[] {
   return conversations.folder === undefined ? [dataDir] : [dataDir, conversations.folder];
 }
 
 /**
- * What no command in a sandbox sees, also where the program lies among those of the machine: the folders above, and the
- * files from which it has its keys: `langgraph.json`, that of the MCP servers, and `.env` and its like where the
- * program was started and beside `langgraph.json`. A file that `env` there names otherwise is not among them.
+ * Paths hidden from sandboxed commands, wherever they are: the folders above, and the files with keys:
+ * `langgraph.json`, that of the MCP servers, and `.env` and the like in the start folder and next to `langgraph.json`.
+ * A file named differently by `env` there is not included.
  */
 export function hiddenPlaces(config: Pick<Config, "dataDir" | "conversations" | "graphs" | "mcpFile">): string[] {
   const folders = new Set([resolve("."), dirname(config.graphs)]);
@@ -30,7 +30,7 @@ export function hiddenPlaces(config: Pick<Config, "dataDir" | "conversations" | 
   return [...ownFolders(config), config.graphs, config.mcpFile, ...files];
 }
 
-/** What cannot be listed holds nothing that was read. */
+/** A folder that cannot be listed contained no configuration. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -39,7 +39,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The workspace with its links resolved; made where it is the default. Throws `config` when it cannot be used. */
+/** The resolved workspace, created if it is the default. Throws `config` if unusable. */
 function prepareWorkspace(config: Config): string {
   const { workspace } = config;
   const remedy = { suggestion: "Create it, or set MILLRACE_WORKSPACE to a folder that exists and may be written." };
@@ -56,7 +56,7 @@ function prepareWorkspace(config: Config): string {
   }
 }
 
-/** Makes a folder of the program's own, outside of the workspace. Throws `config` that names `variable` when it cannot be used. */
+/** Creates a folder of the program's own, outside the workspace. Throws `config` naming `variable` if unusable. */
 export function prepareDataFolder(folder: string, workspace: string, variable: string): void {
   refuseInside(workspace, folder, variable);
   try {
@@ -97,14 +97,14 @@ const isBundled = !import.meta.dirname.endsWith(join("src", "process"));
 const packageFolder = realpathSync(isBundled ? import.meta.dirname : join(import.meta.dirname, "..", ".."));
 const isInWorkspace = !isBundled && basename(dirname(packageFolder)) === "packages";
 
-/** The folder of this program: the workspace that this package is a part of, else the package, or its bundle. */
+/** This program's folder: its workspace, else the package or its bundle. */
 export const programFolder = isInWorkspace ? dirname(dirname(packageFolder)) : packageFolder;
 
 const sourceFolders = isInWorkspace
   ? ["src", "packages", "toolkits"].map((name) => join(programFolder, name))
   : [programFolder];
 
-/** Whether a file is a source of this program: neither a user's module, nor of a package that it uses. */
+/** Whether a file is this program's source: neither a user's module nor in a dependency. */
 export function isProgramSource(path: string): boolean {
   if (path.includes(`${sep}node_modules${sep}`) && !programFolder.includes(`${sep}node_modules${sep}`)) return false;
   return sourceFolders.some((folder) => path.startsWith(folder + sep));

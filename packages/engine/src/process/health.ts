@@ -2,32 +2,32 @@ import { access, constants } from "node:fs/promises";
 import { withTimeout } from "../concurrency/abort.ts";
 import { errorMessage, explain, isAppError } from "../errors/errors.ts";
 
-/** What a server needs to do its work. */
+/** What a server needs to work. */
 interface HealthParts {
-  /** How many graphs it serves. */
+  /** The number of served graphs. */
   graphs: number;
-  /** Those that are named and could not be loaded. */
+  /** Configured graphs that failed to load. */
   problems: readonly { graph_id: string }[];
-  /** Resolves when the database has taken a write. */
+  /** Resolves when the database has accepted a write. */
   probe: () => Promise<void>;
   /** Folders that must be writable. */
   folders: readonly string[];
 }
 
-/** Whether the server can do its work. */
+/** Whether the server can work. */
 export interface Health {
-  /** Why it cannot; empty when it can. */
+  /** Why it cannot; empty if it can. */
   reasons(): Promise<readonly string[]>;
-  /** The server stops. */
+  /** Marks the server as stopping. */
   stopping(): void;
 }
 
-/** Milliseconds that the database has to take a write: longer than one that is away is waited for, so that the answer says why. */
+/** Milliseconds for the database's write: longer than the connection timeout, so that the answer says why. */
 const patience = 3_000;
-/** Milliseconds for which a look counts: anybody may ask, and each look waits for the disk. */
+/** Milliseconds for which a check is cached: anyone may ask, and each check waits for the disk. */
 const lookInterval = 1_000;
 
-/** Looks at what the server needs, when it is asked. */
+/** Checks the server's dependencies on request. */
 export function openHealth({ graphs, problems, probe, folders }: HealthParts): Health {
   let isStopping = false;
   let last: { at: number; reasons: Promise<readonly string[]> } | undefined;
@@ -69,7 +69,7 @@ async function folderProblem(folder: string): Promise<string | undefined> {
   }
 }
 
-/** The answer to a look before the server can work; `undefined` where something else is asked. */
+/** The response to a health check before the server can work; `undefined` for other paths. */
 export function answerEarly(path: string): Response | undefined {
   if (path === "/health/live") return Response.json({ status: "live" });
   if (path !== "/health/ready") return undefined;

@@ -2,25 +2,25 @@ import { styleText } from "node:util";
 import type { Config } from "../config/config.ts";
 import { createLogger, type Logger } from "../logger.ts";
 
-/** What a server that has started serves, and where. */
+/** What a started server serves, and where. */
 export interface Served {
   url: string;
   graphs: readonly string[];
-  /** Graphs that are named and could not be loaded. */
+  /** Configured graphs that failed to load. */
   problems: readonly { graph_id: string; message: string }[];
-  /** What else there is to be said of it, by what it is: the address of the console, the model. */
+  /** Further facts by label: the console's address, the model. */
   about?: Readonly<Record<string, string>>;
 }
 
-/** The log of the program, and what it says of its beginning and end. */
+/** The program's log, with its start and stop messages. */
 export interface ProgramLog {
   logger: Logger;
   tellStart(served: Served): void;
-  /** `walking`: runs that are at work. */
+  /** `walking`: the number of active runs. */
   tellStop(signal: NodeJS.Signals, walking: number): void;
 }
 
-/** The log as the configuration wants it: lines for people in a terminal, else lines of JSON. */
+/** The log in the configured form: readable lines in a terminal, else JSON lines. */
 export async function openProgramLog(config: Config): Promise<ProgramLog> {
   const { stdout } = process;
   const { logFormat, logLevel, drainSeconds } = config;
@@ -30,7 +30,7 @@ export async function openProgramLog(config: Config): Promise<ProgramLog> {
     return {
       logger,
       tellStart: (served) => {
-        // It is what a program that starts this one waits for, so it comes at any level.
+        // Parent processes wait for this line, so it is logged at any level.
         createLogger("info").info(aboutStart(config, served), "listening");
       },
       tellStop: (signal, walking) => logger.info({ signal, walking, drain_seconds: drainSeconds }, "stopping"),
@@ -51,7 +51,7 @@ export async function openProgramLog(config: Config): Promise<ProgramLog> {
   };
 }
 
-/** Where everything is kept: a folder, and the database beside it, without user and password. */
+/** Where data is stored: a folder, and the database next to it, without credentials. */
 function dataPlaces({ dataDir, conversations, database }: Config): { data: string; database?: string } {
   const data = conversations.folder ?? dataDir;
   if (database === undefined) return { data };
@@ -77,7 +77,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-/** What somebody who has just started the server looks for. */
+/** The start message for a person. */
 function startText(config: Config, served: Served, colorize: boolean): string {
   const { port, graphs: manifest, workspace } = config;
   const { url, graphs, problems, about = {} } = served;

@@ -8,27 +8,30 @@ import { fileURLToPath } from "node:url";
 import { isProgramSource } from "./folders.ts";
 import { openProgramLog, type Served } from "./program-log.ts";
 
-/** What a process runs: something that listens somewhere, and can be closed. */
+/** Something that listens and can be closed. */
 interface Running extends Served {
-  /** Whether nothing is under way that a pause of some tenths of a second would hold up. */
+  /** Whether nothing in progress would notice a pause of some tenths of a second. */
   isIdle(): boolean;
-  /** How many runs work. */
+  /** The number of active runs. */
   walking(): number;
   close(): Promise<void>;
 }
 
-/** Milliseconds in which a second signal is the same one: a terminal sends it to each process of a group, and they pass it on. */
+/**
+ * Milliseconds in which a second signal counts as the same: a terminal signals each process of a group, and they pass
+ * it on.
+ */
 const sameSignal = 1_000;
 
 /**
- * The program: starts by the environment, where `defaults` stand for unset variables, says what it serves
- * where, and drains on SIGTERM or SIGINT; a second one, later than the same one can come twice, exits at once.
+ * Runs the program: starts from the environment with `defaults`, announces what it serves, and drains on SIGTERM or
+ * SIGINT; a second, separate signal exits at once.
  */
 export async function runProgram(
   start: (config: Config, logger: Logger) => Promise<Running>,
   defaults?: Record<string, string>,
 ): Promise<void> {
-  // The heap may grow by two fifths between two collections instead of doubling: the same speed in half the memory.
+  // Let the heap grow by two fifths between collections instead of doubling: the same speed in half the memory.
   setFlagsFromString("--heap-growing-percent=40");
   try {
     const config = currentConfig(defaults);
@@ -53,7 +56,7 @@ export async function runProgram(
         (error: unknown) => fail(error),
       );
     };
-    // Before those of users' modules, which may throw.
+    // Before listeners of users' modules, which may throw.
     process.prependListener("SIGTERM", stop);
     process.prependListener("SIGINT", stop);
     log.tellStart(server);
@@ -72,36 +75,36 @@ function fail(error: unknown): never {
   exitProcess(1);
 }
 
-/** Milliseconds between two looks at whether anything is done. */
+/** Milliseconds between idle checks. */
 const lookInterval = 3_000;
 
-/** Of that time, the share in which a server at rest may still do something: it looks at its clocks, and answers `/ok`. */
+/** CPU share in that time below which a server is idle: it checks its timers, and answers `/ok`. */
 const quietShare = 0.02;
 
 /** Idle checks in a row, after the start, before the server counts as idle. */
 const quietLooks = 10;
 
-/** Bytes that the heap has to have grown by to be worth the tenths of a second that a collection takes. */
+/** Heap growth in bytes that is worth a collection's tenths of a second. */
 const worthwhile = 16 * 1024 * 1024;
 
-/** Bytes of a heap that is left as it is: what is alive in it would take a second and more to look through. */
+/** Heaps above this size in bytes are left alone: tracing them would take a second or more. */
 const tooLarge = 384 * 1024 * 1024;
 
 /** A heap that can be looked at. */
 export interface Heap {
-  /** Bytes that it takes of the machine's memory, garbage and empty pages too. */
+  /** Bytes of the machine's memory it uses, including garbage and empty pages. */
   size(): number;
-  /** Whether the process has done next to nothing since it was asked last. */
+  /** Whether the process was nearly idle since the last call. */
   isQuiet(): boolean;
-  /** Collects all garbage, and gives the pages that are left empty back to the machine. */
+  /** Collects all garbage and returns empty pages to the machine. */
   collect(): void;
 }
 
 /**
- * Gives back what work has taken of the machine's memory once it is over: V8 keeps it, above all the space for new
- * objects, and a process that does nothing allocates nothing, so that nothing would ever begin a collection. It happens
- * only while `isIdle`: as soon as the start is over, then after half a minute in which nothing was done, and not again
- * before the heap has grown. Answers with what ends it; it keeps no process alive.
+ * Returns memory to the machine after work: V8 keeps it, above all the space for new objects, and an idle process
+ * allocates nothing, so no collection would ever start. It runs only while `isIdle`: right after the start, then after
+ * half a minute of idleness, and again only once the heap has grown. Returns a function that stops it; it does not keep
+ * the process alive.
  */
 export function returnIdleMemory(isIdle: () => boolean, heap: Heap = ownHeap()): () => void {
   let kept = 0;
@@ -131,22 +134,25 @@ function ownHeap(): Heap {
   };
 }
 
-/** V8 lends its collector only to contexts that are made while the flag is set; the program's own, and users' code, have none. */
+/**
+ * V8 exposes its collector only to contexts created while the flag is set; the program's own, and users' code, have
+ * none.
+ */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("globalThis.gc");
   setFlagsFromString("--no-expose-gc");
-  // As at the end of the memory: only this way the pages go back at once.
+  // The mode for low memory: only this returns the pages at once.
   if (typeof collect === "function") collect({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
-/** What ends the process: `process.exit` does not while the guard stands. */
+/** Really exits; with the guard, `process.exit` does not. */
 const exitProcess: (code: number) => never = process.exit.bind(process);
 
 /**
- * Keeps the modules of users, which run in this process, from ending it or changing its folder for all others: what
- * they call for that throws, and what they throw when nobody waits for it is logged. A failure in this program's own
- * code still ends it, as `onOwnFailure` says. Stands before the first of their modules is loaded.
+ * Keeps users' modules, which run in this process, from ending it or changing its folder: such calls throw, and their
+ * unhandled errors are logged. A failure in this program's own code still ends it, via `onOwnFailure`. Installed before
+ * the first of their modules is loaded.
  */
 function guardProcess(logger: Logger, onOwnFailure: (error: unknown) => never): void {
   const instead = "Throw an error instead.";
@@ -161,7 +167,7 @@ function guardProcess(logger: Logger, onOwnFailure: (error: unknown) => never): 
     const advice = "Name files by their whole path: join(import.meta.dirname, …).";
     throw refusal(chdir, `process.chdir("${folder}") ${effect}`, advice);
   };
-  // Listeners would not do: one of a user's module that calls `process.exit` would end the process all the same.
+  // Listeners are not enough: a user module's listener that calls `process.exit` would still end the process.
   process.setUncaughtExceptionCaptureCallback((error) => {
     if (isOwn(error)) onOwnFailure(error);
     logger.error({ err: error }, "uncaught_exception");
@@ -169,14 +175,14 @@ function guardProcess(logger: Logger, onOwnFailure: (error: unknown) => never): 
   process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled_rejection"));
 }
 
-/** Its stack begins where the call stands. */
+/** Its stack begins at the caller. */
 function refusal(called: Function, message: string, suggestion: string): AppError {
   const error = new AppError("permission", message, { suggestion });
   Error.captureStackTrace(error, called);
   return error;
 }
 
-/** Whether the innermost file of a failure is one of this program's: not of a user's, and not of a package. */
+/** Whether the innermost file of a failure is this program's: neither a user's nor a package's. */
 function isOwn(error: unknown): boolean {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   const [, file = ""] = /^\s+at .*?((?:file:\/\/)?\/[^\s()]*?)(?::\d+)+\)?$/mu.exec(stack) ?? [];

@@ -27,10 +27,10 @@ import { metricProducer } from "./metric-data.ts";
 import { RunIds, traceRun } from "./run-tracer.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** Milliseconds between two log lines about a collector that does not take what it is sent. */
+/** Milliseconds between two log lines about a failing collector. */
 const complaintInterval = 60_000;
 
-/** Exports spans and metrics to the collector, beside the work: what it does not take in time is dropped. */
+/** Exports spans and metrics to the collector in the background, dropping what it does not accept in time. */
 export function startExport(settings: TelemetrySettings, version: string, logger: Logger): Telemetry {
   const resource = resourceOf(version);
   const complain = complaints(logger);
@@ -61,14 +61,14 @@ export function startExport(settings: TelemetrySettings, version: string, logger
       meterProvider = new MeterProvider({ resource, readers: [reader] });
     },
     close: async (limitMs) => {
-      // What fails here was logged by the exporter.
+      // The exporter has logged its own failures.
       const ends = Promise.allSettled([tracerProvider?.shutdown(), meterProvider?.shutdown()]);
       await withTimeout(ends, limitMs, () => undefined);
     },
   };
 }
 
-/** What the environment says of the service goes before what is known of it here. */
+/** The environment's attributes override ours. */
 function resourceOf(version: string): Resource {
   const own = resourceFromAttributes({ "service.name": "millrace", "service.version": version });
   const detectors = [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector];
@@ -95,7 +95,7 @@ function samplerOf({ name, ratio }: TelemetrySettings["sampler"]): Sampler {
 type Signal = "traces" | "metrics";
 type Complain = (signal: Signal, error: Error | undefined) => void;
 
-/** Logs failed exports, at most one a minute: a collector that is away fails each of them. */
+/** Logs failed exports, at most one a minute: while a collector is down, every export fails. */
 function complaints(logger: Logger): Complain {
   let last: number | undefined;
   let unsaid = 0;
@@ -117,7 +117,7 @@ interface Exporter<Items> {
   export(items: Items, done: (result: { code: number; error?: Error }) => void): void;
 }
 
-/** The exporter, with its failures heard. */
+/** Wraps an exporter so that its failures are reported. */
 function heard<Items, Kind extends Exporter<Items>>(exporter: Kind, signal: Signal, complain: Complain): Kind {
   const send = exporter.export.bind(exporter);
   exporter.export = (items, done) =>

@@ -8,7 +8,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import type { Durations, MetricFamily } from "../metrics/families.ts";
 
-/** The numbers of `/metrics` for a reader of OpenTelemetry: the same names and labels. */
+/** The metrics of `/metrics` in OpenTelemetry's form, with the same names and labels. */
 export function metricProducer(resource: Resource, families: () => Promise<readonly MetricFamily[]>): MetricProducer {
   const startTime = now();
   return {

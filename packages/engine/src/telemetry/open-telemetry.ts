@@ -2,7 +2,7 @@ import type { TelemetrySettings } from "../config/telemetry-settings.ts";
 import type { Logger } from "../logger.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** Begins to export. Without a collector nothing of OpenTelemetry is even loaded. */
+/** Starts exporting. Without a collector, OpenTelemetry is not even loaded. */
 export async function openTelemetry(
   settings: TelemetrySettings | undefined,
   version: string,

@@ -5,7 +5,7 @@ import { fail, SpanHandler } from "./span-handler.ts";
 import type { RunTrace } from "./telemetry.ts";
 import { readTraceparent } from "./traceparent.ts";
 
-/** Ids of spans; a trace that begins here has the id of its run, so that all attempts of a run are one trace. */
+/** Generates span ids; a new trace has the id of its run, so that all attempts of a run share one trace. */
 export class RunIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   #next: string | undefined;
@@ -18,7 +18,7 @@ export class RunIds implements IdGenerator {
     return this.#random.generateSpanId();
   }
 
-  /** Begins a span; without a parent its trace is that of the run. */
+  /** Starts a span; without a parent, in the trace of the run. */
   begin(runId: string, work: () => Span): Span {
     const hex = runId.replaceAll("-", "").toLowerCase();
     this.#next = /^[0-9a-f]{32}$/u.test(hex) ? hex : undefined;
@@ -30,7 +30,7 @@ export class RunIds implements IdGenerator {
   }
 }
 
-/** Begins the trace of one attempt: below the span of the client that sent its request, where that is known. */
+/** Starts the trace of one attempt: below the span of the requesting client, if known. */
 export function traceRun(tracer: Tracer, ids: RunIds, run: Run): RunTrace {
   const parent = readTraceparent(run.kwargs.request?.traceparent);
   const around =

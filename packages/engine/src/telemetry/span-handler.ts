@@ -14,14 +14,14 @@ import { z } from "zod";
 import { isAppError } from "../errors/errors.ts";
 import { toolOfSpan } from "../tracing.ts";
 
-/** A run of LangChain, and what stands around the spans below it; `span` where it has one of its own. */
+/** A LangChain run and its ancestors; `span` if it has one of its own. */
 interface Known {
   span?: Span;
   context: Context;
   isTool?: boolean;
 }
 
-/** What LangChain tells of the model behind a call. */
+/** The model of a call, as LangChain reports it. */
 const ModelOrigin = z.object({
   ls_provider: z.string().optional().catch(undefined),
   ls_model_name: z.string().optional().catch(undefined),
@@ -29,7 +29,7 @@ const ModelOrigin = z.object({
   ls_max_tokens: z.number().optional().catch(undefined),
 });
 
-/** What is counted of an answer; fields of other kinds are passed over. */
+/** The counted fields of an answer; others are ignored. */
 const Answer = z.object({
   id: z.string().optional().catch(undefined),
   usage_metadata: z
@@ -50,14 +50,14 @@ const Answer = z.object({
     .catch(undefined),
 });
 
-/** What the result of a tool says of a failure: a `ToolMessage`, or a result of the agent's own tools. */
+/** The failure in a tool's result: a `ToolMessage`, or a result of the agent's own tools. */
 const ToolOutcome = z.object({
   status: z.string().optional().catch(undefined),
   success: z.boolean().optional().catch(undefined),
   errorType: z.string().optional().catch(undefined),
 });
 
-/** The names that OpenTelemetry has for providers, where LangChain has others. */
+/** OpenTelemetry's names for providers that LangChain names differently. */
 const providerNames: Readonly<Record<string, string>> = {
   amazon_bedrock: "aws.bedrock",
   azure: "azure.ai.openai",
@@ -68,13 +68,13 @@ const providerNames: Readonly<Record<string, string>> = {
   xai: "x_ai",
 };
 
-/** What LangChain tells a handler at a point. It gives the run around a chain before the tags, whatever its types say. */
+/** The arguments of a handler's callback. The parent run of a chain precedes the tags, whatever the types say. */
 type Told<Point extends "handleChainStart" | "handleChatModelStart" | "handleLLMStart" | "handleToolStart"> =
   Parameters<NonNullable<BaseCallbackHandler[Point]>>;
 
 /**
- * Makes a span of each node, model call and tool call of one run, by OpenTelemetry's conventions for generative AI. What
- * people, models and tools write is never a part of it.
+ * Creates a span per node, model call and tool call of one run, by OpenTelemetry's conventions for generative AI.
+ * Content from people, models or tools is never included.
  */
 export class SpanHandler extends BaseCallbackHandler {
   readonly name = "opentelemetry";
@@ -86,11 +86,11 @@ export class SpanHandler extends BaseCallbackHandler {
     super();
     this.#tracer = tracer;
     this.#root = root;
-    // Told in the background, spans would have the times of the telling. What is done here is short.
+    // Background callbacks would give spans the wrong times. The work here is short.
     this.awaitHandlers = true;
   }
 
-  /** Ends what nobody has ended. */
+  /** Ends all open spans. */
   endAll(): void {
     for (const { span } of this.#known.values()) span?.end();
     this.#known.clear();
@@ -199,7 +199,7 @@ export class SpanHandler extends BaseCallbackHandler {
     span?.end();
   }
 
-  /** A question to a person, and what a stop has cut off, are no failures. */
+  /** A question to a person and a cancelled call are not failures. */
   #broke(runId: string, error: unknown): void {
     const kind = isGraphBubbleUp(error) ? undefined : kindOf(error);
     this.#end(runId, kind === "cancelled" || kind === "AbortError" ? undefined : kind);
@@ -226,13 +226,13 @@ function failureIn(output: unknown): string | undefined {
   return outcome?.success === false || outcome?.status === "error" ? (outcome.errorType ?? "tool_error") : undefined;
 }
 
-/** Only the kind: a message may repeat what somebody has written. */
+/** The kind only: a message may contain user content. */
 function kindOf(error: unknown): string {
   if (isAppError(error)) return error.code;
   return error instanceof Error ? error.name : "Error";
 }
 
-/** Marks what a span stands for as failed. */
+/** Marks a span as failed. */
 export function fail(span: Span, kind: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
   span.setAttribute("error.type", kind);

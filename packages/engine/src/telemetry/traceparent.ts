@@ -1,15 +1,15 @@
-/** Where a span of another program stands, as a `traceparent` header says it (W3C Trace Context). */
+/** The parent span of another program, from a `traceparent` header (W3C Trace Context). */
 export interface TraceParent {
   traceId: string;
   spanId: string;
-  /** Eight bits, of which the lowest one says that the trace is recorded. */
+  /** Eight flag bits; the lowest means that the trace is recorded. */
   flags: number;
 }
 
 const form = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/u;
 const zeros = /^0+$/u;
 
-/** Reads the header; `undefined` for anything of another form, which the standard wants ignored. */
+/** Parses the header; `undefined` for any other format, which the standard says to ignore. */
 export function readTraceparent(header: string | undefined): TraceParent | undefined {
   const [, traceId, spanId, flags] = form.exec(header ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

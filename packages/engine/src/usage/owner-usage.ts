@@ -3,10 +3,10 @@ import { AppError, withAdvice } from "../errors/errors.ts";
 import type { Language } from "../language.ts";
 import type { Days, Usage, UsageStore } from "../storage/usage.ts";
 
-/** A calendar day or month in UTC, by which usage is summed up. */
+/** A calendar day or month in UTC, over which usage is summed. */
 export type Period = "day" | "month";
 
-/** Nothing used. */
+/** No usage. */
 const noUsage: Usage = { requests: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost: 0 };
 
 /** The day of a time in milliseconds since 1970. */
@@ -14,13 +14,13 @@ export function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** The days of the month of a day, whether or not it has so many. */
+/** The days of a day's month, up to 31. */
 export function monthOf(day: string): Days {
   const month = day.slice(0, 7);
   return { from: `${month}-01`, to: `${month}-31` };
 }
 
-/** When the sums of a period begin anew: an ISO date. */
+/** When a period's sums reset: an ISO date. */
 export function endOf(period: Period, time: number): string {
   const [now, end] = [new Date(time), new Date(0)];
   const month = now.getUTCMonth();
@@ -29,7 +29,7 @@ export function endOf(period: Period, time: number): string {
   return end.toISOString();
 }
 
-/** All of it together. */
+/** The sum of usages. */
 export function sumOf(usage: readonly Usage[]): Usage {
   return usage.reduce<Usage>(added, noUsage);
 }
@@ -44,40 +44,40 @@ function added(left: Usage, right: Usage): Usage {
   };
 }
 
-/** What an owner has used today and this month, and each day of the month. */
+/** An owner's usage today and this month, and by day. */
 export interface OwnUsage {
   day: Usage;
   month: Usage;
   days: Awaited<ReturnType<UsageStore["days"]>>;
 }
 
-/** Reads what an owner has used by now: a row for each day of the month. */
+/** Reads an owner's current usage: a row per day of the month. */
 export async function readOwnUsage(store: Pick<UsageStore, "days">, owner: string, time: number): Promise<OwnUsage> {
   const today = dayOf(time);
   const days = await store.days(owner, monthOf(today));
   return { day: sumOf(days.filter(({ day }) => day === today)), month: sumOf(days), days };
 }
 
-/** A limit that is used up. */
+/** An exhausted limit. */
 export interface SpentLimit {
   name: LimitName;
   most: number;
   used: number;
-  /** When it begins anew: an ISO date. */
+  /** When it resets: an ISO date. */
   resets_at: string;
 }
 
-/** The period that a limit is for, and what of the usage it limits. */
+/** The period of a limit, and the usage it limits. */
 export function partsOf(name: LimitName): { period: Period; of: "tokens" | "cost" } {
   return { period: name.endsWith("_day") ? "day" : "month", of: name.startsWith("tokens") ? "tokens" : "cost" };
 }
 
-/** What a usage is compared with a limit by. */
+/** The amount of a usage that is compared with a limit. */
 export function amountOf({ input_tokens, output_tokens, cost }: Usage, of: "tokens" | "cost"): number {
   return of === "tokens" ? input_tokens + output_tokens : cost;
 }
 
-/** The limit that is used up and lasts longest, if one is. */
+/** The exhausted limit that lasts longest, if any. */
 export function spentLimit(limits: UsageLimits, usage: OwnUsage, time: number): SpentLimit | undefined {
   return limitNames
     .flatMap((name): SpentLimit[] => {
@@ -91,7 +91,7 @@ export function spentLimit(limits: UsageLimits, usage: OwnUsage, time: number): 
 
 const rounded = (amount: number): number => Number(amount.toFixed(4));
 
-/** What is told of a limit that is used up, and when it begins anew. */
+/** Describes an exhausted limit and its reset. */
 export function describeSpent({ name, most, used, resets_at }: SpentLimit): Record<Language, string> {
   const { period, of } = partsOf(name);
   const until = `${resets_at.slice(0, 16).replace("T", " ")} UTC`;
@@ -107,7 +107,7 @@ export function describeSpent({ name, most, used, resets_at }: SpentLimit): Reco
       };
 }
 
-/** The refusal of a model call because of a limit that is used up. */
+/** The error for a model call above an exhausted limit. */
 export function limitError(spent: SpentLimit): AppError {
   const { en, zh } = describeSpent(spent);
   const error = new AppError("quota", en, { message_zh: zh, recoverable: true });

@@ -3,15 +3,15 @@ import type { Page } from "../storage/records.ts";
 import type { Days, UsageStore } from "../storage/usage.ts";
 import { readOwnUsage, sumOf, type OwnUsage } from "./owner-usage.ts";
 
-/** What a caller sees of the usage of owners: its own, and where it administers the server that of all. */
+/** The usage a caller may see: its own, and as administrator everyone's. */
 export interface CallerUsage {
-  /** Of the caller, or of another owner. Throws `permission` for one whose usage the caller may not see. */
+  /** Of the caller, or of another owner. Throws `permission` if the caller may not see it. */
   now(owner: string | undefined, time: number): Promise<OwnUsage & { owner: string }>;
-  /** As `UsageStore.owners`, with the owners that the caller may see. */
+  /** As `UsageStore.owners`, restricted to owners the caller may see. */
   owners(days: Days, page: Page): ReturnType<UsageStore["owners"]>;
 }
 
-/** The usage as one caller sees it, who is `own`; nobody's is that of an empty owner. */
+/** The usage as the caller `own` sees it; unauthenticated callers have an empty owner. */
 export function usageOfCaller(store: UsageStore, own: string, mayAdminister: boolean): CallerUsage {
   return {
     async now(owner = own, time) {

@@ -8,15 +8,15 @@ import type { Storage } from "../storage/storage.ts";
 import type { Usage, UsageEntry } from "../storage/usage.ts";
 import { dayOf, limitError, readOwnUsage, type SpentLimit, spentLimit } from "./owner-usage.ts";
 
-/** What the accounts of a server's runs share. */
+/** What all runs' accounts share. */
 export interface AccountParts {
   storage: Pick<Storage, "sessions" | "usage">;
   limits: OwnerLimits;
-  /** How often each limit has kept a model from being asked. */
+  /** Model calls refused, by limit. */
   refused: Partial<Record<LimitName, number>>;
 }
 
-/** What the model calls of one run use of its owner's limits. The owner is looked up when a model is asked. */
+/** One run's model usage against its owner's limits. The owner is looked up with the first model call. */
 export class OwnerAccount {
   readonly #run: Pick<Run, "session_id" | "kwargs">;
   readonly #log: { count(entry: UsageEntry): void };
@@ -29,17 +29,17 @@ export class OwnerAccount {
     this.#parts = parts;
   }
 
-  /** Whether anybody's use is limited. */
+  /** Whether any owner has limits. */
   get hasLimits(): boolean {
     return Object.keys(this.#parts.limits).length > 0;
   }
 
-  /** Counts an answer of a model; it is stored with the next write of the run. */
+  /** Adds a model's answer; stored with the run's next write. */
   async count(usage: Omit<Usage, "requests">): Promise<void> {
     this.#log.count({ ...usage, requests: 1, owner: await this.#ownerOf(), day: dayOf(Date.now()) });
   }
 
-  /** The limit that forbids another model call; nothing is read for an owner without limits. */
+  /** The limit that forbids another model call; owners without limits cause no read. */
   async spent(): Promise<SpentLimit | undefined> {
     const { limits: all, storage, refused } = this.#parts;
     if (!this.hasLimits) return undefined;
@@ -68,18 +68,18 @@ interface Price {
   output: number;
 }
 
-/** The price of a model by the names that LangChain has for its vendor and for itself, where it is known. */
+/** The price of a model by LangChain's names of its vendor and itself, if known. */
 export type PriceOf = (vendor: string, name: string) => Price | undefined;
 
 type Account = Pick<OwnerAccount, "count" | "spent" | "hasLimits">;
 
-/** What LangChain tells of the model behind a call. */
+/** The model of a call, as LangChain reports it. */
 const Origin = z.object({
   ls_provider: z.string().default("").catch(""),
   ls_model_name: z.string().default("").catch(""),
 });
 
-/** What is counted of an answer. */
+/** The counted fields of an answer. */
 const Answer = z.object({
   usage_metadata: z.object({
     input_tokens: z.number().nonnegative(),
@@ -89,8 +89,8 @@ const Answer = z.object({
 });
 
 /**
- * Counts the model calls of a graph that asks models by itself, as far as the answers say what they took, and refuses
- * them when a limit of the owner is used up. The agent's loop does both for its own.
+ * Counts the model calls of a graph that calls models itself, as far as answers report usage, and refuses them above
+ * the owner's limit. The agent's loop does both for its own calls.
  */
 export class UsageHandler extends BaseCallbackHandler {
   readonly name = "usage";
@@ -100,19 +100,19 @@ export class UsageHandler extends BaseCallbackHandler {
   override readonly ignoreCustomEvent = true;
   readonly #account: Account;
   readonly #priceOf: PriceOf;
-  /** The price of each call under way. */
+  /** The price of each call in flight. */
   readonly #prices = new Map<string, Price | undefined>();
 
   constructor(account: Account, priceOf: PriceOf = () => undefined) {
     super();
     this.#account = account;
     this.#priceOf = priceOf;
-    // What it throws is to keep the model from being asked, and what it counts is to be in the checkpoint that follows.
+    // An error must prevent the model call, and usage must be in the following checkpoint.
     this.raiseError = true;
     this.awaitHandlers = true;
   }
 
-  /** Whether it may have to refuse a call. */
+  /** Whether calls may have to be refused. */
   get hasLimits(): boolean {
     return this.#account.hasLimits;
   }
