@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the user's editor shows; the model reads only the fields that are there. Paths are not opened. */
+/** The user's editor; the model sees only the given fields. Paths are not opened. */
 export const EditorDocument = z.object({
   path: z.string().max(3000).optional(),
   /** The text of the document, or its beginning; the model is shown some 1,000 characters. */
@@ -33,8 +33,8 @@ export type UserReference = z.infer<typeof UserReference>;
 const share = z.number().min(0).max(1);
 
 /**
- * How the model's window is shared between sources; the history gets what they leave unused. The sum is at most 1.
- * `rag` is for what is found by searching.
+ * How sources share the model's window; the history gets the unused rest. The sum is at most 1. `rag` is for search
+ * results.
  */
 export const ContextShares = z
   .object({
@@ -53,7 +53,7 @@ export const ContextShares = z
   });
 export type ContextShares = z.infer<typeof ContextShares>;
 
-/** A tool that the client carries out itself: the model may call it, and the run waits for what the client found. */
+/** A tool that the client runs: the model may call it, and the run waits for the client's result. */
 export const ClientTool = z.object({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/u, { error: "expected 1 to 64 letters, digits, _ or -" }),
   description: z.string().max(10_000).optional(),
@@ -62,14 +62,14 @@ export const ClientTool = z.object({
 });
 export type ClientTool = z.infer<typeof ClientTool>;
 
-/** What a request brings with it besides its words. */
+/** What accompanies a request besides its text. */
 export const UserContext = z.object({
-  /** What the editor shows. */
+  /** The editor's state. */
   document: EditorDocument.optional(),
-  /** What the user refers to; never shortened. */
+  /** The user's references; never shortened. */
   references: z.array(UserReference).max(50).optional(),
-  /** Tools of the client's own, offered beside those of the server. */
+  /** The client's tools, offered besides the server's. */
   client_tools: z.array(ClientTool).max(128).optional(),
-  /** How the model's window is shared between what is gathered for it. */
+  /** How context sources share the model's window. */
   context_shares: ContextShares.optional(),
 });

@@ -4,9 +4,9 @@ import type { ModelServices } from "@millrace/models/resilience/model-services";
 import type { ModelUsage } from "../loop/services.ts";
 import type { ToolHook } from "../tools/runtime/hooks.ts";
 
-/** What the agent counts for `GET /metrics`, by what it is told anyway. */
+/** The agent's counters for `GET /metrics`, fed by existing callbacks. */
 export interface AgentMetrics {
-  /** A model has been asked; without an error it has answered. */
+  /** Called after each model call; without an error it succeeded. */
   onModelCall: (model: string, error?: AppError) => void;
   onUsage: (usage: ModelUsage) => void;
   /** Counts tool calls. */

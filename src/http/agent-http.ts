@@ -67,7 +67,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   toolRoutes,
 ];
 
-/** What our agent adds to the API of the server. */
+/** What our agent adds to the server's API. */
 export function agentHttp(
   shared: SharedServices,
   parts: AgentParts & { operations: Operations; manual: ManualTools },

@@ -18,11 +18,11 @@ import {
 
 /** Services of the agent's routes, shared by all callers. */
 export interface AgentParts extends ToolkitParts {
-  /** The prompts that all callers share. */
+  /** The prompts, shared by all callers. */
   prompts: EditablePrompts;
-  /** Counts tokens exactly; all callers share it. */
+  /** Counts tokens exactly; shared by all callers. */
   tokens: TokenCounter;
-  /** The rules of the user. */
+  /** The user's rules. */
   rules: RuleSource;
   /** The available agents. */
   agents: AgentSource;
@@ -48,8 +48,8 @@ export interface OwnProductServices {
 /** Services of a route handler. */
 export interface ProductServices extends HttpServices, AgentParts, OwnProductServices {}
 
-/** The services of a request to a route of our agent, in its caller's scope. */
+/** The services of a request to the agent's routes, in its caller's scope. */
 export function productServicesOf(context: HttpContext): ProductServices {
-  // `agentHttp` has added ours to those of every request.
+  // `agentHttp` has added them to every request.
   return servicesOf(context) as ProductServices;
 }

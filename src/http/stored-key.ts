@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { masked } from "@millrace/models/registry/credentials";
 
-/** It travels in a header. */
+/** Restricted to what a header can hold. */
 const Key = z.string().regex(/^[\x21-\x7e]{1,1000}$/u, { error: "expected up to 1000 visible ASCII characters" });
 
-/** A key to be stored: it goes in and never comes out. */
+/** A key to store: it can be written but never read. */
 export const KeySave = z.strictObject({ key: Key.describe("Never shown again") }).meta({ ref: "ProviderKey" });
 
 /** A key's metadata, without the key. */

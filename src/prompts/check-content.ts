@@ -27,7 +27,7 @@ export interface ContentRules {
   missing: PromptProblem["severity"];
 }
 
-/** What is wrong with a text; an empty list when nothing is. */
+/** The problems of a text; empty if it is valid. */
 export function checkContent(content: string, { variables, required, missing }: ContentRules): PromptProblem[] {
   if (content.trim() === "") {
     return [{ kind: "empty", severity: "error", message: "The text is empty: write one, or reset it to the default." }];
@@ -55,7 +55,7 @@ export function checkContent(content: string, { variables, required, missing }: 
   return problems;
 }
 
-/** Which required values are not given. */
+/** Required values that are missing. */
 export function checkValues(
   values: Readonly<Record<string, unknown>>,
   { required, missing }: Pick<ContentRules, "required" | "missing">,

@@ -1,4 +1,4 @@
-/** What the model is told about each kind of loop: a reason, and what to do instead. */
+/** The model's explanation of each kind of loop: a reason, and what to do instead. */
 export interface LoopReason {
   reason: string;
   suggestions: string[];
@@ -44,7 +44,7 @@ export function pollingReason({ tool, times }: { tool: string; times: number }):
   };
 }
 
-/** Several replies asked only for tools that are not there. */
+/** Several replies called only unknown tools. */
 export function inventedCallsReason({ times }: { times: number }): LoopReason {
   return {
     reason: `The last ${times} replies asked only for tools that do not exist. Another name will not help.`,

@@ -93,7 +93,7 @@ export class PromptManager {
     return templatesOfNode(node, this.#parts.actionTemplates);
   }
 
-  /** What is known of a template, without its text. Throws `not_found`. */
+  /** A template's metadata, without its text. Throws `not_found`. */
   metadata(name: string): PromptMetadata {
     const { content: _content, default_content: _default, ...metadata } = this.get(name);
     return metadata;

@@ -4,7 +4,7 @@ export interface PromptParts {
   templates: Readonly<Record<string, Template>>;
   /** By profile. */
   identities: Readonly<Record<string, Template>>;
-  /** Variables that every identity may use besides its own. */
+  /** Variables available to every identity besides its own. */
   identityVariables: readonly string[];
   /** Templates that the node `action` uses for preset actions, by name. */
   actionTemplates: readonly string[];

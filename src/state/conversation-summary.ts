@@ -4,7 +4,7 @@ import { z } from "zod";
 export const CompressionLevel = z.enum(["normal", "secondary", "extreme"]);
 export type CompressionLevel = z.infer<typeof CompressionLevel>;
 
-/** What is shown beside a summary, decided when it was written. */
+/** Facts shown with a summary, determined when it was written. */
 export const Compaction = z.object({
   level: CompressionLevel,
   /** Messages covered by the summary that are shown all the same. */

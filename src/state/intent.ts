@@ -7,9 +7,7 @@ export type Route = z.infer<typeof Route>;
 export const TurnRoute = z.enum([...Route.options, "clarify"]);
 export type TurnRoute = z.infer<typeof TurnRoute>;
 
-/**
- * What a request wants: its kind, its expected extent, priorities and implied needs, in the user's words or in English.
- */
+/** A request's intent: its kind, extent, priorities and implied needs, in the user's words or in English. */
 export const Intent = z.object({
   kind: z.enum(["information", "action", "emotional", "unclear", "multi_intent"]),
   extent: z.enum(["view", "partial", "full"]),

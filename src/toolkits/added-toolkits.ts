@@ -25,7 +25,7 @@ const Defined = z.looseObject({
  */
 export async function addedToolkits(own: readonly Toolkit[]): Promise<Toolkit[]> {
   const path = resolve(environmentVariable("MILLRACE_GRAPHS") ?? "langgraph.json");
-  // What is wrong with the file the start says.
+  // The start reports problems of the file.
   const manifest = await readManifest(path).catch(() => undefined);
   if (manifest === undefined || manifest.toolkits.length === 0) return [];
   const { folder, toolkits } = manifest;

@@ -30,7 +30,7 @@ export function composedState(): typeof stateFields {
 
 let context: typeof RunContext | undefined;
 
-/** What a run may choose, with the keys, the profiles and the preset actions of the toolkits. */
+/** A run's choices, including the toolkits' keys, profiles and preset actions. */
 export function composedContext(): typeof RunContext {
   context ??= composeContext();
   return context;

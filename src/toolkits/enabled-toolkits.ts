@@ -3,7 +3,7 @@ import { toolkits } from "./index.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 import type { Toolkit } from "./toolkit.ts";
 
-/** In `MILLRACE_TOOLKITS`: the default toolkits, beside those that are named. */
+/** In `MILLRACE_TOOLKITS`: the default toolkits, besides the named ones. */
 const defaultWord = "default";
 
 /**

@@ -44,9 +44,9 @@ export interface PresetAction {
  * field.
  */
 export interface SessionText {
-  /** The toolkit's field of the state: `null` until the text is written, empty where there is nothing to say. */
+  /** The toolkit's field of the state: `null` until the text is written, empty if there is nothing to write. */
   field: string;
-  /** At the first turn; `tokens` is how long the text may be. What it throws becomes a warning. */
+  /** Called in the first turn; `tokens` limits the text. Errors become warnings. */
   write(about: SessionStart, signal: AbortSignal): Promise<string>;
 }
 
@@ -62,9 +62,9 @@ export interface SessionStart {
   warn(reason: string): void;
 }
 
-/** What a toolkit finds for a turn before the model is asked. */
+/** What a toolkit finds for a turn before the first model call. */
 export interface TurnSource {
-  /** Asked in every run, also in one that does without the toolkit; most say no. */
+  /** Called in every run, even without the toolkit; usually false. */
   isWanted(context: RunContext): boolean;
   /** Once in a turn. A failure is an event and a warning, not an error; only a stop is thrown. */
   find(turn: TurnStart, signal: AbortSignal): Promise<TurnFindings>;
@@ -94,24 +94,26 @@ export interface TurnFindings {
   sources: readonly SearchResult[];
 }
 
-/** What a toolkit adds to the workflow. The names of all of it are its own: no two toolkits share one. */
+/** What a toolkit adds to the workflow. All names are its own: no two toolkits share one. */
 export interface ToolkitWorkflow {
   /** Fields of the state: zod schemas with a default. Its tools write them with `session` of their results. */
   state?: z.ZodRawShape;
   /** Keys of a run's context. */
   context?: z.ZodRawShape;
   nodes?: Readonly<Record<string, ToolkitNode>>;
-  /** The node of its own that a turn goes to when its work is done and `isDue` says so. */
+  /** The toolkit's node that a turn goes to after its work, if `isDue`. */
   afterWork?: { node: string; isDue: (state: GraphState, context: RunContext) => boolean };
   actions?: Readonly<Record<string, PresetAction>>;
-  /** The action that the user's last words chose at one of its nodes; `null`: something else; `undefined`: nothing. */
+  /**
+   * The action that the user's last message chose at one of its nodes; `null`: something else; `undefined`: nothing.
+   */
   chosenAction?: (messages: readonly BaseMessage[]) => string | null | undefined;
   /** Lines about the session for the system text, by their labels. */
   facts?: (state: GraphState) => Readonly<Record<string, string | null>>;
   /** Variables that every identity may use, and their values. */
   identityVariables?: Readonly<Record<string, (state: GraphState, context: RunContext) => Value>>;
   sessionText?: SessionText;
-  /** Files that the session works on, for rules that are given by path. */
+  /** The session's files, for rules with path patterns. */
   files?: (state: GraphState) => readonly (string | null)[];
 }
 
@@ -160,7 +162,7 @@ export interface OpenedToolkit {
   close?(): Promise<void>;
 }
 
-/** A profile, and what a toolkit brings for its runs. */
+/** A profile, and its parts from the toolkit. */
 export interface ToolkitProfile {
   profile: string;
   /** Its text, where the profile is the toolkit's own. */
@@ -187,7 +189,7 @@ export interface Toolkit {
    */
   isWanted?: (about: { request: string; entries: readonly string[]; state: GraphState }) => boolean;
   /**
-   * Whether server and run have what its tools need; otherwise runs get the tools only by name, and their results say
+   * Whether server and run meet its tools' requirements; otherwise runs get the tools only by name, and results say
    * what is missing. Default: always.
    */
   isAvailable?: (about: { services: ToolkitServices; context: RunContext }) => boolean;
@@ -197,7 +199,7 @@ export interface Toolkit {
   identity?: ToolkitProfile | undefined;
   /** Kinds of files that the tools for files read and write by it. */
   fileFormats: readonly FileFormat[];
-  /** Asked only in runs that have the toolkit. */
+  /** Used only in runs with the toolkit. */
   collectors: readonly Collector[];
   /** Rules over the calls of its own tools, before those over all calls. They hold in every run. */
   guardrails: readonly Guardrail[];
@@ -206,7 +208,9 @@ export interface Toolkit {
   beforeTurn?: TurnSource;
   /** Work that has ended in the background of a session. The model reads of each once, at its next call. */
   finishedWork?(sessionId: string, services: ToolkitServices): readonly FinishedWork[];
-  /** `default`: unless the configuration names others. `named`: only where the operator says so. `always`: in every run. */
+  /**
+   * `default`: unless the configuration names others. `named`: only if the operator names it. `always`: in every run.
+   */
   enabled: "default" | "named" | "always";
   workflow: ToolkitWorkflow;
   /** Replaces one of the server's stores. */

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import type { Logger } from "@millrace/engine/logger";
 import { programFolder } from "@millrace/engine/process/folders";
 
-/** How the console is: files in a folder, being built, or not to be had, and why. `suggestion`: what to do about it. */
+/**
+ * The state of the console: built files in a folder, being built, or unavailable with a reason. `suggestion`: a remedy.
+ */
 export type ConsoleState =
   | { status: "ready"; folder: string }
   | { status: "building" }
@@ -16,23 +18,23 @@ export type ConsoleState =
 
 /** The built console of this program. */
 export interface ConsoleBuild {
-  /** Begins the build where it is due, also again where one has failed and the sources are others now; answers at once. */
+  /** Starts a build if needed, also after a failed one once the sources have changed; returns at once. */
   state(): Promise<ConsoleState>;
 }
 
-/** Milliseconds that a build may take: some seconds, on a machine that has much else to do far more. */
+/** Time limit of a build in milliseconds: it takes seconds, but far more on a busy machine. */
 const longestBuild = 180_000;
-/** Characters of a failed build that its error shows. */
+/** Maximum characters of a failed build in its error. */
 const longestReason = 2_000;
-/** What to do about sources that cannot be built. */
+/** The remedy for sources that do not build. */
 const mendSources = "Mend what is named above, or run “npm ci”, then load this page again; the build is tried again.";
-/** What is not part of the build. */
+/** Excluded from the build. */
 const leftOut = /(^|\/)(node_modules|tests|dist)(\/|$)|\.md$/u;
 
-/** Milliseconds between two looks at whether the server has nothing else to do. */
+/** Milliseconds between checks whether the server is idle. */
 const idlePause = 1_000;
 
-/** Builds ahead of the first page, as soon as no run works. The function that it gives ends the wait. */
+/** Builds before the first request, as soon as no run works. Returns a function that cancels the wait. */
 export function buildWhenIdle(build: ConsoleBuild, isIdle: () => boolean): () => void {
   const timer = setInterval(() => {
     if (!isIdle()) return;
@@ -50,13 +52,13 @@ export function buildWhenIdle(build: ConsoleBuild, isIdle: () => boolean): () =>
 export function openConsoleBuild(logger: Logger, root: string = programFolder): ConsoleBuild {
   const build = join(root, "console", "build.ts");
   let known: Promise<ConsoleState> | undefined;
-  /** The stamp of the sources of which the newest build has failed. */
+  /** The stamp of the sources whose build failed last. */
   let failed: string | undefined;
 
   const start = async (): Promise<ConsoleState> => {
     if (!canBuild(build)) {
       failed = "";
-      // In a clone, in the package, and beside the bundle that `npm run build` makes.
+      // In a clone, in the package, and next to the bundle of `npm run build`.
       return builtBefore(["dist/console", "console", "../console"].map((folder) => join(root, folder)));
     }
     const stamp = await stampOf(root);
@@ -78,7 +80,7 @@ export function openConsoleBuild(logger: Logger, root: string = programFolder): 
     );
     return { status: "building" };
   };
-  /** What is known, or the beginning of another try. */
+  /** The known state, or the start of another attempt. */
   const look = async (before: ConsoleState | undefined): Promise<ConsoleState> => {
     if (before?.status !== "failed") return before ?? start();
     const isSame = canBuild(build) && failed === (await stampOf(root));

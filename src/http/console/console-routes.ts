@@ -17,7 +17,7 @@ const types: Record<string, string> = {
   ".woff2": "font/woff2",
 };
 
-/** What a page of the console may do: run and load its own files, and talk to this server. */
+/** Content security policy of the console: its own files, and requests to this server. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,10 +44,10 @@ const guards: Record<string, string> = {
   "Cross-Origin-Resource-Policy": "same-origin",
 };
 
-/** Seconds after which a page that is being built is asked for again. */
+/** Seconds after which the page reloads while it is being built. */
 const retrySeconds = 1;
 
-/** `/console/*`, the web page of the server. Its files are the same for everybody. */
+/** `/console/*`, the server's web page. Its files are the same for everyone. */
 export function consoleRoutes(build: ConsoleBuild): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get("/console", (context) => context.redirect("/console/"));
@@ -57,7 +57,7 @@ export function consoleRoutes(build: ConsoleBuild): HttpApp {
     switch (state.status) {
       case "building":
         context.header("Retry-After", String(retrySeconds));
-        // A browser asks again by itself; no script is needed for it.
+        // The browser reloads by itself; this needs no script.
         context.header("Refresh", String(retrySeconds));
         return page(context, "Millrace", "The console is being built. This page opens it in a moment.");
       case "failed":
@@ -82,7 +82,10 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
-/** A file of the build. Below `assets/` names bear a hash, so they never change; any other unknown path is the page itself. */
+/**
+ * A file of the build. Names below `assets/` contain a hash, so they never change; any other unknown path is the page
+ * itself.
+ */
 async function answerFile(context: HttpContext, folder: string, path: string): Promise<Response> {
   const isAsset = path.startsWith("assets/");
   const name = /^[\w./-]+$/u.test(path) && !path.includes("..") && extname(path) !== "" ? path : "index.html";

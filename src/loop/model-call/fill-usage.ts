@@ -24,7 +24,7 @@ export function withUsage(answer: AIMessageChunk, prompt: readonly BaseMessage[]
   });
 }
 
-/** Counts it for the server and for the owner, whose limits go by the price that the server knows. */
+/** Counts a call's usage for the server and for its owner, whose limits use the server's price. */
 export async function countUsage(
   { usage_metadata: usage }: AIMessage,
   { model, price }: { model: string; price: ModelPrice | undefined },

@@ -18,7 +18,7 @@ import type { LoopState } from "../state.ts";
 const maxItems = 64;
 const noteLength = 6000;
 
-/** Key of a reply's field with the ids its model was told about. */
+/** Field of a reply with the ids of the background jobs its model has seen. */
 const toldKey = "background_told";
 
 /** The background agents of a call; `undefined` without a background service, and for sub-agents. */

@@ -10,7 +10,7 @@ export const backgroundSummary = defineTemplate({
   content: "Background work now: {summary}",
 });
 
-/** What a model is told of the work in the background. It travels apart from the system text. */
+/** The model's note on background work, separate from the system text. */
 export function backgroundNote({ summary }: { summary: string }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(backgroundSummary, { summary });
 }

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** What the model is told about a call that was not run. */
+/** The model's note about a blocked call. */
 export const blockedCall = defineTemplate({
   name: "blocked_call",
   title: { en: "Blocked call", zh: "被阻止的调用" },

@@ -21,7 +21,7 @@ export function compressPrompt({ previous }: { previous: string | null }, prompt
   return prompts.text(compress, { previous });
 }
 
-/** Stands after the messages that are summed up: some providers refuse a conversation whose last words are a reply. */
+/** Follows the messages to summarise: some providers refuse a conversation that ends with a reply. */
 export const summariseNow = defineTemplate({
   name: "compress_now",
   title: { en: "Summary: the request", zh: "旧消息摘要：请求" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** What the editor shows: facts of the document profile. */
+/** The editor's state: facts of the document profile. */
 export const documentContext = defineTemplate({
   name: "document_context",
   title: { en: "Editor context", zh: "编辑器上下文" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** What the user refers to, given whole. */
+/** The user's references, in full. */
 export const documentReferences = defineTemplate({
   name: "document_references",
   title: { en: "References", zh: "引用内容" },

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What follows a reply that says nothing. */
+/** The prompt after an empty reply. */
 export const emptyReply = defineTemplate({
   name: "empty_reply",
   title: { en: "After an empty reply", zh: "空回复之后" },

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** Tells the model how many rounds are left. */
+/** The number of rounds left. */
 export const roundsLeft = defineTemplate({
   name: "iteration_warning",
   title: { en: "Few rounds left", zh: "剩余轮次提醒" },
@@ -10,7 +10,7 @@ export const roundsLeft = defineTemplate({
   content: "Note: {used} rounds are used, {left} are left. Finish the essential part now and answer.",
 });
 
-/** The note that says how many rounds are left. */
+/** The note with the number of rounds left. */
 export function iterationWarning(
   { used, left }: { used: number; left: number },
   prompts: Prompts = builtInPrompts,

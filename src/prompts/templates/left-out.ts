@@ -10,7 +10,7 @@ export const leavingOut = defineTemplate({
   content: "Note: earlier messages are left out because the conversation is too long. What they were about:\n{summary}",
 });
 
-/** The summary of what the model does not see because it was too long. It travels with one model call only. */
+/** The summary of messages hidden for lack of room. Sent with one model call only. */
 export function leftOut({ summary }: { summary: string }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(leavingOut, { summary });
 }

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What tells the model that it goes in a circle; the reasons are in `loop-reasons.ts`. */
+/** Warns the model of a loop; the reasons are in `loop-reasons.ts`. */
 export const circling = defineTemplate({
   name: "loop_note",
   title: { en: "Going in circles", zh: "循环提醒" },

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What tells a model that may prune by itself how much room there is. */
+/** The remaining room, for a model that may prune by itself. */
 export const roomLeft = defineTemplate({
   name: "prune_note",
   title: { en: "Room in the conversation", zh: "对话剩余空间" },

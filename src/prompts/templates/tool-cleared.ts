@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** What stands for a tool result that was cut from the view. */
+/** Replaces a cleared tool result. */
 export const toolCleared = defineTemplate({
   name: "tool_cleared",
   title: { en: "Cleared tool result", zh: "已清理的工具结果" },

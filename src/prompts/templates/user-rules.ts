@@ -11,7 +11,7 @@ export const userRules = defineTemplate({
   ),
 });
 
-/** What the assistant is shown to have answered, so that the pair is a valid exchange. */
+/** The assistant's acknowledgement, which makes the pair a valid exchange. */
 export const userRulesRead = defineTemplate({
   name: "user_rules_read",
   title: { en: "Rules of the user: acknowledgement", zh: "用户规则：确认" },

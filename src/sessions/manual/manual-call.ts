@@ -11,9 +11,9 @@ export interface ManualCall {
   args: Record<string, unknown>;
   /** Names the call, with a hash of tool and arguments: the same again has no second effect and gives the first result. */
   submission?: { key: string; hash: string } | undefined;
-  /** The hash of the question that was answered with yes. */
+  /** The hash of the approved question. */
   approved_hash?: string | undefined;
-  /** The user of `auth.path` who wants it; as with runs. */
+  /** The user of `auth.path` who requested it; as with runs. */
   owner?: string | undefined;
 }
 

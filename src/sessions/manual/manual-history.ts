@@ -36,8 +36,8 @@ export async function tellOnce(
 }
 
 /**
- * Puts the call into the history: the user's word, the call, and its result, which is valid for every provider (law 6).
- * None where a run has begun meanwhile, which works on a state of its own.
+ * Adds the call to the history: the user's message, the call, and its result, in a form valid for every provider. Does
+ * nothing if a run has started meanwhile, which has its own state.
  */
 export async function tell(
   parts: ManualParts,

@@ -27,7 +27,7 @@ export async function earlierResult(
       });
     }
     if (row.state !== "finished") continue;
-    // The ledger stores what a call came to: a ToolResult.
+    // The ledger stores a call's outcome: a ToolResult.
     const result = row.result as ToolResult;
     if (result.code !== notApproved(tool).code) return { call_id, result };
   }

@@ -65,7 +65,8 @@ async function runByHand(
   const { submission } = call;
   const messageId = submission === undefined ? newId() : idOfKey(sessionId, submission.key);
   if (submission === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);
-  // A repetition waits for the first, and finds its result. Nothing that runs asks for such a key, so none waits in a ring.
+  // A repeated request waits for the first and finds its result. Nothing within the lock takes such a key, so this
+  // cannot deadlock.
   return await parts.services.locks.withLocks([`by-hand:${messageId}`], signal, async () => {
     const known = await earlierResult(parts.storage, session, { tool, messageId }, submission.hash);
     if (known === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);

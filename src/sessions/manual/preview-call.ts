@@ -10,7 +10,7 @@ import type { ManualCall, ManualParts } from "./manual-call.ts";
 /** A call before it is made. */
 export type PreviewedCall = Pick<ManualCall, "tool" | "args" | "owner">;
 
-/** A call that waits for a person's yes; `operation` is what it would do, as it was found when the question was put. */
+/** A call that waits for approval; `operation` is its effect, as computed when the question was asked. */
 export interface WaitingCall extends PreviewedCall {
   operation?: Operation | undefined;
 }

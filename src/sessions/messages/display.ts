@@ -38,8 +38,8 @@ export const DisplayMessage = z.object({
 export type DisplayMessage = z.infer<typeof DisplayMessage>;
 
 /**
- * Messages of a conversation as a client shows them; `all` of it says what became of what they propose, and what they
- * are worth. A message that proposes something has the role `suggestion`.
+ * A conversation's messages in the form for clients; `all` determines the state of their proposals, and their
+ * importance. A message with proposals has the role `suggestion`.
  */
 export function toDisplay(messages: readonly BaseMessage[], all: readonly BaseMessage[]): DisplayMessage[] {
   const proposals = new Map(readSuggestions(all).map((one) => [one.message_id, one]));
@@ -67,7 +67,7 @@ function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<
   };
 }
 
-/** The first words of the first thing the user said, for a list of sessions; empty before it. */
+/** The start of the user's first message, for a list of sessions; empty before it. */
 export function previewOf(messages: readonly BaseMessage[]): string {
   const first = messages.find((message) => roleOf(message) === "user");
   if (first === undefined) return "";

@@ -5,7 +5,7 @@ import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { nameOf } from "@millrace/engine/sessions/messages/conversation";
 import { toStored } from "@millrace/engine/sessions/messages/stored-message";
 
-/** What an export says it is, and the version of its form. A change that an older server cannot read is a new version. */
+/** The export's format and its version, raised for changes that older servers cannot read. */
 export const exportFormat = { name: "millrace.session", version: 1 } as const;
 
 /** State fields of an export; other graphs have none. */

@@ -20,7 +20,7 @@ import {
   type StoredMessage,
 } from "@millrace/engine/sessions/messages/stored-message";
 
-/** Turns whose beginning gets a state of its own, so that one can go back to it: the newest ones. */
+/** Number of newest turns that get a state of their own, so that users can return to them. */
 const turnsKept = 200;
 /** Turns written per step; all at once would block other requests. */
 const turnsAtOnce = 50;

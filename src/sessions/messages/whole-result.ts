@@ -1,7 +1,7 @@
 import { resultText, type ToolResult } from "../../tools/runtime/result.ts";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 
-/** All that a call of a tool gave, as the text of which the model may have read only the beginning and the end. */
+/** A tool call's whole result as text, of which the model may have read only the beginning and the end. */
 export interface WholeResult {
   tool: string;
   text: string;

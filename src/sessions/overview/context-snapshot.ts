@@ -62,7 +62,7 @@ const Origin = z.object({
   forked_from: z.object({ thread_id: z.string() }).nullable().catch(null),
 });
 
-/** What says how a request is sent now. */
+/** What determines how a request is sent now. */
 export interface ContextSources {
   config: Config;
   models: ModelRegistry;
@@ -99,6 +99,6 @@ export async function asSent(
 ): Promise<{ request: WireRequest; is_exact: boolean }> {
   const request = { ...asked, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
   const sent = await wireRequest(request, config, { models, describeTools: describeToolsBy(prompts) });
-  // The offline model is a part of the server: it is sent nothing over a wire.
+  // The offline model is part of the server: nothing is sent to it.
   return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || asked.model === "offline" };
 }

@@ -10,7 +10,7 @@ import { isHidden } from "@millrace/engine/sessions/messages/stored-message";
 
 /** Sessions read at once. */
 const batchSize = 20;
-/** Sessions that one request looks through at most; then it says where the next one goes on. */
+/** Sessions scanned per request; the response has a cursor for the next one. */
 const lookedAt = 500;
 
 /** Filter of a session list. `text` matches names, descriptions and messages, ignoring case. */
@@ -21,7 +21,7 @@ export interface FindSessions extends Omit<SessionQuery, "owner" | "limit" | "of
   archived?: boolean | undefined;
   /** Only those that are pinned, or only those that are not. */
   pinned?: boolean | undefined;
-  /** Where an earlier answer said that the list goes on; default the beginning. */
+  /** The cursor of an earlier response; default the beginning. */
   cursor: number;
 }
 

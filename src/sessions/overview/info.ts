@@ -55,7 +55,7 @@ export const SessionDetails = SessionInfo.extend({
 });
 export type SessionDetails = z.infer<typeof SessionDetails>;
 
-/** What our workflow's state says; other graphs say nothing, or something else under these names. */
+/** Fields of our workflow's state; other graphs have none, or different ones under these names. */
 const Told = z.object({
   work_mode: WorkMode.nullable().default(null).catch(null),
   conversation_summary: ConversationSummary.nullable().default(null).catch(null),

@@ -93,7 +93,7 @@ export async function readActivity(
     runs.list(id, { limit: queueCounted, offset: 0, status: "pending" }),
   ]);
   const isBusy = session.status === "busy";
-  // What was stopped before it began has changed nothing.
+  // A run stopped before it started has changed nothing.
   const last = waiting[0] ?? worked;
   const live = isBusy ? activityOf(runs.companionOf(id)) : undefined;
   const stop_state = (isBusy ? runs.stopOf(id)?.state : undefined) ?? "idle";

@@ -19,13 +19,13 @@ const titleLength = 60;
 
 /** What gives sessions titles by a model. */
 export interface TitleWriter {
-  /** Looks at a session whose run is over, and returns at once. */
+  /** Checks a session whose run has ended; returns at once. */
   consider: (run: Run) => void;
   /** Ends running work; resolves when nothing is being written. */
   stop(): Promise<void>;
 }
 
-/** What a title writer works with. Where `model` gives none it does nothing: a title by rule is made where a name is read. */
+/** Dependencies of the title writer. Without a `model` it does nothing: names are then derived by rule when read. */
 export interface TitleWriterParts {
   storage: SessionStorage;
   loadModel: ModelLoader;
@@ -77,7 +77,7 @@ async function writeTitle(
   const answer = await loadModel(model, {}).invoke([new HumanMessage(titlePrompt(exchange, prompts))], { signal });
   const title = toTitle(answer.text);
   if (title === undefined) throw new AppError("empty_result", "The model gave no title.");
-  // A name that was given meanwhile goes before a title.
+  // A name set meanwhile takes precedence.
   await storage.sessions.update(sessionId, { metadata: { title } });
 }
 

@@ -10,10 +10,10 @@ import { routeServicesOf, toolsOfCaller } from "../../../toolkits/route-services
 import { withFile } from "../../../tools/workspace/file-access.ts";
 import { locate } from "../../../tools/workspace/workspace-path.ts";
 
-/** Bytes of a file that is handed out. */
+/** Maximum bytes of a file sent to clients. */
 const largest = 20 * 1024 * 1024;
 
-/** `/files/content`: a file of the workspace, for clients that show what a message names. */
+/** `/files/content`: a workspace file, for clients that show what a message refers to. */
 export function fileContentRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -50,7 +50,7 @@ export function fileContentRoutes(): HttpApp {
         }
         return handle.readFile({ signal });
       });
-      // A file of the workspace is never shown as a page of this server.
+      // A workspace file must never be rendered as a page of this server.
       return answerBytes(context, bytes, {
         "content-type": "application/octet-stream",
         "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(basename(place.path))}`,

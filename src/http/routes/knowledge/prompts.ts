@@ -52,7 +52,7 @@ const changeErrors = {
   507: "The disk is full",
 };
 
-/** `/prompts`: the templates, what users put in their place, and whether a text can be used. */
+/** `/prompts`: the templates, users' replacements, and validation of a text. */
 export function promptRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const shapes = promptShapes(services.prompts.templates.formats());

@@ -20,7 +20,7 @@ const ToolkitShape = z
   })
   .meta({ ref: "Toolkit" });
 
-/** `/toolkits`: the kinds of work that a run may choose from, and what each brings. */
+/** `/toolkits`: the toolkits a run may choose from, and their contents. */
 export function toolkitRoutes({ config }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const enabled = new Set(enabledToolkits(config.toolkits));

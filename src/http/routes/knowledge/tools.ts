@@ -86,7 +86,7 @@ const QuestionShape = z
   .meta({ ref: "ToolRunQuestion" });
 const tag = "Tools";
 
-/** `/tools`: what tools there are; `/threads/:id/tools/:name/run` and `/preview`: one call by hand. */
+/** `/tools`: the available tools; `/threads/:id/tools/:name/run` and `/preview`: a manual call. */
 export function toolRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
@@ -169,7 +169,7 @@ function previewRoute(routes: HttpApp): void {
   );
 }
 
-/** Looks at waiting calls as the owner of these tools. */
+/** Computes the effects of waiting calls as the owner of these tools. */
 export function effectsBy(manual: Pick<ManualTools, "effectOf">): LookAtEffect {
   return async ({ session_id, tool, args, operation }, language, signal) => {
     const known = AskedOperation.safeParse(operation).data;

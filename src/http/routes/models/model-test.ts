@@ -78,7 +78,7 @@ function shapeOf(
     kind,
     error_type: code,
     message: text.message,
-    // Its own suggestion is in English.
+    // The error's own suggestion is in English.
     suggestion: adviceOf(verdict.error)?.[language] ?? (language === "en" ? suggestion : undefined) ?? text.suggestion,
     detail,
     milliseconds,

@@ -76,7 +76,7 @@ const RecommendedShape = z
 const NamePath = z.object({ name: z.string().min(1).max(200).describe("As in the list, encoded as a part of a path") });
 const tag = "Models";
 
-/** `/ollama`: whether the local service runs, and which models it has. */
+/** `/ollama`: whether the local service runs, and its models. */
 export function ollamaRoutes(services: SharedProductServices): HttpApp {
   const { ollama } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();
@@ -151,7 +151,7 @@ function listRoutes(routes: HttpApp, { ollama }: SharedProductServices): void {
   );
 }
 
-/** `ollama_status` and `ollama_models`: how both are now, then every change. */
+/** `ollama_status` and `ollama_models`: the current state of both, then every change. */
 function streamRoute(routes: HttpApp, { ollama, logger }: SharedProductServices): void {
   routes.get(
     "/ollama/stream",

@@ -34,7 +34,7 @@ const tag = "Models";
 const errors = { 403: "The caller may not change it", 409: "The file is broken", 507: "The disk is full" };
 const named = { ...errors, 404: "No such provider" };
 
-/** `/providers`: where models are reached and with which keys, which go in and never come out. */
+/** `/providers`: addresses and keys of model providers; keys can be written but never read. */
 export function providerRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   settingRoutes(routes, services);

@@ -21,7 +21,7 @@ const fields = {
   image: z.object({ width: Pixels, height: Pixels, detail: ImageDetail.default("high") }).optional(),
 };
 const mostMessages = 10_000;
-/** Its messages are read one by one: all at once would hold up the others for a quarter of a second. */
+/** Messages are counted one by one: all at once would block others for a quarter of a second. */
 const Counting = z
   .object({ ...fields, messages: z.array(z.unknown()).max(mostMessages).optional() })
   .refine(({ text, messages, image }) => [text, messages, image].filter((given) => given !== undefined).length === 1, {
@@ -45,7 +45,7 @@ const CountShape = z
   })
   .meta({ ref: "TokenCount" });
 
-/** `POST /tokens/count`: what a text, messages or an image cost, and what they leave of a model's window. */
+/** `POST /tokens/count`: the tokens of a text, messages or an image, and what remains of a model's window. */
 export function tokenRoutes({ config, models, tokens: counter }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

@@ -41,10 +41,7 @@ const AgentShape = z
   })
   .meta({ ref: "Agent" });
 
-/**
- * `/agents`: the agents that work can be handed to. `/threads/:id/agents`: those that a thread has sent to the
- * background.
- */
+/** `/agents`: the agents available for delegation. `/threads/:id/agents`: a thread's background agents. */
 export function agentRoutes({ agents: known }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

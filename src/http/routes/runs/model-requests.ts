@@ -14,7 +14,7 @@ const ListShape = z.array(ModelCallSummary.meta({ ref: "ModelCall" }));
 const DetailsShape = ModelCallDetails.meta({ ref: "ModelCallDetails" });
 const tag = "Thread runs";
 
-/** `/threads/:id/runs/:id/requests`: what models were sent in a run, call by call. */
+/** `/threads/:id/runs/:id/requests`: a run's model requests, call by call. */
 export function modelRequestRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

@@ -173,7 +173,7 @@ async function answerContent(
   const { storage, operations } = productServicesOf(context);
   const { session_id } = await requireSession(storage, thread_id);
   const { path: file, bytes } = await operations.content(session_id, operation_id, side);
-  // What a tool wrote is never shown as a page of this server.
+  // Tool output must never be rendered as a page of this server.
   return answerBytes(context, bytes, {
     "content-type": "application/octet-stream",
     "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(basename(file))}`,

@@ -22,7 +22,7 @@ const OperationQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
-/** An operation as the wire shows it. */
+/** An operation as the API returns it. */
 export const OperationShape = z
   .object({
     operation_id: z.string(),
@@ -103,7 +103,7 @@ const ToolLogShape = z.object({
 const tag = "Operations";
 const unknownOperation = "No such thread or operation";
 
-/** What tools changed in the workspace, with the way back, and every call of a tool. */
+/** Workspace changes by tools, with undo, and every tool call. */
 export function operationRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   listRoutes(routes);
@@ -151,7 +151,7 @@ function listRoutes(routes: HttpApp): void {
       const { thread_id, run_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const changes = await operations.changes(session_id, run_id);
-      // Changes outlive a deleted run, and calls by hand have no run.
+      // Changes outlive a deleted run, and manual calls have no run.
       if (Object.keys(changes).length === 0 && (await runs.get(run_id))?.session_id !== session_id) {
         throw notFound("Run not found");
       }
@@ -220,7 +220,7 @@ function itemRoutes(routes: HttpApp): void {
   );
 }
 
-/** An operation for a reader of this language. */
+/** An operation in the reader's language. */
 export function toWireOperation(card: OperationCard, language: Language): z.infer<typeof OperationShape> {
   return { ...card, summary: operationText(card, language) };
 }

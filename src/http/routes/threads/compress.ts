@@ -78,7 +78,7 @@ export function compressRoutes(): HttpApp {
       const kept = keptIds(await readMessages(services.storage, session.session_id), request.keep_message_ids);
       const run = await startRun(services, context, session, {
         assistant_id: assistant,
-        // Without an input the run would go on from where the last one ended, instead of beginning.
+        // Without input, the run would resume the last one instead of starting.
         input: { messages: [] },
         context: { ...known, compress: { ...request, keep_message_ids: kept } },
         multitask_strategy: "reject",

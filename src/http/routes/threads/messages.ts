@@ -153,7 +153,7 @@ async function conversationOf({ storage }: ProductServices, threadId: string): P
   return { session, all: await readMessages(storage, threadId) };
 }
 
-/** Messages of a conversation as clients show them. */
+/** A conversation's messages in the form for clients. */
 async function displayed(
   { operations }: ProductServices,
   context: HttpContext,
@@ -163,7 +163,7 @@ async function displayed(
   return toDisplay(await withOperations(operations, session, messages, languageOf(context)), all);
 }
 
-/** Those that a change has written, as they are shown now. */
+/** The messages of a change, in their current form. */
 async function written(
   services: ProductServices,
   context: HttpContext,

@@ -19,7 +19,7 @@ const NamespaceShape = z
 const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
 const tag = "Threads";
 
-/** `/namespaces`: which thread is the current one, for each of several projects. */
+/** `/namespaces`: the current thread of each namespace, such as a project. */
 export function namespaceRoutes(shared: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -73,7 +73,7 @@ function changeRoutes(routes: HttpApp, { logger }: SharedProductServices): void 
   );
 }
 
-/** The id of the event that says that no thread is current. */
+/** Event id for having no current thread. */
 const nothing = "none";
 
 function changeFrame(namespace: string, current: Namespace | undefined): string {

@@ -12,7 +12,7 @@ const ResultPath = z.object({
   thread_id: Id,
   result_id: z.string().min(1).max(500).describe("`whole_result.id` of the tool's message, its slash as %2F"),
 });
-/** Characters of one answer: a result may have many millions. */
+/** Maximum characters of one response: a result may have many millions. */
 const mostCharacters = 2_000_000;
 const ResultQuery = z.object({
   format: z.enum(["json", "text"]).default("json"),
@@ -31,7 +31,7 @@ const ResultShape = z
   .meta({ ref: "ToolResult" });
 const plainText = "text/plain; charset=utf-8";
 
-/** `/threads/:id/results/:result_id`: all of a tool's result of which the message holds only a part. */
+/** `/threads/:id/results/:result_id`: the whole result of a tool when its message holds only a part. */
 export function resultRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -57,7 +57,7 @@ export function resultRoutes(): HttpApp {
       const content = text.slice(offset, end);
       pageHeaders(context, { offset, total: text.length, count: content.length });
       if (format === "text") {
-        // What a tool has read of the web is no page of this server.
+        // Web content read by a tool must not become a page of this server.
         context.header("X-Content-Type-Options", "nosniff");
         return answerBody(context, content, plainText);
       }
@@ -68,7 +68,7 @@ export function resultRoutes(): HttpApp {
   return routes;
 }
 
-/** Never in the middle of a character, so that parts can be put together in any encoding. */
+/** Never splits a character, so that parts can be joined in any encoding. */
 function endOfPart(text: string, offset: number, limit: number): number {
   const end = Math.min(text.length, offset + limit);
   const isHalf = end > offset && end < text.length && (text.codePointAt(end - 1) ?? 0) > 0xffff;

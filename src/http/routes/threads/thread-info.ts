@@ -42,7 +42,7 @@ const PageShape = z.object({
 });
 const unknownThread = { 404: "No such thread" };
 
-/** `/threads/:id/info`: what a thread is called and about; the list of threads with it, and the text they are found by. */
+/** `/threads/:id/info`: a thread's name and topic; the list of threads with both, and their search text. */
 export function threadInfoRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   listRoute(routes);
