@@ -10,10 +10,10 @@ import type { ModelRegistry } from "./registry/registry.ts";
 
 const Vectors = z.array(z.array(z.number()).or(z.instanceof(Float32Array)));
 
-/** Queries whose vectors are remembered: a reader turns pages, and rules of `auth.path` ask for several. */
+/** Cached query vectors: readers page through results, and rules of `auth.path` cause repeated queries. */
 const mostQueries = 100;
 
-/** The index of the store that a `langgraph.json` names; `undefined` where it names none. Throws as `embedBy` does. */
+/** The store's index configured in `langgraph.json`, if any. Throws as `embedBy` does. */
 export function openItemIndex(
   source: IndexSource | undefined,
   models: ModelRegistry,
@@ -41,14 +41,14 @@ export function openItemIndex(
   };
 }
 
-/** What the log says of a failure that is expected; of all others everything. */
+/** The logged fields of an expected failure; unexpected ones are logged whole. */
 function about(error: unknown): object {
   if (!isAppError(error)) return { err: error };
   const { code, message, suggestion } = error;
   return { error_type: code, reason: message, suggestion };
 }
 
-/** A function of the user's, which knows no signal: who waits is let go, and its result comes to nothing. */
+/** A user's function ignores abort signals: the caller is released, and a late result is discarded. */
 function ofUser(embed: Exclude<IndexSource["embed"], string>): Embed {
   return async (texts, signal) => {
     signal.throwIfAborted();

@@ -15,38 +15,38 @@ import { takesBeginning } from "./vendors/request.ts";
 import { VendorCompletions } from "./vendors/vendor-completions.ts";
 import { VendorResponses } from "./vendors/vendor-responses.ts";
 
-/** What differs between vendors that speak OpenAI's chat completions (Models). */
+/** Differences between vendors with OpenAI's chat completions. */
 type Vendor = Pick<Provider, "title" | "baseUrl" | "keyName" | "keepsThoughtsApart" | "environment">;
 
-/** The SDK insists on a key; servers that need none ignore this one. */
+/** The SDK requires a key; servers without keys ignore this one. */
 const noKey = "none";
 
-/** A provider that speaks OpenAI's chat completions: those below, and every one that a user adds. */
+/** A provider with OpenAI's chat completions: those below, and every one a user adds. */
 export function openAiCompatible(vendor: Vendor, quirks: Quirks = compatibleQuirks): Provider {
   return {
     ...vendor,
     ...(quirks.searchTool === undefined ? {} : { searchesItself: true as const }),
     create(name, options, { address, apiKey, timeouts, profile }) {
-      // `streaming` stays unset: `true` makes the client download token tables (dependencies.md, 1.5).
+      // `streaming` stays unset: `true` makes the client download token tables.
       const fields: ChatOpenAIFields = {
         model: name,
         apiKey: apiKey ?? noKey,
         configuration: {
           baseURL: address,
-          // What fails is in our own errors; the SDK would write it to the console as well.
+          // Failures are in our own errors; the SDK would also print them.
           logLevel: "off",
-          // A server that sends the request elsewhere would choose an address that nobody has checked, with our key.
+          // A redirect would send our key to an unchecked address.
           fetchOptions: { redirect: "error" },
           fetch: options.fetch ?? fetchWithin(timeouts.connectMs),
         },
         maxRetries: 0,
-        // Until the headers, which is all of an answer that is not streamed.
+        // Until the headers, which for an unstreamed answer means all of it.
         timeout: timeouts.totalMs,
         ...callDefaults(profile, options),
       };
       const asked = { quirks, profile, options };
       const completions = new VendorCompletions(fields, asked, timeouts);
-      // The client takes one or the other by the model's name; where the vendor has one, both are that.
+      // The client chooses between the two by model name; if the vendor has only one API, both are that one.
       const other: object = quirks.hasResponses ? new VendorResponses(fields, asked, timeouts) : completions;
       return new ChatOpenAI({ ...fields, completions, responses: other as ChatOpenAIResponses });
     },
@@ -56,7 +56,7 @@ export function openAiCompatible(vendor: Vendor, quirks: Quirks = compatibleQuir
   };
 }
 
-/** OpenAI, or any server that speaks its protocol at `OPENAI_BASE_URL` (there the key is optional). */
+/** OpenAI, or any compatible server at `OPENAI_BASE_URL` (where the key is optional). */
 export const openai = openAiCompatible(
   {
     title: "OpenAI",
@@ -79,7 +79,7 @@ export const zhipu = openAiCompatible(
   zhipuQuirks,
 );
 
-/** SiliconFlow: names are typed by hand, `Provider/Model`. */
+/** SiliconFlow: names are entered manually, `Provider/Model`. */
 export const siliconflow = openAiCompatible(
   {
     title: "SiliconFlow",

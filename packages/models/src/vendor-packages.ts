@@ -13,17 +13,17 @@ import { callDefaults } from "./call-defaults.ts";
 import type { Provider } from "./provider.ts";
 import { WrappedModel } from "./wrapped-model.ts";
 
-/** A vendor whose chat model is a class of a LangChain package that the user installs. */
+/** A vendor whose chat model is in a LangChain package installed by the user. */
 interface VendorPackage {
   title: string;
   package: string;
   className: string;
-  /** Absent where the package finds its credentials itself. */
+  /** Absent if the package finds its credentials itself. */
   keyName?: string;
   address: string;
 }
 
-/** By the names that LangChain's `initChatModel` has for them. */
+/** By LangChain's names in `initChatModel`. */
 const vendorPackages: Readonly<Record<string, VendorPackage>> = {
   anthropic: {
     title: "Anthropic",
@@ -88,7 +88,7 @@ const vendorPackages: Readonly<Record<string, VendorPackage>> = {
   },
 };
 
-/** Other names of the same. */
+/** Aliases. */
 const otherNames: Readonly<Record<string, string>> = {
   aws: "bedrock",
   gemini: "google-genai",
@@ -98,7 +98,7 @@ const otherNames: Readonly<Record<string, string>> = {
   mistral: "mistralai",
 };
 
-/** The providers of installed LangChain packages; packages are looked for beside the `langgraph.json` first. */
+/** The providers of installed LangChain packages, resolved from `langgraph.json`'s folder first. */
 export class InstalledProviders {
   readonly #folders: readonly string[];
   readonly #known = new Map<string, Provider>();
@@ -107,7 +107,7 @@ export class InstalledProviders {
     this.#folders = [dirname(manifest), process.cwd(), import.meta.dirname];
   }
 
-  /** The provider of a name; `undefined` where it has none, or its package is not installed. */
+  /** The provider of a name; `undefined` if there is none or its package is not installed. */
   find(name: string): Provider | undefined {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
@@ -119,14 +119,14 @@ export class InstalledProviders {
     return provider;
   }
 
-  /** The names of those whose package is installed. */
+  /** The names of providers with installed packages. */
   names(): string[] {
     return Object.entries(vendorPackages).flatMap(([name, vendor]) => {
       return this.#known.has(name) || this.#fileOf(vendor.package) !== undefined ? [name] : [];
     });
   }
 
-  /** What is to be done before a model of this name can be used; `undefined` where nothing is known of it. */
+  /** What to install or set for a model of this name; `undefined` for an unknown provider. */
   advice(name: string): string | undefined {
     const vendor = vendorOf(name);
     return vendor && `npm install ${vendor.package} in ${this.#folders[0]}, then start again.`;
@@ -160,10 +160,10 @@ function providerOf(vendor: VendorPackage, file: string): Provider {
       return makeModel(vendor, file, {
         model: name,
         ...others,
-        // The two names that packages have for it.
+        // Packages use one of these two names.
         ...(maxTokens !== undefined && { maxTokens, maxOutputTokens: maxTokens }),
         ...(apiKey !== undefined && { apiKey }),
-        // Retries have an owner of their own.
+        // Retries happen elsewhere.
         maxRetries: 0,
       });
     },
@@ -192,13 +192,13 @@ interface ToolOptions extends BaseChatModelCallOptions {
   tools?: BindToolsInput[];
 }
 
-/** What `bindTools` gives: the tools in the vendor's own form are among the options of each call. */
+/** The result of `bindTools`: the tools in the vendor's format are among the call options. */
 const Bound = z.object({
   config: z.record(z.string(), z.unknown()).optional(),
   kwargs: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** A model of a package, which gets its tools as its own `bindTools` writes them. */
+/** A package's model, which gets its tools through its own `bindTools`. */
 class InstalledModel extends WrappedModel<ToolOptions> {
   override _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
     return this.wrapped._generate(messages, this.#withTools(options));

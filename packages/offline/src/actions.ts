@@ -1,14 +1,14 @@
 import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
-/** Something the stand-in was asked to do. Where one call does it, the fields are the arguments of that call. */
+/** An action requested of the offline model. If one call performs it, the fields are that call's arguments. */
 export type Action =
   | { kind: "list"; path: string }
   | { kind: "read"; path: string }
   | { kind: "search"; path: string; query: string }
-  /** `into`: the file that the summary goes to; without it the summary is the answer. */
+  /** `into`: the summary's file; without it the summary is the answer. */
   | { kind: "summarize"; paths: string[]; into?: string }
-  /** Leaves alone what is there; `write` replaces it. */
+  /** Never overwrites; `write` does. */
   | { kind: "create"; path: string; content: string }
   | { kind: "write"; path: string; content: string }
   | { kind: "move"; source: string; destination: string }
@@ -23,13 +23,13 @@ export type Action =
 
 type Words = [english: string, chinese: string];
 
-/** How one kind of action is done and spoken of. */
+/** How one kind of action is performed and described. */
 interface Wording<Kind extends Action["kind"]> {
-  /** The tool that does it. */
+  /** The tool that performs it. */
   tool: string;
-  /** As it stands after "I could not". */
+  /** Completes "I could not …". */
   goal: (action: Extract<Action, { kind: Kind }>) => Words;
-  /** What was done: the English verb, or what stands above the tool's result. */
+  /** The past-tense verb, or the heading above the tool's result. */
   done: string | ((action: Extract<Action, { kind: Kind }>) => Words);
 }
 
@@ -104,21 +104,21 @@ const wordings: { [Kind in Action["kind"]]: Wording<Kind> } = {
 };
 
 function wordingOf(action: Action): Wording<Action["kind"]> {
-  // The compiler does not see that the entry and the action are of one kind; the type of the table says so.
+  // The compiler does not see that entry and action have the same kind; the table's type ensures it.
   return wordings[action.kind] as Wording<Action["kind"]>;
 }
 
-/** The tool that an action is mainly about. */
+/** The main tool of an action. */
 export function mainTool(action: Action): string {
   return wordingOf(action).tool;
 }
 
-/** What an action does, as it stands after "I could not". */
+/** An action's goal, completing "I could not …". */
 export function goal(action: Action, language: Language): string {
   return say(language, ...wordingOf(action).goal(action));
 }
 
-/** What is said of an action that was done; `text` is its tool's result. */
+/** The report of a completed action; `text` is its tool's result. */
 export function doneWords(action: Action, text: string, language: Language): string {
   const { done } = wordingOf(action);
   if (typeof done === "function") return `${say(language, ...done(action))}${say(language, ":", "：")}\n${text}`;

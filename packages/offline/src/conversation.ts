@@ -19,11 +19,11 @@ export interface Exchange {
 
 /** What the model uses: the request and the results so far. */
 export interface Conversation {
-  /** The workflow asks for a summary of the conversation, or for closing words, instead of work. */
+  /** The workflow requests a summary or a closing text instead of work. */
   purpose: "talk" | "compress" | "close";
   request: string;
   language: Language;
-  /** Results since the request, by the place in the work that asked for them, see `callId`. */
+  /** Results since the request, by the step that requested them, see `callId`. */
   byStep: Map<string, Exchange>;
   /** Replies with tool calls since the request. */
   rounds: number;
@@ -35,14 +35,14 @@ const closing = /^No further tool call is possible: /mu;
 const noteForms = [compressing, closing, /^Note: \d+ rounds are used/u];
 
 /**
- * A call id that says which action of the request, and which step of it, the call belongs to. Unique, and within the 40
- * characters that OpenAI's service takes: the loop gives a longer one another.
+ * A call id that encodes the request's action and its step. Unique, and at most OpenAI's 40 characters: the loop would
+ * replace a longer one.
  */
 export function callId(action: number, step: number): string {
   return `call_${action}_${step}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`;
 }
 
-/** Reads a list of messages as `Conversation`. */
+/** Parses messages as a `Conversation`. */
 export function readConversation(messages: BaseMessage[]): Conversation {
   const begin = messages.findLastIndex((message) => isHumanMessage(message) && !isNote(message.text));
   const request = messages[begin]?.text ?? "";
@@ -63,14 +63,14 @@ export function readConversation(messages: BaseMessage[]): Conversation {
 const formatHeader = /^\[[^\n]*?: (?:the text of an? |in (?:UTF-16|GB 18030|Windows-1252);)[^\n]*?\]\n/u;
 
 function toExchange(name: string, result: string, isError: boolean): Exchange {
-  // Line numbers, and what the text of a document has above it, are not part of the file.
+  // Line numbers, and the header of a document's text, are not part of the file.
   const text = name === "read_file" ? result.replace(formatHeader, "").replaceAll(/^\d+\t/gmu, "") : result;
   const failed = isError || /^\s*(?:Error\b|\{\s*"success"\s*:\s*false)/u.test(text);
   const isDenied = failed && /\b(?:denied|refused this call|rejected|declined)\b|拒绝/iu.test(text);
   return { name, text, success: !failed, isDenied };
 }
 
-/** By the system text and the last message; a closing note counts first. */
+/** By the system text and the last message; a closing note takes precedence. */
 function purposeOf(messages: BaseMessage[]): Conversation["purpose"] {
   const isOrder = (message: BaseMessage): boolean =>
     isSystemMessage(message) || (message === messages.at(-1) && isHumanMessage(message));
@@ -79,12 +79,12 @@ function purposeOf(messages: BaseMessage[]): Conversation["purpose"] {
   return texts.some((text) => compressing.test(text)) ? "compress" : "talk";
 }
 
-/** Words of the workflow for one call, which the user has not said. */
+/** A note of the workflow for one call, not the user's text. */
 function isNote(text: string): boolean {
   return noteForms.some((form) => form.test(text));
 }
 
-/** The structured summary that the workflow asks for, as JSON: the latest requests and the tools that were called. */
+/** The structured summary for the workflow as JSON: the latest requests and the called tools. */
 export function summarizeConversation({ messages }: Conversation): string {
   const requests = messages.filter((message) => isHumanMessage(message) && !isNote(message.text));
   const said = requests.map(({ text }) => text.slice(0, 80));

@@ -29,11 +29,11 @@ const ForcedTool = z.union([z.string(), z.looseObject({ function: z.object({ nam
 const words = new Set(["auto", "none", "any", "required"]);
 
 /**
- * A rule-based model: deterministic, without network, in English and Chinese. It calls the offered tools, in as many
- * steps as a request needs, answers the workflow's own prompts, and says what it is.
+ * A rule-based model: deterministic, offline, English and Chinese. It calls the offered tools in as many steps as
+ * needed, answers the workflow's own prompts, and states what it is.
  */
 export class OfflineModel extends BaseChatModel<OfflineCallOptions> {
-  /** The day that "today" means, `YYYY-MM-DD`; tests set it. */
+  /** Today's date, `YYYY-MM-DD`; set by tests. */
   readonly #today: () => string;
 
   constructor(today: () => string = currentDay) {
@@ -105,7 +105,7 @@ function* chunksOf(answer: Reply, id: string, usage: UsageMetadata): Generator<A
   yield new AIMessageChunk({ id, content: "", response_metadata: metadata, usage_metadata: usage });
 }
 
-/** Tokens by estimate: four characters each. */
+/** Estimated tokens: four characters each. */
 function usageOf(messages: BaseMessage[], answer: Reply): UsageMetadata {
   const input = Math.ceil(messages.reduce((total, message) => total + message.text.length, 0) / 4);
   const said = answer.kind === "text" ? answer.text : JSON.stringify(answer.calls);
@@ -113,13 +113,13 @@ function usageOf(messages: BaseMessage[], answer: Reply): UsageMetadata {
   return { input_tokens: input, output_tokens: output, total_tokens: input + output };
 }
 
-/** Today by the machine's own calendar. */
+/** Today in the machine's time zone. */
 function currentDay(): string {
-  // Swedish dates are written like this.
+  // Swedish dates have this format.
   return new Date().toLocaleDateString("sv-SE");
 }
 
-/** The provider of the offline model: no key, no network, no names. An app adds it to the providers of its registry. */
+/** The provider of the offline model, without key, network or model names. An app adds it to its registry. */
 export const offline = {
   title: "Offline",
   baseUrl: undefined,

@@ -1,15 +1,15 @@
 import type { Action } from "./actions.ts";
 import { findFolder, findPaths, restore, type Clause, type FoundPath } from "./text.ts";
 
-/** A clause with its paths found. */
+/** A clause with the paths found in it. */
 interface FileClause extends Clause {
   paths: FoundPath[];
 }
 
-/** A rule: which words call for it, and the actions it makes of a clause (none: the next rule is tried). */
+/** A rule: its trigger words, and the actions for a clause (none: try the next rule). */
 interface Rule {
   words: RegExp;
-  /** Its verb must stand before every other: "write delete all to a.txt" deletes nothing. */
+  /** Its verb must come first: "write delete all to a.txt" deletes nothing. */
   mustLead?: boolean;
   actions(clause: FileClause): Action[];
 }
@@ -39,12 +39,12 @@ const rules: Rule[] = [
   },
 ];
 
-/** Characters of a clause that can be a search; longer ones would be slow to look through. */
+/** Maximum length of a search clause; longer ones would be slow. */
 const longestSearch = 500;
-/** Paths of one clause that are looked at. */
+/** Paths examined per clause. */
 const mostPaths = 20;
 
-/** The file requests in a clause; empty when no rule applies. */
+/** The file actions in a clause; empty if no rule matches. */
 export function parseFileClause(clause: Clause): Action[] {
   const paths = findPaths(clause.text, clause.quoted).slice(0, mostPaths);
   let words = clause.text;
@@ -60,7 +60,7 @@ export function parseFileClause(clause: Clause): Action[] {
   return [];
 }
 
-/** The paths of the clause; where it names none, a quotation or folder, and for "it" what was spoken of before. */
+/** The clause's paths; without any, a quotation or folder, and for "it" the previous paths. */
 function objects(clause: FileClause): string[] {
   const named = clause.paths.map((found) => found.path);
   if (named.length > 0) return named;
@@ -72,7 +72,7 @@ function objects(clause: FileClause): string[] {
   return isAboutEarlier ? clause.earlier : [];
 }
 
-/** The last path that stands behind a word like "to". */
+/** The last path after a word like "to". */
 function pathBehind(clause: FileClause, paths: readonly FoundPath[] = clause.paths): FoundPath | undefined {
   return paths.findLast((path) =>
     /(?:\bto|\binto|\bas|\bin|到|(?<!内容)为|成|入|在)\s*(?:the |a )?(?:new )?(?:file\s*|folder\s*|文件夹|文件|目录)?$/iu.test(
@@ -119,7 +119,7 @@ function createFolder(clause: FileClause): Action[] {
   }));
 }
 
-/** The content that a clause gives for a file, before its path or after it; `undefined` when it gives none. */
+/** The content for a file, before or after its path; `undefined` if there is none. */
 function contentOf(clause: FileClause, target: FoundPath): string | undefined {
   const following =
     /^\s*(?:的?文件)?[，,]?\s*(?:(?:with(?: the| this)?(?: (?:contents?|text)\b)?|containing|saying|to say)\s*)?(?:的?(?:内容|文本)\s*)?(?:(?:替换|更新|改)?[为成]|是)?\s*[:：]?\s*([\s\S]+)$/iu.exec(
@@ -164,7 +164,7 @@ function list(clause: FileClause): Action[] {
   return [{ kind: "list", path: folderOf(clause).replace(/(?<=.)\/+$/u, "") }];
 }
 
-/** The folder that is looked into: "docs/", "the docs folder", "in docs"; by default the workspace. */
+/** The target folder: "docs/", "the docs folder", "in docs"; default the workspace. */
 function folderOf({ text, quoted, paths }: FileClause): string {
   const name = /(?:\b(?:in|of)\s+(?:the\s+)?|在\s*)([\w./-]+)/iu.exec(text)?.[1] ?? "";
   const isFolder = name !== "" && !/^(?:all|files?|workspace|this|folder|project|here)$/iu.test(name);

@@ -4,7 +4,7 @@ import { findPaths, restore, type Clause } from "./text.ts";
 const taskWord = /\b(?:tasks?|to-?dos?)\b|任务|待办/iu;
 const simulationWord = /\bsimulat(?:e|ion|ing)\b|仿真|运行模拟/iu;
 
-/** The planner's and the simulator's requests in a clause; empty when it speaks of neither. */
+/** The planner and simulator actions in a clause; empty if there are none. */
 export function parseTaskClause(clause: Clause): Action[] {
   const words = withoutPaths(clause);
   if (simulationWord.test(words)) {
@@ -28,7 +28,7 @@ export function parseTaskClause(clause: Clause): Action[] {
   return isScheduled ? [{ kind: "schedule_task", task: name, date }] : [];
 }
 
-/** The clause with its paths blanked, so that "todo.md" is a file and not a task. */
+/** The clause with its paths blanked, so that "todo.md" is not a task. */
 function withoutPaths(clause: Clause): string {
   let words = clause.text;
   for (const found of findPaths(clause.text, clause.quoted).toReversed()) {
@@ -39,7 +39,7 @@ function withoutPaths(clause: Clause): string {
 
 const dateWords = /\b(?:(?:for|on|by|due)\s+)?(?:today|tomorrow|\d{4}-\d{2}-\d{2})\b|(?:到)?(?:今天|明天)/giu;
 
-/** The task's title or id: the quotation, else the words that are left beside verb, noun and date. */
+/** The task's title or id: the quotation, else the words besides verb, noun and date. */
 function nameOf(clause: Clause): string {
   const mark = /\uE000\d+\uE001/u.exec(clause.text)?.[0];
   if (mark !== undefined) return restore(mark, clause.quoted);
@@ -52,7 +52,7 @@ function nameOf(clause: Clause): string {
     .trim();
 }
 
-/** A date in words or figures, `YYYY-MM-DD`. */
+/** A date in words or digits, `YYYY-MM-DD`. */
 function dateOf(clause: Clause): string | undefined {
   const figures = /\b\d{4}-\d{2}-\d{2}\b/u.exec(clause.text)?.[0];
   if (figures !== undefined) return figures;

@@ -3,9 +3,9 @@ import { parseFileClause } from "./parse-files.ts";
 import { parseTaskClause } from "./parse-tasks.ts";
 import { protect, type Clause } from "./text.ts";
 
-/** More would not fit into a turn; the answer says what was left out. */
+/** Maximum actions per turn; the answer lists what was left out. */
 const maxActions = 10;
-/** Characters outside quotations that the rules look at; a longer message is not for them. */
+/** Maximum characters outside quotations; longer messages are not parsed. */
 const maxLength = 10_000;
 
 const verbs =
@@ -30,18 +30,18 @@ const breaks = new RegExp(
   "iu",
 );
 
-/** "with content: …" goes on over the next lines and sentences. */
+/** "with content: …" continues over the next lines and sentences. */
 const opensContent = /(?:with|containing|contents?|says|text|内容)(?:\s*(?:is|为|是))?\s*[:：]/iu;
 
-/** A clause with the pieces after it that no rule understands alone. `actions` are those of its first piece. */
+/** A clause with the following fragments that no rule understands alone. `actions` are those of its first fragment. */
 interface Group {
   text: string;
   actions: Action[];
 }
 
 /**
- * What a message asks for, in its order; empty when no rule understands it. A piece that no rule understands belongs to
- * the one before it, so that "create a.txt with bread and read milk" is one request.
+ * The actions in a message, in order; empty if no rule matches. An unmatched fragment belongs to the previous one, so
+ * that "create a.txt with bread and read milk" is one request.
  */
 export function parseRequests(message: string, today: string): Action[] {
   const { body, quoted } = protect(message);
@@ -73,7 +73,7 @@ export function parseRequests(message: string, today: string): Action[] {
   return asked.slice(0, maxActions);
 }
 
-/** "Read a and write a summary to b" reads a once: a summary reads it anyway. */
+/** "Read a and write a summary to b" reads a once: the summary reads it anyway. */
 function addAction(asked: Action[], action: Action): void {
   for (let last = asked.at(-1); last?.kind === "read"; last = asked.at(-1)) {
     if (action.kind !== "summarize" || !action.paths.includes(last.path)) break;
@@ -82,12 +82,12 @@ function addAction(asked: Action[], action: Action): void {
   asked.push(action);
 }
 
-/** Whether a piece after an open content belongs to it: a new line or sentence that names no file. */
+/** Whether a fragment continues an open content: a new line or sentence without a file name. */
 function goesOn(piece: { text: string; joint: string }): boolean {
   return /^\s*\n|^[.;!?]\s/u.test(piece.joint) && !/\.\w{1,6}\b/u.test(piece.text);
 }
 
-/** The pieces of a text between its breaks; `joint` is the break before a piece. */
+/** The fragments of a text between separators; `joint` is the separator before a fragment. */
 function split(body: string): { text: string; joint: string }[] {
   const parts = body.split(breaks);
   return parts.flatMap((text, index) => (index % 2 === 0 ? { text, joint: parts[index - 1] ?? "" } : []));
@@ -103,7 +103,7 @@ function parseClause(clause: Clause): Action[] {
   return tasks.length > 0 ? tasks : parseFileClause(trimmed);
 }
 
-/** What "it" means after these actions. */
+/** What "it" refers to after these actions. */
 function pathsOf(actions: Action[]): string[] {
   return actions.flatMap((action) => {
     if (action.kind === "summarize") return action.into ?? action.paths;

@@ -4,16 +4,16 @@ import type { Exchange } from "./conversation.ts";
 import type { Outcome } from "./steps.ts";
 import { say } from "./text.ts";
 
-/** Lines of a result that an answer repeats, alone and beside others. */
+/** Lines of a result repeated in the answer, alone and among others. */
 const [linesAlone, linesAmongOthers] = [200, 40];
 
-/** An action, and how it ended. */
+/** A completed action and its outcome. */
 export interface Ended {
   action: Action;
   outcome: Outcome;
 }
 
-/** The final answer: one paragraph for each action, as its result says. */
+/** The final answer: a paragraph per action with its result. */
 export function report(ended: Ended[], left: string[], language: Language): string {
   const lines = ended.length === 1 ? linesAlone : linesAmongOthers;
   const paragraphs = ended.map((one) => paragraph(one, lines, language));
@@ -47,14 +47,14 @@ function reasonOf(outcome: Exclude<Outcome, { kind: "done" }>, language: Languag
     : say(language, "the file is too long for me to read whole.", "文件太长，我无法完整读取。");
 }
 
-/** The words of a failure, without the mark that the loop puts before them, what the answer says already, and advice for the model. */
+/** A failure's text, without the loop's prefix, redundant parts, and advice for the model. */
 function problemOf(exchange: Exchange | undefined): string {
   const said = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*|\s*Ask the user\b[\s\S]*/gu, "").trim() ?? "";
   const problem = said.replace(/^"[^"\n]+" cannot be read\.\s+(?=\S)/u, "");
   return problem === "" ? (exchange?.name ?? "") : problem.slice(0, 400);
 }
 
-/** Without the English words that a tool adds to what it gives. */
+/** Removes the English words that a tool adds to its content. */
 function inChinese(action: Action, text: string): string {
   if (action.kind === "read" && /\.pdf$/iu.test(action.path))
     return text.replaceAll(/^## Page (\d+)$/gmu, "## 第 $1 页");

@@ -6,7 +6,7 @@ import { advance, type Desk } from "./steps.ts";
 import { smallTalk } from "./talk.ts";
 import { say } from "./text.ts";
 
-/** A tool as it was offered with the call. */
+/** A tool offered with the call. */
 export interface OfferedTool {
   name: string;
   parameters: string[];
@@ -47,7 +47,7 @@ export function reply(
   return { kind: "text", text: smallTalk(request, language) };
 }
 
-/** What the first open action needs next, how those before it ended, and which are left. */
+/** The next calls of the first open action, the outcomes of earlier ones, and the rest. */
 function lookAt(
   actions: Action[],
   conversation: Conversation,

@@ -10,17 +10,17 @@ interface Call {
   mayFail?: true;
 }
 
-/** How an action ended. */
+/** The outcome of an action. */
 export type Outcome =
   | { kind: "done"; text: string }
   | { kind: "failed"; exchange: Exchange | undefined }
   | { kind: "no_tool"; tool: string }
   | { kind: "too_long" | "no_task" };
 
-/** Where an action stands. `step` counts its own calls from 0. */
+/** The progress of an action. `step` counts its own calls from 0. */
 export type Progress = { kind: "calls"; calls: (Call & { step: number })[] } | { kind: "ended"; outcome: Outcome };
 
-/** What an action may look at. */
+/** What an action can read. */
 export interface Desk {
   result(step: number): Exchange | undefined;
   isOffered(tool: string): boolean;
@@ -28,10 +28,10 @@ export interface Desk {
   today: string;
 }
 
-/** An action as a program: it yields calls, gets their results, and returns how it ended. */
+/** An action as a generator: it yields calls, receives their results, and returns the outcome. */
 type Work = Generator<Call[], Outcome, Exchange[]>;
 
-/** The next calls of an action, or how it ended: its program is run again over the results so far. */
+/** The next calls of an action, or its outcome: replays its generator with the results so far. */
 export function advance(action: Action, desk: Desk): Progress {
   const work = workOf(action, desk);
   let step = 0;
@@ -78,7 +78,7 @@ function* single(name: string, args: Record<string, unknown>): Work {
   return { kind: "done", text: exchange?.text ?? "" };
 }
 
-/** Writes a whole file; where one is there that was not read, reads it first. */
+/** Overwrites a file; reads an existing one first if necessary. */
 function* replace(path: string, content: string): Work {
   const [written] = yield [{ name: "write_file", args: { path, content }, mayFail: true }];
   if (written?.success === true) return { kind: "done", text: written.text };
@@ -87,7 +87,7 @@ function* replace(path: string, content: string): Work {
   return yield* single("write_file", { path, content });
 }
 
-/** Reads the files, all at once, and answers with a summary of each, or writes it to a file. */
+/** Reads the files in parallel, and returns a summary of each or writes it to a file. */
 function* summarize({ paths, into }: Extract<Action, { kind: "summarize" }>, { language }: Desk): Work {
   const texts = yield paths.map((path) => ({ name: "read_file", args: { path } }));
   const summaries: string[] = [];
@@ -102,7 +102,7 @@ function* summarize({ paths, into }: Extract<Action, { kind: "summarize" }>, { l
 
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/iu;
 
-/** Changes a task. One that is named by its title is looked up first: among those without a date, then today's. */
+/** Changes a task. A title is looked up first: among undated tasks, then today's. */
 function* changeTask(tool: string, task: string, change: Record<string, unknown>, { today }: Desk): Work {
   if (uuid.test(task)) return yield* single(tool, { task_id: task, ...change });
   for (const view_context of ["staging", `daily::${today}`]) {

@@ -1,10 +1,10 @@
 import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
-/** What a text is about, by rule: its size, its headings and its first sentences. The same text gives the same words. */
+/** A rule-based summary: size, headings and first sentences. Deterministic. */
 export function summarizeText(name: string, text: string, language: Language): string {
   const all = text.trimEnd().split("\n");
-  // A formula that stands alone is a part of the sentence around it.
+  // A displayed formula is part of the surrounding sentence.
   const flowing = text.replaceAll(/\n+(\$[^$\n]+\$)\n+/gu, " $1 ");
   const lines = flowing.split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) return say(language, `Summary of ${name}: the file is empty.`, `${name} 的摘要：文件为空。`);

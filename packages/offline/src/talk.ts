@@ -3,7 +3,7 @@ import { say } from "./text.ts";
 
 const howToChoose = "MILLRACE_MODEL=openai:gpt-4o-mini";
 
-/** What small talk begins with, and the answer in both languages. */
+/** Small talk by opening words, with the answer in both languages. */
 const topics: [words: RegExp, english: string, chinese: string][] = [
   [
     /\b(?:who|what) are you\b|\bwhich model\b|\bare you (?:an? )?(?:ai|human|real|bot)\b|\bwhat can you do\b|^\s*help\b|你是谁|你是什么|什么模型|你能做什么|你会什么|帮助|怎么用/iu,
@@ -23,13 +23,13 @@ const topics: [words: RegExp, english: string, chinese: string][] = [
   ],
 ];
 
-/** How the answer begins where the rules do not understand. */
+/** The beginning of the answer if no rule matches. */
 export const notUnderstood: Readonly<Record<Language, string>> = {
   en: "I did not understand this.",
   zh: "我没有理解这个请求。",
 };
 
-/** The answer where there is nothing to do: small talk, or that the rules do not understand. */
+/** The answer if there is nothing to do: small talk, or that the request was not understood. */
 export function smallTalk(request: string, language: Language): string {
   const topic = topics.find(([words]) => words.test(request));
   if (topic !== undefined) return say(language, topic[1], topic[2]);

@@ -26,24 +26,24 @@ const quotes = [
   /(?<![\p{L}\p{N}])'([^'\n]*)'(?![\p{L}\p{N}])/gu,
 ];
 
-/** A text whose quoted parts are replaced by marks, so that no rule looks inside them. */
+/** A text with placeholders for its quoted parts, so that rules do not look inside them. */
 export interface ProtectedText {
   body: string;
   quoted: { inner: string; whole: string }[];
 }
 
-/** One clause on its way to an action, with what earlier clauses spoke about. */
+/** A clause being parsed, with context from earlier clauses. */
 export interface Clause {
-  /** The protected text; quotations are marks. */
+  /** The text with placeholders for quotations. */
   text: string;
   quoted: ProtectedText["quoted"];
-  /** The paths of the clause before it, for "it" and for "write a summary to …". */
+  /** The previous clause's paths, for "it" and "write a summary to …". */
   earlier: string[];
-  /** The day that "today" means, `YYYY-MM-DD`. */
+  /** Today's date, `YYYY-MM-DD`. */
   today: string;
 }
 
-/** Takes quoted parts and code blocks out of a text. `restore` puts them back. */
+/** Replaces quoted parts and code blocks by placeholders; `restore` reverts it. */
 export function protect(text: string): ProtectedText {
   const quoted: ProtectedText["quoted"] = [];
   let body = text;
@@ -56,14 +56,14 @@ export function protect(text: string): ProtectedText {
   return { body, quoted };
 }
 
-/** The original words of a part of a protected text. A part that is one quotation loses its quotes. */
+/** The original text of a part. A part that is a single quotation loses its quotes. */
 export function restore(part: string, quoted: ProtectedText["quoted"]): string {
   const alone = /^\s*\uE000(\d+)\uE001\s*$/u.exec(part);
   if (alone !== null) return restoreAll(quoted[Number(alone[1])]?.inner ?? "", quoted);
   return restoreAll(part, quoted).trim();
 }
 
-/** A quotation may hold marks of quotations that were found before it. */
+/** A quotation may contain placeholders of earlier quotations. */
 function restoreAll(part: string, quoted: ProtectedText["quoted"]): string {
   let text = part;
   for (let depth = 0; depth < quotes.length && text.includes("\uE000"); depth += 1) {
@@ -72,7 +72,7 @@ function restoreAll(part: string, quoted: ProtectedText["quoted"]): string {
   return text;
 }
 
-/** A path found in a clause, and where it stands. */
+/** A path in a clause, with its position. */
 export interface FoundPath {
   path: string;
   start: number;
@@ -90,8 +90,8 @@ function looksLikePath(word: string): boolean {
 }
 
 /**
- * The paths in a clause, in order: words with an ending or a slash, and quotations that look like one; with
- * `anyQuotation` every short quotation counts.
+ * The paths in a clause, in order: words with an extension or a slash, and quotations that look like one;
+ * `anyQuotation` includes every short quotation.
  */
 export function findPaths(clause: string, quoted: ProtectedText["quoted"], anyQuotation = false): FoundPath[] {
   const found: FoundPath[] = [];
@@ -125,7 +125,7 @@ const notFolders =
 const chineseFolderLead =
   /^.*(?:创建|新建|建立|删除|删掉|列出|查看|显示|名为|叫做|一个|移动|到|把|将|在|和|新的?|当前|这个|该|的)/u;
 
-/** The folder a clause names ("the drafts folder", "folder called drafts", "drafts 文件夹"), or `undefined`. */
+/** The folder named in a clause ("the drafts folder", "folder called drafts", "drafts 文件夹"), if any. */
 export function findFolder(clause: string, quoted: ProtectedText["quoted"]): string | undefined {
   const name = String.raw`(\uE000\d+\uE001|[\w./~@+-]+|\p{Script=Han}+)`;
   const patterns = [
@@ -149,7 +149,10 @@ export function findFolder(clause: string, quoted: ProtectedText["quoted"]): str
   return undefined;
 }
 
-/** Pieces for streaming: words with the space before them; Chinese by two characters. Joined they are the text. */
+/**
+ * Chunks for streaming: words with the preceding space, Chinese in pairs of characters. Their concatenation is the
+ * text.
+ */
 export function toPieces(text: string): string[] {
   return text.match(/\p{Script=Han}{1,2}|\s*[^\s\p{Script=Han}]+|\s+/gu) ?? [];
 }

@@ -26,7 +26,7 @@ export const WireRequest = z.looseObject({
 });
 export type WireRequest = z.infer<typeof WireRequest>;
 
-/** OpenAI's `/responses` calls the messages its input. */
+/** OpenAI's `/responses` calls the messages `input`. */
 const Sent = z.looseObject({ input: z.unknown().optional() }).transform(({ input, ...request }) => ({
   ...(input === undefined ? {} : { messages: input }),
   ...request,

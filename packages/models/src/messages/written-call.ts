@@ -1,6 +1,6 @@
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 
-/** A call that a reply has written in its text and closed, with the id it has in the message. */
+/** A completed call in a reply's text, with its id in the message. */
 export interface WrittenCall {
   id: string;
   name: string;
@@ -14,7 +14,7 @@ export function markWrittenCall(chunk: ChatGenerationChunk, call: WrittenCall): 
   calls.set(chunk, call);
 }
 
-/** The call written in the text that this chunk of a streamed reply closes; `undefined` for all other chunks. */
+/** The completed call in this chunk of a streamed reply; `undefined` for all other chunks. */
 export function writtenCall(chunk: ChatGenerationChunk): WrittenCall | undefined {
   return calls.get(chunk);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 
-/** Where a service of Ollama is asked, and for how long. */
+/** An Ollama service's address, and the timeout. */
 export interface OllamaPlace {
   /** Without a path. */
   address: string;
@@ -24,7 +24,7 @@ const Listed = z.object({
   modified_at: z.string().optional().catch(undefined),
   details: Details,
 });
-/** One installed model as the list has it. */
+/** An installed model in the list. */
 export type ListedModel = z.infer<typeof Listed>;
 
 const Shown = z.object({
@@ -34,14 +34,14 @@ const Shown = z.object({
   parameters: z.string().catch(""),
 });
 
-/** What the service says of one model. */
+/** The details of one model. */
 export interface ShownModel {
   details: z.infer<typeof Details>;
-  /** Such as completion, tools, vision, thinking, embedding; servers before 0.6.4 do not say. */
+  /** For example completion, tools, vision, thinking, embedding; missing before server version 0.6.4. */
   capabilities: string[] | undefined;
-  /** Tokens that the model was made for. */
+  /** The context length the model was trained for. */
   contextLength: number | undefined;
-  /** Tokens that its file asks for. */
+  /** The context length its file requests. */
   window: number | undefined;
 }
 
@@ -52,32 +52,32 @@ const Running = z.object({
   context_length: z.number().positive().nullable().catch(null),
   expires_at: z.string().nullable().catch(null),
 });
-/** A model that is in memory now. */
+/** A loaded model. */
 export type RunningModel = z.infer<typeof Running>;
 
 const Version = z.object({ version: z.string() });
-/** Of many models; an entry that cannot be read is left out. */
+/** A list; unreadable entries are dropped. */
 const listOf = <Row extends z.ZodType>(row: Row) =>
   z.object({ models: z.array(row.nullable().catch(null)).nullable() });
 
-/** The version of the service that listens there. Throws what `toModelError` reads, as all of these do. */
+/** The service's version. Throws errors that `toModelError` understands, as all of these do. */
 export async function readVersion(place: OllamaPlace): Promise<string> {
   return (await ask(Version, "/api/version", place)).version;
 }
 
-/** The models that are installed. */
+/** The installed models. */
 export async function listInstalled(place: OllamaPlace): Promise<ListedModel[]> {
   const { models } = await ask(listOf(Listed), "/api/tags", place);
   return (models ?? []).filter((model) => model !== null);
 }
 
-/** The models that are in memory now. */
+/** The loaded models. */
 export async function listRunning(place: OllamaPlace): Promise<RunningModel[]> {
   const { models } = await ask(listOf(Running), "/api/ps", place);
   return (models ?? []).filter((model) => model !== null);
 }
 
-/** What the service knows of a model; one that is not installed is refused with 404. */
+/** The details of a model; the service answers 404 for one that is not installed. */
 export async function showModel(name: string, place: OllamaPlace): Promise<ShownModel> {
   const { details, capabilities, model_info, parameters } = await ask(Shown, "/api/show", place, { model: name });
   const length = Object.entries(model_info).find(([field]) => field.endsWith(".context_length"))?.[1];

@@ -62,7 +62,7 @@ export function leastTokensOf(text: string): number {
 const other = 0;
 const digit = 1;
 const letter = 2;
-/** Where the characters of East Asia begin; what is between them and ASCII has letters and signs, taken as letters. */
+/** First code point of East Asian characters; those between them and ASCII are treated as letters. */
 const firstWide = 0x2e80;
 const firstBeyondAscii = 0x80;
 
@@ -70,7 +70,7 @@ function kindOf(code: number): number {
   if (code >= firstWide) return other;
   if (code >= firstBeyondAscii) return letter;
   if (code >= 48 && code <= 57) return digit;
-  // With this bit set, capitals are small.
+  // Setting this bit converts capitals to lower case.
   const small = code | 0x20;
   return small >= 97 && small <= 122 ? letter : other;
 }

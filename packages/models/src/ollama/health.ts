@@ -15,7 +15,7 @@ export type OllamaHealth =
   | { status: "RUNNING"; version: string }
   | { status: Exclude<OllamaStatus, "RUNNING">; problem: AppError };
 
-/** Milliseconds that a service has to tell its version: it needs no model for that. */
+/** Milliseconds to respond with the version, which needs no model. */
 const patience = 3000;
 
 /**
@@ -37,7 +37,7 @@ export async function checkHealth(
   }
 }
 
-/** A kept-alive connection ends with the service and says nothing about a new one. */
+/** A kept-alive connection ends with the service and does not show whether a new one works. */
 async function versionOf(place: OllamaPlace): Promise<string> {
   try {
     return await readVersion(place);
@@ -47,7 +47,7 @@ async function versionOf(place: OllamaPlace): Promise<string> {
   }
 }
 
-/** Whether the connection was refused, by all addresses of the name. */
+/** Whether all addresses of the name refused the connection. */
 function isRefused(error: unknown): boolean {
   let current: unknown = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
@@ -57,10 +57,10 @@ function isRefused(error: unknown): boolean {
   return false;
 }
 
-/** Where the program may be that no path names. */
+/** Common install folders outside `PATH`. */
 const usualFolders = ["/usr/local/bin", "/usr/bin", "/opt/homebrew/bin", "/Applications/Ollama.app/Contents/Resources"];
 
-/** Whether the program is on this machine: in the folders of `PATH`, or where its installers put it. */
+/** Whether the program is installed: in a folder of `PATH`, or where its installers put it. */
 export async function isOllamaInstalled(path: string = environmentVariable("PATH") ?? ""): Promise<boolean> {
   const own = environmentVariable("LOCALAPPDATA");
   const folders = [...path.split(delimiter), ...usualFolders, ...(own ? [join(own, "Programs", "Ollama")] : [])];

@@ -2,23 +2,23 @@ import type { ProfilePart } from "../registry/model-profile.ts";
 import type { ListedModel, ShownModel } from "./api.ts";
 import { namedAbilities } from "./named-abilities.ts";
 
-/** One installed model, as users choose it. What its server does not say goes by its name. */
+/** An installed model, as users choose it. What its server does not report is guessed from its name. */
 export interface InstalledModel {
   name: string;
   /** Bytes. */
   size: number;
-  /** As the server writes it, such as 7.6B. */
+  /** In the server's notation, such as 7.6B. */
   parameter_size: string | null;
   quantization: string | null;
   modified_at: string | null;
-  /** Tokens that it was made for. */
+  /** The context length it was trained for. */
   context_length: number | null;
-  /** Tokens that are asked for in every request. */
+  /** The context length of every request. */
   window: number;
   supports_vision: boolean;
   supports_tools: boolean;
   thinks: boolean;
-  /** Whether it answers; models that only make vectors do not. */
+  /** Whether it can chat; embedding models cannot. */
   can_chat: boolean;
 }
 
@@ -31,7 +31,7 @@ const longestAnswer = 8192;
 /** Models that always think. */
 const alwaysThinking = /^(?:.*\/)?gpt-oss\b/u;
 
-/** Puts together what is known of a model. */
+/** Combines what is known about a model. */
 export function installedModel(listed: ListedModel, shown: ShownModel | undefined): InstalledModel {
   const { name, size, modified_at, details } = listed;
   const named = namedAbilities(name);
@@ -55,7 +55,7 @@ export function installedModel(listed: ListedModel, shown: ShownModel | undefine
   };
 }
 
-/** How it is shown in a list: name, parameters, size. */
+/** Its display name: name, parameters, size. */
 export function titleOf({ name, parameter_size, size }: InstalledModel): string {
   const gigabytes = size === 0 ? undefined : `${(size / 1e9).toFixed(1)} GB`;
   const facts = [parameter_size, gigabytes].filter((fact) => fact !== undefined && fact !== null && fact !== "");

@@ -1,15 +1,17 @@
 import { listInstalled, showModel, type ListedModel, type OllamaPlace, type ShownModel } from "./api.ts";
 import { installedModel, type InstalledModel } from "./installed-model.ts";
 
-/** The installed models by name; `digest` says whether one has changed. */
+/** The installed models by name; a changed `digest` means a changed model. */
 export type KnownModels = ReadonlyMap<string, { digest: string; model: InstalledModel }>;
 
-/** Models that are looked at; more is no list to choose from. */
+/** Models that are read; a longer list is useless to choose from. */
 const mostModels = 200;
-/** Models that are asked about at once. */
+/** Concurrent detail requests. */
 const atOnce = 4;
 
-/** Reads which models are there. Only new and changed ones are asked about; gives `before` itself where nothing has changed. */
+/**
+ * Reads the installed models, with details of new and changed ones only; returns `before` itself if nothing changed.
+ */
 export async function readInstalled(place: OllamaPlace, before: KnownModels): Promise<KnownModels> {
   const listed = (await listInstalled(place)).slice(0, mostModels);
   const digests = new Map(listed.map((one) => [one.name, digestOf(one)]));
@@ -35,7 +37,7 @@ async function readOne(
   return { digest, model: installedModel(listed, await shownOf(listed.name, place)) };
 }
 
-/** One that cannot be asked about goes by its name: the others are there all the same. */
+/** Without details, a model is described by its name: the others remain available. */
 async function shownOf(name: string, place: OllamaPlace): Promise<ShownModel | undefined> {
   try {
     return await showModel(name, place);

@@ -7,12 +7,12 @@ export interface NamedAbilities {
   contextLength: number | undefined;
 }
 
-/** Names that say that a model sees images. */
+/** Names of vision models. */
 const seeing = /llava|bakllava|vision|-vl\b|vl:|moondream/u;
-/** Names of models that make vectors. */
+/** Names of embedding models. */
 const embedding = /embed|^(?:.*\/)?(?:bge|all-minilm|gte)\b/u;
 
-/** Families whose templates know tools. */
+/** Families whose templates support tools. */
 const withTools = [
   "qwen2",
   "qwen2.5",
@@ -41,7 +41,7 @@ const withTools = [
   "smollm2",
 ];
 
-/** Tokens that families were made for, as their makers say. */
+/** Context lengths of families, from their makers. */
 const contextLengths: Readonly<Record<string, number>> = {
   qwen2: 32_768,
   "qwen2.5": 32_768,
@@ -65,7 +65,7 @@ const contextLengths: Readonly<Record<string, number>> = {
   "gpt-oss": 131_072,
 };
 
-/** Reads a name such as `qwen2.5:7b` or `library/llama3.1:8b`, for servers that do not say what their models can. */
+/** Parses a name such as `qwen2.5:7b` or `library/llama3.1:8b`, for servers that do not report abilities. */
 export function namedAbilities(name: string): NamedAbilities {
   const family = (name.split(":")[0] ?? "").split("/").at(-1)?.toLowerCase() ?? "";
   return {

@@ -1,12 +1,12 @@
 import type { Language } from "@millrace/engine/language";
 
-/** A model that is good to begin with. */
+/** A model recommended to start with. */
 export interface RecommendedModel {
   name: string;
   about: Record<Language, string>;
 }
 
-/** Models for a machine of one's own. */
+/** Models for local machines. */
 export const recommendedModels: readonly RecommendedModel[] = [
   {
     name: "qwen2.5:7b",

@@ -1,7 +1,7 @@
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { vendorRequest, type Asked, type SentMessage } from "../vendors/request.ts";
 
-/** A message as Ollama takes it. */
+/** A message in Ollama's format. */
 interface OllamaMessage {
   role: string;
   content: string;
@@ -12,7 +12,7 @@ interface OllamaMessage {
   tool_call_id?: string;
 }
 
-/** The body of a chat request, as far as the client writes it otherwise than it should be. */
+/** The fields of a chat request that the client writes incorrectly. */
 export interface OllamaRequest {
   messages?: readonly SentMessage[];
   tools?: readonly object[] | undefined;
@@ -22,9 +22,9 @@ export interface OllamaRequest {
 }
 
 /**
- * The request as Ollama should get it, made of `messages` and what the client has written beside them. The client sends
- * no thoughts back, does not say which tool a result is of, and makes an image a message of its own. What is too long
- * is to be refused and not cut: older servers do not know these two fields and cut nevertheless, see `cutPrompt`.
+ * Completes the client's request for Ollama from `messages`. The client omits reasoning and the tool of a result, and
+ * puts images into separate messages. Overlong prompts are to be refused, not cut; older servers ignore these two
+ * fields and cut anyway, see `cutPrompt`.
  */
 export function ollamaRequest<Request extends OllamaRequest>(
   request: Request,
@@ -58,11 +58,11 @@ export function ollamaRequest<Request extends OllamaRequest>(
     },
     truncate: false,
     shift: false,
-    // The same body with some fields more or otherwise.
+    // The same body with some fields added or replaced.
   } as unknown as Request;
 }
 
-/** A tool's name alone is a choice, as in OpenAI's client. */
+/** A choice may be a tool's bare name, as in OpenAI's client. */
 function namedChoice(choice: unknown): unknown {
   if (choice === "any") return "required";
   if (typeof choice !== "string" || ["auto", "none", "required"].includes(choice)) return choice;
@@ -87,7 +87,7 @@ function ollamaMessage(message: BaseMessage): OllamaMessage {
   return { role: message.type === "system" ? "system" : "user", ...spoken };
 }
 
-/** Images of a message, in base64 without a head; one that is only an address is not fetched. */
+/** A message's images in base64 without a prefix; image URLs are not fetched. */
 function imagesOf(content: BaseMessage["content"]): string[] {
   if (typeof content === "string") return [];
   return content.flatMap((part) => {
@@ -98,9 +98,9 @@ function imagesOf(content: BaseMessage["content"]): string[] {
   });
 }
 
-/** The quirks speak of thoughts by the name that the other vendors have for them. */
+/** The quirks use the field name that other vendors have for reasoning. */
 function withThinking(message: SentMessage & { reasoning_content?: unknown }): OllamaMessage {
   const { reasoning_content: thinking, ...rest } = message;
-  // Made above; the quirks only add thoughts.
+  // Created above; the quirks only add reasoning.
   return { ...rest, ...(thinking === undefined ? {} : { thinking }) } as OllamaMessage;
 }

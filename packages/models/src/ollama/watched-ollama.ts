@@ -11,7 +11,7 @@ import { wholeLines } from "./whole-lines.ts";
 
 const never = new AbortController().signal;
 
-/** How one call goes over the wire. */
+/** The transport of one call. */
 interface OneCall {
   signal: AbortSignal;
   isStreamed: boolean;
@@ -71,7 +71,7 @@ export class WatchedOllama extends ChatOllama {
     };
     const call = new ChatOllama({ ...this.#fields, fetch: wholeLines(ask) });
     const { client } = call;
-    // One signature for the client's several, of which only the streamed one is used.
+    // One signature for the client's overloads, of which only the streaming one is used.
     const chat = client.chat.bind(client) as (request: OllamaRequest) => Promise<never>;
     client.chat = (request: OllamaRequest) => chat(ollamaRequest(request, messages, { ...this.#asked, toolChoice }));
     return call;
@@ -86,12 +86,12 @@ function wholeMessage(message: ChatGenerationChunk["message"]): AIMessage {
   return Object.assign(whole, { tool_calls, ...(usage_metadata === undefined ? {} : { usage_metadata }) });
 }
 
-/** The request, which the package writes as a text, for an answer in one piece. */
+/** The request, which the package serialises, without streaming. */
 function unstreamed(body: RequestInit["body"]): { body?: string } {
   return typeof body === "string" ? { body: JSON.stringify(Object.assign(JSON.parse(body), { stream: false })) } : {};
 }
 
-/** An answer in one piece as a stream of one line, which is all that the package reads. */
+/** Wraps an unstreamed response as a one-line stream, the only form the package reads. */
 function asLine(text: string): Response {
   return new Response(`${JSON.stringify(JSON.parse(text))}\n`);
 }
@@ -115,7 +115,7 @@ async function* told(
   }
 }
 
-/** The package gives all calls the same index, so those of one line would be merged. */
+/** The package gives all calls the same index, so calls in one line would be merged. */
 function numbered(chunk: ChatGenerationChunk, message: AIMessageChunk, from: number): ChatGenerationChunk {
   const { content, additional_kwargs, response_metadata, tool_call_chunks = [] } = message;
   const apart = new AIMessageChunk({
@@ -127,7 +127,7 @@ function numbered(chunk: ChatGenerationChunk, message: AIMessageChunk, from: num
   return new ChatGenerationChunk({ text: chunk.text, message: apart });
 }
 
-/** Cached tokens; the package does not know the field. */
+/** Adds cached tokens, a field unknown to the package. */
 function noteCached({ message }: ChatGenerationChunk): void {
   const { prompt_eval_cached_count: cache_read }: Record<string, unknown> = message.response_metadata;
   const usage: unknown = isAIMessageChunk(message) ? message.usage_metadata : undefined;

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { isLinkOrMetadata } from "@millrace/engine/net/checked-agent";
 
-/** Own and private networks are allowed: that is where people run their models. */
+/** Private networks are allowed: that is where people run their models. */
 const refusedNames =
   /^(?:metadata|instance-data|metadata\.(?:google|goog)(?:\.internal)?|metadata\.google\.internal)\.?$/iu;
 
 /**
- * The address of a model server. To set one is an operator's act, since keys go there; so private networks are allowed,
- * but no link-local address and no metadata service of a cloud. Without a slash at its end.
+ * A model server's address. Only operators set it, since keys are sent there; so private networks are allowed, but
+ * neither link-local addresses nor cloud metadata services. Without a trailing slash.
  */
 export const BaseUrl = z
   .url({ protocol: /^https?$/u, error: "expected an address that begins with http:// or https://" })

@@ -1,6 +1,6 @@
 import type { ProfilePart } from "./model-profile.ts";
 
-/** Models that can think or not, by the table of the vendor's defaults. */
+/** Models with optional thinking, by the vendor's defaults. */
 const zhipuThinking: ProfilePart = {
   max_tokens: 32_768,
   max_tokens_thinking: 65_536,
@@ -10,15 +10,15 @@ const zhipuThinking: ProfilePart = {
 };
 const writesCalls: ProfilePart = { tool_calls: "text" };
 const canThink: ProfilePart = { thinking: "optional" };
-/** The vendor's own usual way is without. */
+/** The vendor's default is without thinking. */
 const mayThink: ProfilePart = { thinking: "on_request" };
 const seesImages: ProfilePart = { vision: true };
 const usd = (input: number, output: number): ProfilePart => ({ price: { input, output, currency: "USD" } });
 
 /**
- * What is known of models without anybody's word, by name; `*` at the end stands for any rest, and a more exact row
- * adds to the others and goes before them. Figures and prices are the vendors' own, of November 2025; no price where a
- * vendor has several for one model. The window of Ollama's models is our `numCtx`: larger ones cost memory at once.
+ * Built-in facts about models by name; a trailing `*` matches any rest, and a more specific row extends and overrides
+ * others. Figures and prices are the vendors' own, of November 2025; no price if a vendor has several for one model.
+ * The window of Ollama's models is our `numCtx`: larger ones cost memory at once.
  */
 export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   offline: { display_name: "Offline" },
@@ -46,7 +46,7 @@ export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   "zhipu:glm-4.6v": { display_name: "GLM-4.6V" },
   "zhipu:glm-4.6v-flash": { display_name: "GLM-4.6V Flash" },
 
-  // Names of this vendor are typed by hand: it has rules and no list.
+  // This vendor's names are entered manually: it has rules but no list.
   "siliconflow:*": { structured_output: "json_object" },
   "siliconflow:deepseek-ai/DeepSeek-R1*": { thinking: "always" },
   "siliconflow:Pro/deepseek-ai/DeepSeek-R1*": { thinking: "always" },
@@ -75,12 +75,12 @@ export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   "qwen:qwen-vl*": { ...seesImages },
   "qwen:qwen-vl-plus": { display_name: "Qwen VL Plus" },
 
-  // Who sees and who calls tools, by name; those with a title are the recommended ones.
+  // Vision and tool support by name; rows with a title are recommended.
   "ollama:*": { context: 32_768, output: 8_192 },
   "ollama:llava*": { ...seesImages, ...writesCalls },
   "ollama:bakllava*": { ...seesImages, ...writesCalls },
   "ollama:deepseek-coder*": { context: 16_384, output: 4096, ...writesCalls },
-  // Made for less than the usual window, to which Ollama would cut them in silence.
+  // Trained for less than the default window, to which Ollama would silently cut.
   "ollama:llama2*": { context: 4096, output: 1024 },
   "ollama:llama3:*": { context: 8192, output: 2048 },
   "ollama:gemma2*": { context: 8192, output: 2048, ...writesCalls },

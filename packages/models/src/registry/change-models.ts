@@ -57,7 +57,7 @@ export function removeProvider(models: ModelRegistry, name: string): void {
   models.files().file.change([{ path: ["providers", name], value: undefined }]);
 }
 
-/** Stores the key of a provider; `undefined` forgets it. Throws `not_found`, and `invalid_parameter` where it has none. */
+/** Stores a provider's key; `undefined` deletes it. Throws `not_found`, and `invalid_parameter` if it uses none. */
 export function setKey(models: ModelRegistry, name: string, key: string | undefined): void {
   const { keyName } = providerNamed(models, name);
   if (keyName === undefined) {

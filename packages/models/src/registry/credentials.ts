@@ -4,13 +4,13 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 
-/** Only the user who runs the server may read or write the file. */
+/** Only the server's own user may read or write the file. */
 const onlyOwner = 0o600;
 const Keys = z.record(z.string(), z.string().min(1));
 
 /**
- * Keys by their names in `credentials.json` of the data folder, where no tool can reach them. A file that others may
- * read is not used, and said so: whoever could read it may have the keys. Keys go in and are never shown.
+ * Keys by name in `credentials.json` of the data folder, out of tools' reach. A file readable by others is refused with
+ * an error, since its keys may be known to them. Keys can be written but never shown.
  */
 export class Credentials {
   readonly #file: OverrideFile<Readonly<Record<string, string>>>;
@@ -26,13 +26,13 @@ export class Credentials {
     return found.kind === "value" ? found.value : none;
   }
 
-  /** Why the file is not used; holds nothing of what stands in it. */
+  /** Why the file is refused; contains none of its content. */
   problem(): string | undefined {
     const found = this.#file.read();
     return found.kind === "unusable" ? found.problem : undefined;
   }
 
-  /** Keeps a key; `undefined` forgets it. Throws `conflict` while the file cannot be used. */
+  /** Stores a key; `undefined` deletes it. Throws `conflict` while the file is refused. */
   set(name: string, key: string | undefined): void {
     const problem = this.problem();
     if (problem !== undefined) {
@@ -49,19 +49,19 @@ export class Credentials {
 const none: Readonly<Record<string, string>> = {};
 
 function readKeys(path: string, text: string): { value: Record<string, string> } | { problem: string } {
-  // Windows has no such rights; its files say that everybody may read them.
+  // Windows has no such permissions; its files seem readable by everyone.
   const isOpen = process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
   if (isOpen) return { problem: "others may read or write it; chmod it to 600, and change the keys in it" };
   try {
     const parsed = Keys.safeParse(JSON.parse(text));
     if (parsed.success) return { value: parsed.data };
   } catch {
-    // The parser's words repeat the text, which holds keys.
+    // The parser's message would repeat the text, which contains keys.
   }
   return { problem: 'it has to hold {"NAME_API_KEY": "key"}' };
 }
 
-/** What of a key may be shown: its last four characters where it is long enough to spare them. */
+/** The visible part of a key: its last four characters, if it is long enough. */
 export function masked(key: string): string {
   return key.length >= 20 ? `…${key.slice(-4)}` : "…";
 }

@@ -6,18 +6,18 @@ import type { ModelRegistry } from "./registry.ts";
 import type { KnownProvider } from "./verified-models.ts";
 import { modelRoles, type ModelRole } from "./roles.ts";
 
-/** One model as it is now; `own` is what the file of models says of just this one. */
+/** A model's current state; `own` is its own row in the models file. */
 export interface KnownModel {
   name: string;
   provider: string;
   is_built_in: boolean;
   own: ProfilePart | null;
-  /** Its context is already lowered to what the operator allows. */
+  /** Its context, already lowered to the operator's limit. */
   profile: ModelProfile;
   roles: ModelRole[];
-  /** Whether no key is missing; no request is made. */
+  /** Whether all keys are present; makes no request. */
   has_what_it_needs: boolean;
-  /** When it last answered a test with its address and its key. */
+  /** When it last passed a test with its current address and key. */
   llm_last_verified_at: string | null;
 }
 

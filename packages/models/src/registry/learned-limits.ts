@@ -1,20 +1,23 @@
 import { LRUCache } from "lru-cache";
 import type { ModelLoader } from "../load-model.ts";
 
-/** No error makes a window smaller than this, in tokens: its words are not ours, and a model that reads less is of no use. */
+/**
+ * Learned windows are never smaller than this, in tokens: the error's text is not ours, and a smaller window is
+ * useless.
+ */
 const smallest = 1024;
-/** Models that one loader remembers; names come from requests. */
+/** Models remembered per loader; names come from requests, so it must be bounded. */
 const mostModels = 100;
-/** Of the size that failed, what may fit where the error names no limit. */
+/** Share of the failed size that may fit if the error names no limit. */
 const share = 0.9;
-/** Characters of an error that are looked at. */
+/** Characters of an error that are scanned. */
 const readLength = 1000;
 
 const learned = new WeakMap<ModelLoader, LRUCache<string, number>>();
 
 /** A number as vendors write it: `8192`, `128,000`, `32k`. */
 const number = "(\\d{1,3}(?:,\\d{3}){1,3}|\\d{3,9}|\\d{1,4}(?=k))(k?)";
-/** Where an error names the limit; the first pattern that fits counts. */
+/** Where errors name the limit; the first match counts. */
 const patterns = [
   new RegExp(`maximum (?:context|input|prompt) (?:length|window|size)[^\\d]{0,30}${number}`, "iu"),
   new RegExp(`(?:context|input)[ _](?:length|window|size|limit)[^\\d]{0,30}${number}`, "iu"),
@@ -23,7 +26,7 @@ const patterns = [
   new RegExp(`(?:上下文|最大|上限|限制|不超过)[^\\d]{0,20}${number}`, "iu"),
 ];
 
-/** The limit in tokens that an error names, in English or Chinese; `undefined` where it names none. */
+/** The token limit in an error's text, English or Chinese; `undefined` if there is none. */
 export function namedLimit(text: string): number | undefined {
   for (const pattern of patterns) {
     const match = pattern.exec(text.slice(0, readLength));
@@ -34,8 +37,8 @@ export function namedLimit(text: string): number | undefined {
 }
 
 /**
- * Remembers that a model could not read so much, for as long as the loader lives: the limit that its error names, or a
- * little less than the estimated `tokens` that failed. What was learned before only becomes less.
+ * Remembers, for the loader's lifetime, that a model could not read this much: the limit in its error, or a little less
+ * than the estimated `tokens` that failed. A learned limit only shrinks.
  */
 export function learnLimit(loader: ModelLoader, model: string, failed: { said: string; tokens: number }): void {
   const models = learned.get(loader) ?? new LRUCache<string, number>({ max: mostModels });
@@ -46,7 +49,7 @@ export function learnLimit(loader: ModelLoader, model: string, failed: { said: s
   models.set(model, Math.min(known, limit));
 }
 
-/** The smaller one of `limit` and what was learned of the model. Tokens. */
+/** The smaller of `limit` and the model's learned limit, in tokens. */
 export function withLearned(loader: ModelLoader, model: string, limit: number): number {
   return Math.min(limit, learned.get(loader)?.get(model) ?? Infinity);
 }

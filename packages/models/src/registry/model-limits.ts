@@ -1,15 +1,15 @@
 import type { ModelPrice, ReadProfile } from "./model-profile.ts";
 import { builtInProfiles } from "./profiles.ts";
 
-/** Tokens a model may read in all, and write in one answer. */
+/** A model's maximum tokens in total and per answer. */
 export interface ModelLimits {
   context: number;
   output: number;
 }
 
 /**
- * The limits of `provider:name`. `contextLimit` (tokens, `MILLRACE_CONTEXT_LIMIT`) can only lower the context: a model
- * never reads more than it can. A server knows more than the built-in `profiles`.
+ * The limits of `provider:name`. `contextLimit` (tokens, `MILLRACE_CONTEXT_LIMIT`) can only lower the context, since a
+ * model's own limit stays. Facts from a server override built-in `profiles`.
  */
 export function modelLimits(
   model: string,

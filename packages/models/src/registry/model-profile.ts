@@ -11,11 +11,11 @@ export const ModelName = z
   .max(200)
   .regex(/^(?:offline|[a-z][a-z0-9-]*:[^\s*\p{Cc}]+)$/u, { error: "expected provider:name, or offline" });
 
-/** What a model costs, in money per million tokens; the unit is the run's own. */
+/** A model's price per million tokens; the run chooses the unit. */
 export const ModelPrice = z.object({ input: z.number().nonnegative(), output: z.number().nonnegative() });
 export type ModelPrice = z.infer<typeof ModelPrice>;
 
-/** A price per million tokens, and its currency. Costs in different currencies are not to be added up. */
+/** A price per million tokens with its currency. Costs in different currencies must not be added up. */
 const ProfilePrice = ModelPrice.extend({ currency: z.string().regex(/^[A-Z]{3}$/u) });
 
 /**
@@ -53,9 +53,9 @@ export const ModelProfile = z.strictObject({
 });
 export type ModelProfile = z.infer<typeof ModelProfile>;
 
-/** A part of a profile, as rows and files state it: what is left out comes from the less exact rows. */
+/** A partial profile, as rows and files contain it: missing fields come from less specific rows. */
 export const ProfilePart = ModelProfile.partial();
 export type ProfilePart = z.infer<typeof ProfilePart>;
 
-/** Gives the profile of a model by its name; never throws, since any name of a provider may be used. */
+/** Returns a model's profile by name; never throws, since any name of a provider is allowed. */
 export type ReadProfile = (model: string) => ModelProfile;

@@ -5,20 +5,20 @@ import { providers } from "../index.ts";
 import { ModelName, ProfilePart } from "./model-profile.ts";
 import { Roles } from "./roles.ts";
 
-/** The one provider that no setting is of: the stand-in, which an app may have. */
+/** The only provider without settings: the offline model, which an app may include. */
 const standIn = "offline";
 
-/** The name of a provider of the user's own. */
+/** The name of a user's own provider. */
 export const ProviderName = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/u, {
   error: "expected up to 32 lower-case letters, digits and dashes, beginning with a letter",
 });
 
-/** The name of a key. Not any variable, so that setting one cannot leak other secrets. */
+/** The name of a key. Other variables are excluded, so that setting one cannot leak other secrets. */
 export const KeyName = z.string().regex(/^(?!MILLRACE_|LANGSMITH_)[A-Z][A-Z0-9_]{0,63}_API_KEY$/u, {
   error: "expected the name of a key of a model server, such as LM_STUDIO_API_KEY",
 });
 
-/** What a user says of a provider: of a built-in one what differs, of an own one at least its `base_url`. */
+/** A user's settings of a provider: overrides for a built-in one, at least `base_url` for a custom one. */
 export const ProviderSetting = z.strictObject({
   kind: z.literal("openai-compatible").optional().describe("What it speaks; built-in ones keep their own"),
   title: z.string().min(1).max(100).optional(),
@@ -51,12 +51,12 @@ export const ProviderSetting = z.strictObject({
 });
 export type ProviderSetting = z.infer<typeof ProviderSetting>;
 
-/** What a row of models is about: one, or all whose names begin so. */
+/** What a row applies to: one model, or all with a prefix. */
 export const RowName = z.union([ModelName, z.string().regex(/^[a-z][a-z0-9-]*:[^\s*]*\*$/u)], {
   error: "expected provider:name, with * at its end for all that begin so",
 });
 
-/** The file of models: own providers, what is known of models beside the built-in rows, and who has which role. */
+/** The models file: custom providers, additional facts about models, and roles. */
 export const ModelSettings = z
   .strictObject({
     providers: z.record(ProviderName, ProviderSetting).default({}),
@@ -78,10 +78,10 @@ export const ModelSettings = z
   });
 export type ModelSettings = z.infer<typeof ModelSettings>;
 
-/** What a file that is not there says: nothing. */
+/** The settings without a file: none. */
 export const noSettings: ModelSettings = { providers: {}, models: {}, roles: {} };
 
-/** Reads the text of the file (YAML, of which JSON is a part), or says in which lines it is wrong. */
+/** Parses the file (YAML, including JSON), or reports the invalid lines. */
 export function readModelSettings(text: string): { value: ModelSettings } | { problem: string } {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -99,7 +99,7 @@ export function readModelSettings(text: string): { value: ModelSettings } | { pr
   return { problem: problems.join("; ") };
 }
 
-/** Where the key stands that a problem is about, or the nearest one around it. */
+/** The position of a problem's key, or of its nearest parent. */
 function offsetOf(document: Document, path: readonly PropertyKey[]): number | undefined {
   let node: unknown = document.contents;
   let offset: number | undefined;

@@ -4,13 +4,12 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { largestFile, OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 import { noSettings, readModelSettings, type ModelSettings } from "./model-settings.ts";
 
-/** The name of the file in the data folder, where no tool can reach it: it says where keys are sent. */
+/** The file's name in the data folder, out of tools' reach: it decides where keys are sent. */
 export const modelsFileName = "models.yaml";
 
 /**
- * The file of models of a data folder. An edit counts from the next use on; of a file that is broken the last good
- * state goes on to count, and `problem` names the lines. What a program changes is written into the same file, whole or
- * not at all, and keeps the comments.
+ * A data folder's models file. Edits apply from the next use on; while the file is broken the last valid state applies,
+ * and `problem` names the lines. Programs change the same file atomically, keeping comments.
  */
 export class ModelsFile {
   readonly #file: OverrideFile<ModelSettings>;
@@ -23,7 +22,7 @@ export class ModelsFile {
     this.#readRaw = new OverrideFile(path, (text) => ({ value: text }), warn);
   }
 
-  /** What counts at this moment: the same object until the file changes. */
+  /** The settings in effect: the same object until the file changes. */
   settings(): ModelSettings {
     const found = this.#file.read();
     if (found.kind === "value") this.#lastGood = found.value;
@@ -31,15 +30,15 @@ export class ModelsFile {
     return this.#lastGood;
   }
 
-  /** What is wrong with the file, with its lines. */
+  /** The file's problem, with line numbers. */
   problem(): string | undefined {
     const found = this.#file.read();
     return found.kind === "unusable" ? found.problem : undefined;
   }
 
   /**
-   * Sets values by their path; `undefined` removes one. Throws `conflict` while the file is broken, `invalid_parameter`
-   * where the result could not be read, `too_large`, and what `OverrideFile.write` throws. Then nothing has changed.
+   * Sets values by path; `undefined` removes one. Throws, changing nothing, `conflict` while the file is broken,
+   * `invalid_parameter` if the result would be invalid, `too_large`, and what `OverrideFile.write` throws.
    */
   change(changes: readonly { path: readonly string[]; value: unknown }[]): void {
     const problem = this.problem();
@@ -68,7 +67,7 @@ export class ModelsFile {
   }
 }
 
-/** An empty part is removed with its last value, so that a file without content is an empty one. */
+/** An empty section is removed with its last value, so that a file without content is empty. */
 function setIn(document: Document, path: readonly string[], value: unknown): void {
   if (document.contents === null) document.contents = document.createNode({}) as never;
   if (value !== undefined) {

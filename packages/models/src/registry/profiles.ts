@@ -1,7 +1,7 @@
 import { builtInModels } from "./built-in-models.ts";
 import type { ModelProfile, ProfilePart, ReadProfile } from "./model-profile.ts";
 
-/** Of a model that no row knows: a window of 128,000 tokens, and what most models can do. */
+/** Defaults for unknown models: a window of 128,000 tokens, and what most models can do. */
 const unknownModel: Omit<ModelProfile, "display_name"> = {
   context: 128_000,
   output: 32_768,
@@ -21,12 +21,12 @@ const unknownModel: Omit<ModelProfile, "display_name"> = {
   price: null,
 };
 
-/** Rows by what they match: a name, or the beginning of names with `*` at its end. */
+/** Rows by pattern: a name, or a prefix with a trailing `*`. */
 export type ProfileRows = Readonly<Record<string, ProfilePart>>;
 
 /**
- * Puts the profile of a model together: the built-in rows, what servers have told (`found`), then `own` ones, in each
- * the more exact one last. An answer is never longer than what the model may read.
+ * A model's profile from built-in rows, servers' facts (`found`), and `own` rows, each in order of specificity. The
+ * answer's limit never exceeds the context.
  */
 export function profileOf(model: string, own: ProfileRows = {}, found: ProfileRows = {}): ModelProfile {
   const display_name = model.slice(model.indexOf(":") + 1);
@@ -35,19 +35,19 @@ export function profileOf(model: string, own: ProfileRows = {}, found: ProfileRo
   return { ...profile, output: Math.min(profile.output, profile.context) };
 }
 
-/** Profiles by the built-in rows alone. */
+/** Profiles from built-in rows alone. */
 export const builtInProfiles: ReadProfile = (model) => profileOf(model);
 
-/** Whether a row is one model, which can be listed, and not a rule for many. */
+/** Whether a row describes one model, which can be listed, rather than a rule for many. */
 export function isOneModel(match: string): boolean {
   return !match.endsWith("*");
 }
 
 const builtInParts = new Map<string, ProfilePart[]>();
-/** Names that are remembered: more than any server has models, and no limit to what a client may ask for. */
+/** Cached names: more than any server has models, but bounded, since clients may request any name. */
 const mostNames = 500;
 
-/** Asked several times in each iteration, and always the same. */
+/** Called several times per iteration with the same result. */
 function builtIn(model: string): ProfilePart[] {
   const known = builtInParts.get(model);
   if (known !== undefined) return known;

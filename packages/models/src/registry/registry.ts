@@ -70,7 +70,7 @@ export class ModelRegistry {
     return [...this.#keySources(), this.#found];
   }
 
-  /** What keys come from; compare by identity. */
+  /** The sources of keys; compare by identity. */
   #keySources(): readonly unknown[] {
     return [this.settings(), this.storedKeys(), ...Object.values(this.#config.secretFiles.values())];
   }
@@ -82,13 +82,13 @@ export class ModelRegistry {
     return { ...others, main, titles, embedding };
   }
 
-  /** The names of all providers, the built-in ones first, then those of installed packages. */
+  /** The names of all providers: built-in ones, then those of installed packages. */
   providerNames(): string[] {
     const own = Object.keys(this.settings().providers);
     return [...new Set([...Object.keys(this.#providers), ...this.#installed.names(), ...own])];
   }
 
-  /** One provider; `undefined` where there is none of the name. */
+  /** One provider; `undefined` for an unknown name. */
   provider(name: string): KnownProvider | undefined {
     const { providers: own } = this.settings();
     const setting: ProviderSetting | undefined = Object.hasOwn(own, name) ? own[name] : undefined;
@@ -140,7 +140,7 @@ export class ModelRegistry {
     return { provider, name, connection: { address, apiKey: key?.value, timeouts, profile } };
   }
 
-  /** When models last answered a test; `undefined` where nothing is kept. */
+  /** When models last passed a test; `undefined` if nothing is stored. */
   verified(): VerifiedModels | undefined {
     return this.#files?.verified;
   }
@@ -167,7 +167,7 @@ export class ModelRegistry {
     throw new AppError("invalid_state", "Models cannot be changed here: there is no data folder.");
   }
 
-  /** A stored key, else that of the environment or of the file that it names. */
+  /** A stored key, else that of the environment or of its secret file. */
   #key(name: string, usual: string | undefined): KnownProvider["key"] {
     const stored = this.storedKeys();
     const value = Object.hasOwn(stored, name) ? stored[name] : undefined;
@@ -179,14 +179,14 @@ export class ModelRegistry {
 
 const noKeys: Readonly<Record<string, string>> = {};
 
-/** What may be changed while the server runs. */
+/** Files that can be changed at run time. */
 export interface ModelFiles {
   file: ModelsFile;
   credentials: Credentials;
   verified: VerifiedModels;
 }
 
-/** Opens the registry of a data folder; neither file need be there. Warnings name the file and what is wrong with it. */
+/** Opens the registry of a data folder; both files are optional. Warnings name the file and the problem. */
 export function openModels(config: Config, logger: Pick<Logger, "error">, others: Providers = {}): ModelRegistry {
   const warn = (warning: { file: string; problem: string }): void => logger.error(warning, "models_file_not_used");
   const { dataDir } = config;

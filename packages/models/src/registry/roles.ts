@@ -2,14 +2,14 @@ import { z } from "zod";
 import { ModelName } from "./model-profile.ts";
 
 /**
- * What models work as: `main` answers; `intent` says what a message wants, `plan` writes plans, `compress` writes
- * summaries, `titles` names sessions, `vision` is asked about images, `fallback` where the main one cannot be, `embedding`
- * makes vectors of texts. Who has no model of its own has the main one, but for `embedding`.
+ * The roles of models: `main` answers; `intent` classifies messages, `plan` writes plans, `compress` writes summaries,
+ * `titles` names sessions, `vision` describes images, `fallback` replaces a failing main model, `embedding` embeds
+ * texts. Without its own model a role uses the main one, except `embedding`.
  */
 export const modelRoles = ["main", "intent", "plan", "compress", "titles", "vision", "fallback", "embedding"] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
-/** The models of some roles. */
+/** Models by role. */
 export const Roles = z.strictObject({
   main: ModelName.optional().describe("Who answers; else MILLRACE_MODEL"),
   intent: ModelName.optional().describe("Who says what a message wants"),
@@ -22,15 +22,15 @@ export const Roles = z.strictObject({
 });
 export type Roles = z.infer<typeof Roles>;
 
-/** What the server says of roles: `main` is always there. */
+/** The server's models by role: `main` is always set. */
 export type ServerRoles = Roles & { main: string };
 
-/** The roles that work on every message, so that somebody has to have them. */
+/** The roles needed for every message, which always have a model. */
 export type WorkingRole = Exclude<ModelRole, "titles" | "vision" | "fallback" | "embedding">;
 
 /**
- * The model of a role: what the run says of the role goes first, then what the server says of it, then the run's main
- * model (`context.model`), then the server's.
+ * The model of a role, by precedence: the run's for the role, the server's for the role, the run's main model
+ * (`context.model`), the server's.
  */
 export function modelOfRole(role: WorkingRole, run: Roles, server: ServerRoles): string {
   return run[role] ?? (role === "main" ? undefined : server[role]) ?? run.main ?? server.main;

@@ -5,22 +5,22 @@ import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-
 import type { ProviderSetting } from "./model-settings.ts";
 import type { Provider } from "../provider.ts";
 
-/** A provider as it is now. `key` holds a secret: never log, trace or send this object. */
+/** A provider's current settings. `key` is a secret: never log, trace or send this object. */
 export interface KnownProvider {
   name: string;
   isBuiltIn: boolean;
   maker: Provider;
-  /** `undefined` where nothing is reached. */
+  /** `undefined` without a network. */
   address: string | undefined;
-  /** At the vendor's own address a key is needed, elsewhere it is sent where there is one. */
+  /** Required at the vendor's own address; elsewhere sent if available. */
   needsKey: boolean;
   keyName: string | undefined;
   key: { value: string; source: "file" | "environment" } | undefined;
-  /** What the user says of its requests. */
+  /** The user's limits for its requests. */
   limits: Pick<ProviderSetting, "timeout_seconds" | "max_concurrent" | "requests_per_second">;
 }
 
-/** Models that are remembered; names come from requests. */
+/** Models remembered; names come from requests, so it must be bounded. */
 const remembered = 500;
 const Verified = z.strictObject({
   salt: z.string().min(16),
@@ -29,9 +29,8 @@ const Verified = z.strictObject({
 type Verified = z.infer<typeof Verified>;
 
 /**
- * When each model last answered a test, kept in the data folder. It counts for the address and the key that were
- * tested: with another of them the model is as if it had never answered, whoever made the change and where. Of the key
- * only a salted hash is kept.
+ * When each model last passed a test, stored in the data folder. Valid only for the tested address and key: changing
+ * either, by any means, invalidates it. Only a salted hash of the key is stored.
  */
 export class VerifiedModels {
   readonly #file: OverrideFile<Verified>;
@@ -40,14 +39,14 @@ export class VerifiedModels {
     this.#file = new OverrideFile(join(dataDir, "verified-models.json"), readVerified, warn);
   }
 
-  /** When the model last answered, ISO-8601; `null`: not since its provider's address or key has changed. */
+  /** When the model last passed, ISO-8601; `null`: not since its provider's address or key changed. */
   at(model: string, provider: KnownProvider): string | null {
     const { salt, models } = this.#read();
     const known = Object.hasOwn(models, model) ? models[model] : undefined;
     return known?.connection === connectionOf(provider, salt) ? known.at : null;
   }
 
-  /** When any model of a provider last answered. */
+  /** When any model of a provider last passed. */
   latest(provider: KnownProvider): string | null {
     const { models } = this.#read();
     const own = Object.keys(models).filter((model) => model.split(":")[0] === provider.name);
@@ -55,7 +54,7 @@ export class VerifiedModels {
     return times.toSorted().at(-1) ?? null;
   }
 
-  /** Remembers that a model has answered; the ones that answered longest ago are forgotten. Throws as `OverrideFile.write`. */
+  /** Records that a model passed; the oldest entries are dropped. Throws as `OverrideFile.write`. */
   note(model: string, provider: KnownProvider, at: Date): void {
     const { salt, models } = this.#read();
     const others = Object.entries(models).filter(([name]) => name !== model);
@@ -64,7 +63,7 @@ export class VerifiedModels {
     this.#file.write(`${JSON.stringify({ salt, models: kept } satisfies Verified)}\n`, 0o600);
   }
 
-  /** A file that cannot be read is written anew at the next test: it only holds what can be found out again. */
+  /** An unreadable file is rewritten at the next test: its content can be recreated. */
   #read(): Verified {
     const found = this.#file.read();
     return found.kind === "value" ? found.value : { salt: randomBytes(16).toString("hex"), models: {} };

@@ -10,7 +10,7 @@ import { callWithRetry } from "./call-with-retry.ts";
 /** Milliseconds a model has to answer. */
 const patience = 10_000;
 
-/** What came of a test. */
+/** Outcomes of a test. */
 export const connectionKinds = ["ok", "auth", "rate_limit", "network", "timeout", "other"] as const;
 export type ConnectionKind = (typeof connectionKinds)[number];
 
@@ -20,12 +20,12 @@ export type ConnectionVerdict = { milliseconds: number } & (
   | { kind: Exclude<ConnectionKind, "ok">; error: AppError }
 );
 
-/** What a test goes through; the network and the names of hosts can be others than the real ones. */
+/** Options of a test; network and name resolution are replaceable. */
 export interface ConnectionTestOptions {
   signal: AbortSignal;
   patience?: number;
   fetch?: typeof fetch;
-  /** Every address of a host name. */
+  /** All addresses of a host name. */
   resolve?: (host: string) => Promise<string[]>;
 }
 
@@ -82,7 +82,7 @@ async function sayHello(
   }
 }
 
-/** A name that leads to a metadata service or a link-local address is refused like the address itself. */
+/** A name that resolves to a metadata service or a link-local address is refused like the address itself. */
 async function requireAllowedHost(
   address: string | undefined,
   resolve: (host: string) => Promise<string[]>,

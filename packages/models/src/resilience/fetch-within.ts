@@ -22,10 +22,10 @@ function make(connectMs: number): typeof fetch {
 }
 
 function agentClass(): AgentClass | undefined {
-  // The first use of any of its classes puts the agent of `fetch` where it can be found.
+  // The first use of any of its classes registers the agent of `fetch` globally.
   void new Headers();
   const agent: unknown = Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.1"));
   if (typeof agent !== "object" || agent === null || agent.constructor.name !== "Agent") return undefined;
-  // Recognised by its name.
+  // Identified by its name.
   return agent.constructor as AgentClass;
 }

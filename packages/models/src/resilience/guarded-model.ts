@@ -100,7 +100,7 @@ class GuardedChunks implements AsyncGenerator<ChatGenerationChunk> {
     }
   }
 
-  /** Begins the request; `undefined` if the reader has left meanwhile. */
+  /** Starts the request; `undefined` if the reader has left meanwhile. */
   async #start(): Promise<GuardedRequest | undefined> {
     let call: ServiceCall;
     try {

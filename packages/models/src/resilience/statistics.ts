@@ -2,25 +2,25 @@ import type { ErrorCode } from "@millrace/engine/errors/errors";
 
 /** Request statistics of one service since the process started. Times in milliseconds. */
 export interface Statistics {
-  /** Requests that were made; those that are under way are not in it yet. */
+  /** Completed requests; those in flight are not included. */
   calls: number;
   succeeded: number;
   failed: number;
   /** Cancelled by the caller: neither success nor failure. */
   cancelled: number;
-  /** Not made, because the breaker was open. */
+  /** Refused because the breaker was open. */
   refused: number;
-  /** Of those that came to an end; `null` before the first. */
+  /** Of completed requests; `null` before the first. */
   success_rate: number | null;
-  /** Of those that succeeded. */
+  /** Of successful requests. */
   mean_duration_ms: number | null;
-  /** Until the first words, of all that began to answer. */
+  /** Until the first content, over all requests that produced some. */
   mean_first_token_ms: number | null;
   failures: Partial<Record<ErrorCode, number>>;
   last_failure: { error: ErrorCode; at: string } | null;
 }
 
-/** What is counted of one service. */
+/** The counters of one service. */
 export interface Counter {
   begun(firstTokenMs: number): void;
   succeeded(durationMs: number): void;
@@ -30,7 +30,7 @@ export interface Counter {
   read(): Statistics;
 }
 
-/** A counter that has counted nothing yet. */
+/** A new counter. */
 export function createCounter(): Counter {
   const count = { begun: 0, succeeded: 0, failed: 0, cancelled: 0, refused: 0 };
   const sum = { firstToken: 0, duration: 0 };

@@ -2,18 +2,18 @@ import type { Timeouts, ModelOptions } from "../provider.ts";
 import { thinksFirst } from "../call-defaults.ts";
 import type { ModelProfile } from "../registry/model-profile.ts";
 
-/** What a profile or a provider states of them, in seconds; null leaves it to `timeoutsOf`. */
+/** Time-outs in a profile or provider, in seconds; null means the default of `timeoutsOf`. */
 export type StatedTimeouts = Partial<
   Pick<ModelProfile, "connect_seconds" | "first_token_seconds" | "idle_seconds" | "total_seconds">
 >;
 
 const usual = { connect: 10, read: 60, total: 300 };
-/** A model that has to be loaded first, on a machine that does other work. */
+/** For a model that must first be loaded, on a busy machine. */
 const localRead = 120;
-/** A model that thinks may be silent for long before its first word. */
+/** A thinking model may be silent for long before its first token. */
 const thinking = { first: 300, total: 600 };
 
-/** The time-outs of a model: what its profile states, else 10 s, 60 s, 60 s and 300 s, more where it runs here or thinks. */
+/** A model's time-outs: from its profile, else 10 s, 60 s, 60 s and 300 s, or more if it is local or thinks. */
 export function timeoutsOf(
   profile: StatedTimeouts & Pick<ModelProfile, "thinking">,
   isLocal: boolean,

@@ -5,8 +5,8 @@ import { mostCharacters, tooLong } from "./watch-stream.ts";
 import { onAbort, unlessAborted } from "@millrace/engine/concurrency/abort";
 
 /**
- * Waits for an answer that comes in one piece: ends at once with the signal, after `totalMs` with `timeout`, and with
- * `too_large` where it is longer than any model writes. Clients listen to their time-outs only until the headers.
+ * Awaits an unstreamed answer: rejects at once on abort, with `timeout` after `totalMs`, and with `too_large` if it is
+ * longer than any real one. Clients apply their time-outs only until the headers.
  */
 export async function wholeInTime(
   totalMs: number,
@@ -27,7 +27,7 @@ export async function wholeInTime(
   }
 }
 
-/** The arguments as they came: what was read from them may be nested too deeply to be written again. */
+/** The original arguments: the parsed ones may be nested too deeply to serialise. */
 function lengthOf({ text, additional_kwargs }: BaseMessage): number {
   const raw = additional_kwargs.tool_calls?.reduce((sum, call) => sum + call.function.arguments.length, 0) ?? 0;
   return text.length + raw;

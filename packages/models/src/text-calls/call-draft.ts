@@ -1,9 +1,9 @@
 import { longestCall, type CallProblem, type PartList } from "./forms/tool-use.ts";
 
-/** Characters of a call that are kept as they were written, for when it turns out to be broken. */
+/** Characters kept of a call's original text, in case it turns out to be broken. */
 const longestWritten = 2000;
 
-/** A call whose name is known and whose end is not: it becomes either a whole call or one problem. */
+/** A call with a known name and an unknown end: it becomes either a complete call or one problem. */
 export class CallDraft {
   readonly #name: string;
   readonly #parts: PartList;
@@ -19,12 +19,12 @@ export class CallDraft {
     this.add(written);
   }
 
-  /** False once the call is known to be broken: nothing of it need be kept any more. */
+  /** False once the call is known to be broken and nothing more need be kept. */
   get isOpen(): boolean {
     return !this.#isOver;
   }
 
-  /** Counts what was read of the call; beyond the limit it is a problem. */
+  /** Counts the characters of the call; beyond the limit it is a problem. */
   add(written: string): void {
     if (this.#isOver) return;
     if (this.#written.length < longestWritten) {
@@ -34,12 +34,12 @@ export class CallDraft {
     if (this.#length > longestCall) this.fail("too_large", `A call may be ${longestCall} characters long.`);
   }
 
-  /** A parameter; when it is given twice, the last value holds. */
+  /** Sets a parameter; the last value wins. */
   set(name: string, value: string): void {
     if (!this.#isOver) this.#params.set(name, value);
   }
 
-  /** The call is whole. `args` are those of a call in JSON. */
+  /** Completes the call. `args` are those of a call in JSON. */
   finish(args?: Record<string, unknown>): void {
     if (this.#isOver) return;
     this.#isOver = true;

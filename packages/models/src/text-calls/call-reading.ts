@@ -1,13 +1,13 @@
 import type { Cursor } from "./cursor.ts";
 import type { PartList } from "./forms/tool-use.ts";
 
-/** What the readers of calls work with. */
+/** The context of the call readers. */
 export interface CallReading {
   cursor: Cursor;
   parts: PartList;
   /** Whether there is a tool of that name. */
   isTool: (name: string) => boolean;
-  /** Whether a call that cannot be anything else may have the name: where any may, the model is told of those nobody has. */
+  /** Whether `name` may be called. In the written form any name may; unknown ones are answered with an error. */
   mayName: (name: string) => boolean;
   /** The tags of the tools, for grammar B. */
   tools: readonly string[];

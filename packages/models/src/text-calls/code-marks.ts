@@ -1,16 +1,16 @@
-/** The longest indentation, with list marks and quotation marks, that a line of code fence may have. */
+/** Maximum indentation of a code fence, including list and quotation marks. */
 const longestIndent = 40;
 const indent = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+|>)*[ \t]*$/;
 
 /**
- * Knows whether a place in a Markdown text is code: in a fence of backticks or tildes, or between backticks in one
- * line. It is told the text as it goes by.
+ * Tracks whether a position in streamed Markdown is code: in a fence of backticks or tildes, or between backticks in
+ * one line.
  */
 export class CodeMarks {
-  /** The beginning of the line. */
+  /** The start of the current line. */
   #line = "";
   #fence: { char: string; length: number; isFirstLine: boolean } | undefined;
-  /** Backticks that opened code in this line. */
+  /** Number of backticks that opened code in this line. */
   #open = 0;
 
   get place(): "prose" | "line" | "fence" {
@@ -18,12 +18,12 @@ export class CodeMarks {
     return this.#open > 0 ? "line" : "prose";
   }
 
-  /** Nothing but white space and list marks stands before in this line. */
+  /** Whether only white space and list marks precede in this line. */
   get isLineStart(): boolean {
     return indent.test(this.#line);
   }
 
-  /** Text without runs of backticks and tildes. */
+  /** Processes text without runs of backticks and tildes. */
   pass(text: string): void {
     const last = text.lastIndexOf("\n");
     if (last !== -1) {
@@ -34,7 +34,7 @@ export class CodeMarks {
     this.#line += text.slice(last + 1, last + 2 + longestIndent - this.#line.length);
   }
 
-  /** A run of backticks or tildes, and the character after it (empty at the end). */
+  /** Processes a run of backticks or tildes, given the character after it (empty at the end). */
   run(char: string, length: number, next: string): void {
     const isIndent = this.#line.length <= longestIndent && indent.test(this.#line);
     this.#line += char.repeat(Math.min(length, longestIndent));

@@ -1,24 +1,24 @@
-/** Work over the characters of a reply that arrives in pieces: it yields where the next character is not there yet. */
+/** A parser over a streamed reply: it yields when the next character has not arrived yet. */
 export type Reading<Result> = Generator<void, Result, void>;
 
 /**
- * The characters of a reply. Who reads waits with `while (cursor.mustWait) yield;` before it looks at `char`, so
- * nothing it decides can depend on where the pieces were cut. What was read is not kept.
+ * The characters of a reply. Readers wait with `while (cursor.mustWait) yield;` before reading `char`, so no decision
+ * depends on chunk boundaries. Consumed characters are not kept.
  */
 export class Cursor {
   #text = "";
   #at = 0;
   #hasEnded = false;
-  /** What follows characters that were given back. */
+  /** What follows characters that were put back. */
   readonly #later: { text: string; at: number }[] = [];
 
-  /** The next piece. Only for when all before it was read. */
+  /** Adds the next chunk. Only once all earlier ones are consumed. */
   feed(text: string): void {
     this.#text = text;
     this.#at = 0;
   }
 
-  /** No further piece will come. */
+  /** No further chunk will come. */
   end(): void {
     this.#hasEnded = true;
   }
@@ -27,7 +27,7 @@ export class Cursor {
     return this.#at >= this.#text.length && !this.#hasEnded;
   }
 
-  /** The reply is over, and all of it was read. */
+  /** The reply is complete and consumed. */
   get isAtEnd(): boolean {
     return this.#at >= this.#text.length && this.#hasEnded;
   }
@@ -37,13 +37,13 @@ export class Cursor {
     return this.#text[this.#at] ?? "";
   }
 
-  /** Passes the next character. */
+  /** Consumes the next character. */
   skip(): void {
     this.#at += 1;
     this.#advance();
   }
 
-  /** Gives characters back, to be read again. */
+  /** Puts characters back, to be read again. */
   unread(text: string): void {
     if (text === "") return;
     if (this.#at < this.#text.length) this.#later.push({ text: this.#text, at: this.#at });
@@ -51,7 +51,7 @@ export class Cursor {
     this.#at = 0;
   }
 
-  /** All that can be taken at once; it may be given back. */
+  /** Consumes all available characters, which may be put back. */
   takeAll(): string {
     const taken = this.#text.slice(this.#at);
     this.#at = this.#text.length;
@@ -59,10 +59,10 @@ export class Cursor {
     return taken;
   }
 
-  /** What can be taken without waiting, up to the next of `stops`, a global pattern of one character. */
+  /** Consumes available characters up to the next match of `stops`, a global pattern of one character. */
   takeUntil(stops: RegExp): string {
     stops.lastIndex = this.#at;
-    // Without the match itself, which would be an object for each stop.
+    // `test` instead of `exec`, which would create an object per stop.
     const end = stops.test(this.#text) ? stops.lastIndex - 1 : this.#text.length;
     const taken = this.#text.slice(this.#at, end);
     this.#at = end;

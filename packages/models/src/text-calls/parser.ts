@@ -19,27 +19,27 @@ import {
 } from "./thought.ts";
 import { PartList, type ReplyPart } from "./forms/tool-use.ts";
 
-/** Reads one reply. What it finds does not depend on where the reply was cut into pieces. */
+/** Parses one reply. The result does not depend on chunk boundaries. */
 export interface TextCallParser {
-  /** The next piece of the reply; gives what is now known of it. */
+  /** Parses the next chunk; returns the parts known by now. */
   push(text: string): ReplyPart[];
-  /** The reply is over; gives the rest. */
+  /** Ends the reply; returns the remaining parts. */
   end(): ReplyPart[];
-  /** What is not in the parts. */
+  /** Observations outside the parts. */
   readonly signs: Readonly<ThoughtSigns>;
 }
 
 /**
- * A form of calls in the words of a reply: `written`, all those of models without calls of their own; `tool_call`, the
- * tag of Hermes, Qwen and GLM; and the marks of DeepSeek and of Mistral, also those around thoughts.
+ * A format of calls in text: `written`, all those of models without native calls; `tool_call`, the tag of Hermes, Qwen
+ * and GLM; and the marks of DeepSeek and Mistral, including those of reasoning.
  */
 export type CallForm = "written" | "tool_call" | "deepseek" | "mistral";
 
-/** What a parser is to look for. */
+/** Options of the parser. */
 export interface ParserOptions {
-  /** Absent: all forms. With `written` a call may have any name, else only that of a tool. */
+  /** Absent: all formats. With `written` a call may have any name, else only a tool's. */
   forms?: ReadonlySet<CallForm>;
-  /** The reply begins in a thought: the model's template has opened it. */
+  /** The reply begins with reasoning, opened by the model's template. */
   opensInThought?: boolean;
 }
 
@@ -47,21 +47,21 @@ interface Reader extends CallReading {
   forms: ReadonlySet<CallForm>;
   names: TagNames;
   code: CodeMarks;
-  /** Where something else than words may begin, or end, in each place. */
+  /** Patterns, by position, for where something other than text may begin or end. */
   marks: Readonly<Record<CodeMarks["place"], RegExp>>;
   signs: ThoughtSigns;
   say: (text: string) => void;
 }
 
 const allForms: ReadonlySet<CallForm> = new Set(["written", "tool_call", "deepseek", "mistral"]);
-/** White space after a call or a thought belongs to it; more than this does not. */
+/** White space after a call or reasoning belongs to it, up to this limit. */
 const longestGap = 100;
 
 /**
- * A parser for the replies of a model that writes its calls as text: `<tool_use><invoke name="…">`, the tags of the
- * tools in `toolNames`, JSON, and the forms of models whose server leaves their calls in the text. Words, thoughts and
- * calls come out apart. A call in a code block or between backticks is an example, not a call. It takes time in
- * proportion to the reply, and keeps at most the call it is in, and a thought that may be none.
+ * A parser for replies with calls as text: `<tool_use><invoke name="…">`, the tags of the tools in `toolNames`, JSON,
+ * and the formats of models whose server leaves calls in the text. Separates text, reasoning and calls. A call in a
+ * code block or backticks is an example, not a call. Runs in linear time, and keeps at most the current call, and
+ * reasoning that may be text.
  */
 export function createTextCallParser(toolNames: readonly string[], options: ParserOptions = {}): TextCallParser {
   const { forms = allForms, opensInThought = false } = options;
@@ -72,7 +72,7 @@ export function createTextCallParser(toolNames: readonly string[], options: Pars
     reply.next();
     return parts.take();
   };
-  // Up to its first wait.
+  // Runs up to its first wait.
   reply.next();
   return {
     signs,
@@ -106,10 +106,10 @@ function readerOf(toolNames: readonly string[], forms: ReadonlySet<CallForm>): R
   };
 }
 
-/** What is looked for with these tools and forms. Replies share it: a search sets the place where its pattern begins. */
+/** The patterns for these tools and formats. Replies can share them, since each search sets `lastIndex` first. */
 type Vocabulary = Pick<Reader, "isTool" | "mayName" | "names" | "marks">;
 
-/** A server has few lists of tools, and asks for the same in each call. */
+/** A server has few lists of tools, and uses the same in each call. */
 const vocabularies = new LRUCache<string, Vocabulary>({ max: 100 });
 
 function vocabularyOf(toolNames: readonly string[], forms: ReadonlySet<CallForm>): Vocabulary {
@@ -137,8 +137,8 @@ function makeVocabulary(toolNames: readonly string[], forms: ReadonlySet<CallFor
 }
 
 /**
- * Where in prose something else may begin: a tag by the first letter of its name, DeepSeek's marks by a bar, JSON by a
- * quotation mark; at the end of a piece that is not known yet. The fewer places, the faster a long reply is read.
+ * Where something other than prose may begin: a tag by its name's first letter, DeepSeek's marks by a bar, JSON by a
+ * quotation mark; at the end of a chunk it is not known yet. Fewer positions make long replies faster.
  */
 function proseMarks(tags: readonly string[], forms: ReadonlySet<CallForm>): RegExp {
   const letters = [...new Set(tags.map((tag) => tag.charAt(0)).filter((letter) => /\w/.test(letter)))].join("");
@@ -166,7 +166,7 @@ function* readReply(reader: Reader, opensInThought: boolean): Reading<void> {
   }
 }
 
-/** Reads what a mark may begin; false where it begins nothing that is looked for, and nothing was read. */
+/** Parses what a mark may begin; false, consuming nothing, if it begins nothing relevant. */
 function* readMarked(reader: Reader, char: string, forms: ReadonlySet<CallForm>): Reading<boolean> {
   const { cursor, say } = reader;
   if (char === "{" && forms.has("written")) {
@@ -185,14 +185,14 @@ function* readMarked(reader: Reader, char: string, forms: ReadonlySet<CallForm>)
   return true;
 }
 
-/** Reads calls or a thought of Mistral's models, which differ in the third character. */
+/** Parses calls or reasoning of Mistral's models, which differ in the third character. */
 function* readMistral(reader: Reader): Reading<string | undefined> {
   const begun = yield* readLiteral(reader.cursor, "[TH");
   reader.cursor.unread(begun);
   return yield* begun === "[TH" ? readMistralThought(reader, reader.code.isLineStart) : readMistralCalls(reader);
 }
 
-/** Reads calls of DeepSeek's models in their marks, or in their markup, which has another letter behind the bars. */
+/** Parses DeepSeek's calls: its special tokens, or its markup, which has another letter after the bars. */
 function* readDeepSeek(reader: Reader): Reading<string | undefined> {
   const { cursor } = reader;
   let begun = "";
@@ -206,7 +206,7 @@ function* readDeepSeek(reader: Reader): Reading<string | undefined> {
   return yield* isMarkup ? readDsmlCalls(reader) : readDeepSeekCalls(reader);
 }
 
-/** Backticks and tildes are text; they also say where code is. */
+/** Backticks and tildes are text, and also delimit code. */
 function* passRun(cursor: Cursor, char: string, code: CodeMarks, parts: PartList): Reading<void> {
   let length = 0;
   for (;;) {
@@ -229,7 +229,7 @@ function* readAtTag(reader: Reader): Reading<void> {
     yield* readSpace(cursor, longestGap);
   } else if (tag.name === endOfThought) {
     while (cursor.mustWait) yield;
-    // In a sentence about such tags words follow.
+    // In a sentence about such tags, words follow.
     signs.hasStrayEnd ||= cursor.char === "" || cursor.char === "\n";
     say(raw);
   } else {
@@ -243,7 +243,7 @@ function readCalls(reading: CallReading, raw: string, tag: Tag): Reading<string 
     : readTagged(reading, raw, tag);
 }
 
-/** What looked like a call and was none is prose, in which a call may yet begin; so only its first character is passed. */
+/** Text that only looked like a call is prose that may still contain one, so only its first character is consumed. */
 function* after(cursor: Cursor, read: string | undefined, say: (text: string) => void): Reading<void> {
   if (read === undefined) {
     yield* readSpace(cursor, longestGap);

@@ -8,26 +8,26 @@ import { ChunkMaker, gather, withoutText } from "./reply-chunks.ts";
 import type { ListedTool } from "./tool-list.ts";
 import type { ReplyPart } from "./forms/tool-use.ts";
 
-/** What is known of how a model writes. It is learnt from its replies too, so one object belongs to one model. */
+/** How a model writes. It is also learned from its replies, so each model needs its own object. */
 export interface WritingHabits {
   /** Absent: all. */
   forms?: ReadonlySet<CallForm>;
-  /** Its replies begin in a thought and only end it, since its template has opened it (DeepSeek R1). */
+  /** Its replies begin in reasoning and only close it, since its template opens it (DeepSeek R1). */
   opensInThought: boolean;
 }
 
-/** What a reply is read with. */
+/** The context for reading a reply. */
 export interface ReplyReading {
-  /** Tools that may be called in the words. */
+  /** Tools that may be called in the text. */
   names: readonly string[];
-  /** What is known of their parameters. */
+  /** Their known parameters. */
   tools: ReadonlyMap<string, ListedTool>;
   habits: WritingHabits;
 }
 
 /**
- * The reply as it streams, its calls and thoughts apart. Words are held back only while they may begin something else.
- * Each piece that was taken is told to the `manager` of the call.
+ * Separates calls and reasoning of a streamed reply. Text is held back only while it may become something else. Each
+ * consumed chunk is reported to the call's `manager`.
  */
 export async function* readChunks(
   chunks: AsyncIterable<ChatGenerationChunk>,
@@ -46,7 +46,7 @@ export async function* readChunks(
     if (chunk.text !== "") parser ??= parserFor(reading, seen.reasons);
     const found = parser?.push(chunk.text) ?? [];
     seen.hasCalls ||= found.some(({ kind }) => kind === "use" || kind === "problem");
-    // What the reply ends with has to come before the mark that it is over.
+    // The remaining parts must precede the closing mark.
     if (!isOver && hasClosingMark(chunk)) {
       isOver = true;
       const isWhole = !seen.hasCalls && !isCut({ ...chunk.generationInfo, ...chunk.message.response_metadata });
@@ -75,7 +75,7 @@ function tell(manager: CallbackManagerForLLMRun | undefined, chunk: ChatGenerati
   return manager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
 }
 
-/** A reply that came whole, its calls and thoughts read as `readChunks` reads them in pieces. */
+/** Like `readChunks`, for an unstreamed reply. */
 export function readWhole(generation: ChatGeneration, reading: ReplyReading): ChatGeneration {
   const { message } = generation;
   if (!isAIMessage(message)) return generation;
@@ -96,7 +96,7 @@ export function readWhole(generation: ChatGeneration, reading: ReplyReading): Ch
       ...found.broken.map((call) => ({ ...call, type: "invalid_tool_call" as const })),
     ],
   });
-  // The field's own type comes out as `undefined` under exactOptionalPropertyTypes, so it cannot be given to the constructor.
+  // Under exactOptionalPropertyTypes the field's own type includes `undefined`, which the constructor rejects.
   const whole = usage_metadata === undefined ? read : Object.assign(read, { usage_metadata });
   return { ...generation, text: found.content, message: whole };
 }
@@ -111,12 +111,12 @@ function partsOf(
   const parts = parser.push(text);
   const hasCalls = parts.some(({ kind }) => kind === "use" || kind === "problem");
   parts.push(...restOf(parser, reading, isWhole && !hasCalls));
-  // Only now it is known that the reply began in a thought.
+  // Only now it is known that the reply began in reasoning.
   const isLearnt = !wasOpen && reading.habits.opensInThought;
   return isLearnt ? partsOf(text, reading, { reasons, isWhole }) : parts;
 }
 
-/** A reply whose thoughts come apart from its words does not begin in one. */
+/** A reply with separate reasoning does not begin in one. */
 function parserFor({ names, habits }: ReplyReading, reasons: boolean): TextCallParser {
   const { forms, opensInThought } = habits;
   return createTextCallParser(names, {
@@ -126,8 +126,8 @@ function parserFor({ names, habits }: ReplyReading, reasons: boolean): TextCallP
 }
 
 /**
- * What a reply ends with. A thought that never ended, of a reply that is whole, may have been the answer, so it is said
- * as well. The habits are corrected by what was seen.
+ * The end of a reply. Unclosed reasoning in a complete reply may have been the answer, so it is also emitted as text.
+ * Updates the habits with what was observed.
  */
 function restOf(parser: TextCallParser | undefined, { habits }: ReplyReading, isWhole: boolean): ReplyPart[] {
   if (parser === undefined) return [];
@@ -139,7 +139,7 @@ function restOf(parser: TextCallParser | undefined, { habits }: ReplyReading, is
   return [...parts, { kind: "text", text: unended }];
 }
 
-/** Whether nothing but these words was found, so that they can stay as they came. */
+/** Whether only this text was found, so that the chunk can stay unchanged. */
 function isJust(found: readonly ReplyPart[], text: string): boolean {
   const [first, ...others] = found;
   if (others.length > 0) return false;

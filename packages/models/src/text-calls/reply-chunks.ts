@@ -12,21 +12,21 @@ import { brokenText } from "./forms/written.ts";
 /** Servers count the calls they find themselves from 0; a higher index keeps both apart. */
 const firstIndex = 1000;
 
-/** The arguments of a whole call, in the types that its tool wants. */
+/** A complete call's arguments, converted to the types its tool expects. */
 function argsOf(use: ToolUse, tools: ReadonlyMap<string, ListedTool>): Record<string, unknown> {
   return { ...argumentsOf(use.params, tools.get(use.name)?.properties ?? {}), ...use.args };
 }
 
-/** A new id for a call; text holds none. */
+/** A new id for a call; text contains none. */
 function newId(): string {
   return `call_${randomUUID().replaceAll("-", "")}`;
 }
 
-/** Turns the parts of one streamed reply into the chunks that a model with native calls would have sent. */
+/** Converts the parts of a streamed reply into the chunks of a model with native calls. */
 export class ChunkMaker {
   readonly #tools: ReadonlyMap<string, ListedTool>;
   #index = firstIndex;
-  /** The id of the call whose name was sent last. */
+  /** The id of the call whose name was emitted last. */
   #callId = "";
 
   constructor(tools: ReadonlyMap<string, ListedTool>) {
@@ -82,8 +82,8 @@ function chunkOf(
 }
 
 /**
- * The chunk as it came, without its words; `undefined` when it says nothing beside them but whose they are, as some
- * clients do with every chunk.
+ * The chunk without its text; `undefined` if the rest is empty apart from its role, which some clients send with every
+ * chunk.
  */
 export function withoutText(chunk: ChatGenerationChunk): ChatGenerationChunk | undefined {
   if (chunk.text === "") return chunk;
@@ -109,7 +109,7 @@ export function withoutText(chunk: ChatGenerationChunk): ChatGenerationChunk | u
   });
 }
 
-/** What a whole reply consists of, for a message that was not streamed. */
+/** The parts of a complete reply, for an unstreamed message. */
 export function gather(
   parts: readonly ReplyPart[],
   tools: ReadonlyMap<string, ListedTool>,

@@ -16,16 +16,16 @@ interface TextCallOptions extends BaseChatModelCallOptions {
   tools?: BindToolsInput[];
 }
 
-/** How the calls of a model are described and read. */
+/** How a model's calls are described and parsed. */
 export interface TextCalls {
   grammar: CallGrammar;
-  /** Describes the form and the tools to the model; absent: the built-in words. */
+  /** Describes the format and the tools to the model; absent: the built-in text. */
   describeTools?: DescribeTools | undefined;
-  /** Whether its replies begin in a thought; absent: no. It is learnt too. */
+  /** Whether its replies begin in reasoning; default no. It is learned, too. */
   opensInThought?: boolean;
 }
 
-/** A request as the model reads it, and what its reply is read with. */
+/** A request in the model's format, and the context for reading its reply. */
 interface Written {
   messages: BaseMessage[];
   reading: ReplyReading;

@@ -4,21 +4,21 @@ import { readSpace, readTag, tagNames } from "./forms/tag.ts";
 import type { PartList } from "./forms/tool-use.ts";
 import { readUntil } from "./forms/value.ts";
 
-/** The tags that models write around their thoughts. */
+/** Tags around reasoning. */
 export const thinking = ["thinking", "think"];
-/** The end of a thought that the template of some models has opened (DeepSeek R1). */
+/** The end of reasoning opened by some models' template (DeepSeek R1). */
 export const endOfThought = "/think";
 
-/** What Mistral's models write around theirs. */
+/** Mistral's marks around reasoning. */
 const mistralThought = { opening: "[THINK]", closing: "[/THINK]" };
 
 const longestSpace = 100;
 
-/** What is seen of a model's thoughts beside the thoughts themselves. */
+/** Observations about a model's reasoning. */
 export interface ThoughtSigns {
-  /** A thought ended that had never begun: what was said before it was one. */
+  /** Reasoning was closed without being opened: the text before was reasoning. */
   hasStrayEnd: boolean;
-  /** What was read as a thought and, as it never ended, may have been words; known when the reply is over. */
+  /** Unclosed reasoning, which may have been text; known when the reply ends. */
   unended: string | undefined;
 }
 
@@ -28,7 +28,10 @@ interface ThoughtReading {
   signs: ThoughtSigns;
 }
 
-/** Reads a thought behind its opening tag. One that begins amid a line of words and never ends may be about such tags. */
+/**
+ * Parses reasoning after its opening tag. If it begins within a line of text and is never closed, it may be a text
+ * about such tags.
+ */
 export function* readThought(
   { cursor, parts, signs }: ThoughtReading,
   { closing, opened, isAtLineStart }: { closing: string; opened: string; isAtLineStart: boolean },
@@ -41,7 +44,7 @@ export function* readThought(
   if (!isEnded) signs.unended = doubtful;
 }
 
-/** Reads a thought of Mistral's models, at its `[`. `undefined` when it was one; else what was read. */
+/** Parses reasoning of Mistral's models at its `[`. `undefined` if it was reasoning; else the consumed text. */
 export function* readMistralThought(reading: ThoughtReading, isAtLineStart: boolean): Reading<string | undefined> {
   const { opening, closing } = mistralThought;
   const opened = yield* readLiteral(reading.cursor, opening);
@@ -50,7 +53,7 @@ export function* readMistralThought(reading: ThoughtReading, isAtLineStart: bool
   return undefined;
 }
 
-/** Reads the thought that a reply begins in, up to its closing tag; with an opening tag it is a thought like others. */
+/** Parses the reasoning at a reply's start, up to its closing tag; after an opening tag it is like any other. */
 export function* readOpenThought({ cursor, parts, signs }: ThoughtReading): Reading<void> {
   let read = yield* readSpace(cursor, longestSpace);
   while (cursor.mustWait) yield;

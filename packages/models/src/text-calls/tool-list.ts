@@ -61,7 +61,7 @@ function listedTool(tool: BindToolsInput): ListedTool {
   return { text: { name, description, parameters: told }, properties };
 }
 
-/** What a parameter means, and of what form it is where that is more than a text. */
+/** A parameter's meaning, and its type if it is more than a text. */
 function toldType({ description = "", ...form }: z.infer<typeof Property>): string {
   const isText = form["type"] === "string" && Object.keys(form).length === 1;
   const { examples: _, ...schema } = form;

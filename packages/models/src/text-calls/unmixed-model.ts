@@ -46,7 +46,7 @@ export class UnmixedModel extends WrappedModel<ToolOptions> {
   #reading(messages: readonly BaseMessage[], { tools = [], tool_choice }: this["ParsedCallOptions"]): ReplyReading {
     const hasForms = this.#habits.forms === undefined || this.#habits.forms.size > 0;
     const listed = hasForms ? listTools(tools, tool_choice) : new Map<string, ListedTool>();
-    // What goes on with its own words has thought before them.
+    // A continued answer has finished its reasoning.
     const habits = isAnswerBeginning(messages.at(-1)) ? { ...this.#habits, opensInThought: false } : this.#habits;
     return { names: hasForms ? callableNames(listed, messages) : [], tools: listed, habits };
   }

@@ -19,7 +19,7 @@ const Call = z.looseObject({
 });
 
 const Words = z.looseObject({ text: z.string().optional() });
-/** Words in parts, with thoughts among them, as Mistral has them. */
+/** Text in parts that may include reasoning, as Mistral sends it. */
 const Part = z.looseObject({
   text: z.string().optional(),
   thinking: z.union([z.string(), z.array(Words)]).optional(),
@@ -33,7 +33,7 @@ const Said = z.looseObject({
 });
 type Said = z.infer<typeof Said>;
 
-/** An answer, or a piece of one, as far as vendors differ about it. */
+/** The fields of an answer or chunk in which vendors differ. */
 const Answer = z.looseObject({
   choices: z
     .array(
@@ -48,9 +48,9 @@ const Answer = z.looseObject({
 });
 
 /**
- * An answer, or a piece of a streamed one, in the words of OpenAI: reasoning by one name, cached tokens in one place,
- * no empty ids, each call in a place of its own: `placeOf` is the same for all pieces of an answer. What has none of
- * the expected form is left to the client. Throws `network` for an answer that broke off.
+ * Converts an answer or chunk to OpenAI's format: reasoning under one name, cached tokens in one place, no empty ids,
+ * an index per call; `placeOf` is the same for all chunks of an answer. Unexpected forms are left to the client. Throws
+ * `network` for an aborted answer.
  */
 export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallPlace = callPlaces()): T {
   if (isPlain(answer, brokenEnds)) return answer;
@@ -64,7 +64,7 @@ export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallP
       : { choices: choices.map((choice) => plainChoice(choice, brokenEnds, placeOf)) }),
     ...(usage === undefined || usage === null ? {} : { usage: plainUsage(usage) }),
   };
-  // The same fields with the same meaning, of which the client knows more than is read here.
+  // The same fields with the same meaning; the client knows more of them.
   return plain as T;
 }
 
@@ -76,8 +76,8 @@ const Failed = z.looseObject({
 });
 
 /**
- * An answer in one piece, as it is. Throws what `toModelError` reads where it holds none: some gateways say with 200
- * that they have failed.
+ * Returns an unstreamed answer. Throws an error for `toModelError` if it contains none: some gateways report failures
+ * with 200.
  */
 export function requireAnswer<T>(answer: T): T {
   if (isRecord(answer) && Array.isArray(answer["choices"]) && answer["choices"].length > 0) return answer;
@@ -86,13 +86,10 @@ export function requireAnswer<T>(answer: T): T {
   throw Object.assign(new Error(failed.message), { code: failed.code });
 }
 
-/** Fields of a piece of words, in which no vendor says anything that would have to be said otherwise. */
+/** Fields of a text chunk, which all vendors send alike. */
 const wordFields = new Set(["role", "content", "refusal"]);
 
-/**
- * Whether a piece of a streamed answer is nothing but words, the end of an answer or its usage, in the words of OpenAI,
- * as nearly all are: those need no second look.
- */
+/** Fast path: whether a chunk is only text, a finish or usage in OpenAI's format, as nearly all are. */
 function isPlain(answer: unknown, brokenEnds: readonly string[]): boolean {
   if (!isRecord(answer) || !isPlainUsage(answer["usage"] ?? null)) return false;
   const { choices } = answer;
@@ -109,7 +106,7 @@ function isPlain(answer: unknown, brokenEnds: readonly string[]): boolean {
   );
 }
 
-/** Whether usage is absent, or has all its numbers, and those of a cache in OpenAI's place. */
+/** Whether usage is absent, or complete and in OpenAI's format. */
 function isPlainUsage(usage: unknown): boolean {
   if (usage === null) return true;
   if (!isRecord(usage) || "prompt_cache_hit_tokens" in usage) return false;
@@ -134,7 +131,7 @@ function plainChoice(
     ...rest,
     ...(delta === undefined || delta === null ? {} : { delta: plainSaid(delta, placeOf) }),
     ...(message === undefined || message === null ? {} : { message: plainSaid(message, placeOf) }),
-    // An empty reason says that the answer goes on.
+    // An empty reason means that the answer continues.
     finish_reason: finish_reason === "" ? null : finish_reason,
   };
 }
@@ -159,7 +156,7 @@ function thoughtsIn(parts: readonly z.infer<typeof Part>[]): string {
   return parts.map(({ thinking = "" }) => (typeof thinking === "string" ? thinking : textOf(thinking))).join("");
 }
 
-/** Later pieces of a call name nothing; an empty name or id would be taken for one. Arguments are text. */
+/** Later chunks of a call have no name or id; empty ones would be taken for real. Arguments are text. */
 function plainCall(
   { index, id, function: called, ...rest }: z.infer<typeof Call>,
   usual: number,

@@ -1,10 +1,10 @@
-/** The place of the call that a piece belongs to: `number` is what the server says, `id` what the piece names. */
+/** Returns the index of a chunk's call: `number` is the server's index, `id` the chunk's id. */
 export type CallPlace = (number: number, id: string | undefined) => number;
 
 /**
- * The places of the calls of one answer. Some servers give all calls the same number (Gemini's among them), and pieces
- * of two calls in one place are read as one call with broken arguments. A piece with another id begins a call in a
- * place of its own; one without an id goes on with the call that was begun last under its number.
+ * Assigns indexes to the calls of one answer. Some servers, such as Gemini's, give all calls the same number, and
+ * chunks of two calls at one index would be merged into broken arguments. A chunk with a new id starts a call at a new
+ * index; one without an id continues the last call under its number.
  */
 export function callPlaces(): CallPlace {
   const begun: { number: number; id: string | undefined; place: number }[] = [];

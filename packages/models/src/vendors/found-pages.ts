@@ -3,13 +3,13 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
 import { toSearchResults, type FoundPage } from "../messages/search-result.ts";
 
-/** The tool by which a vendor is told to search the web by itself, and to say what it found. */
+/** The tool that makes a vendor search the web and report the pages. */
 export const vendorSearchTool = {
   type: "web_search",
   web_search: { enable: true, search_engine: "search_std", search_result: true },
 };
 
-/** Pages that are kept of one answer. */
+/** Maximum pages kept per answer. */
 const mostPages = 20;
 
 const Found = z.looseObject({
@@ -23,7 +23,7 @@ const Found = z.looseObject({
   ),
 });
 
-/** The pages that an answer, or a piece of one, says the vendor has found; none where it says nothing of them. */
+/** The pages a vendor reports in an answer or chunk; empty if none. */
 export function foundIn(answer: unknown): FoundPage[] {
   const read = Found.safeParse(answer).data;
   return (read?.web_search ?? []).map(({ title, link, content, publish_date }) => ({
@@ -34,13 +34,13 @@ export function foundIn(answer: unknown): FoundPage[] {
   }));
 }
 
-/** Keeps on a message what was found for it. */
+/** Stores the found pages on a message. */
 export function keepFound(message: BaseMessage, pages: readonly FoundPage[]): void {
   const results = toSearchResults(pages, mostPages);
   if (results.length > 0) message.additional_kwargs["web_search_results"] = results;
 }
 
-/** `keepFound` for an answer that is streamed: its pieces, and a last one without words that holds what was found. */
+/** `keepFound` for a streamed answer: its chunks, then one without text that holds the pages. */
 export async function* withFound(
   chunks: AsyncIterable<ChatGenerationChunk>,
   pages: readonly FoundPage[],

@@ -12,31 +12,31 @@ export interface Quirks {
   reasoningBack: "calls" | "turn" | "none";
   /** When a tool can be forced; otherwise only that tool is offered. */
   forcedTool: "always" | "unless_thinking" | "never";
-  /** Whether the model thinks also where its answer is not streamed, or must be JSON. */
+  /** Whether the model also thinks if the answer is not streamed or must be JSON. */
   thinksUnstreamed: boolean;
   thinksInJson: boolean;
-  /** Whether a temperature may be sent while it thinks, and the highest that there is. */
+  /** Whether a temperature may be sent while it thinks, and the maximum. */
   thinkingTemperature: boolean;
   highestTemperature: number;
-  /** The tool by which it searches the web by itself; absent: it does not. */
+  /** The tool for its built-in web search; absent: none. */
   searchTool?: "web_search";
-  /** Whether some models are asked through OpenAI's `/responses`, as OpenAI itself demands for a few. */
+  /** Whether some models use OpenAI's `/responses`, as OpenAI requires for a few. */
   hasResponses: boolean;
-  /** Whether thoughts come sealed there, and go back to who has sealed them within the turn. */
+  /** Whether reasoning is encrypted there, and sent back to the same model within the turn. */
   sealedReasoning: boolean;
-  /** Images have to stand before the text of their message. */
+  /** Images must precede the text of their message. */
   imagesFirst: boolean;
-  /** Reasons for the end of an answer which mean that it broke off. */
+  /** Finish reasons that mean an aborted answer. */
   brokenEnds: readonly string[];
-  /** The field of the last message which says that the answer begins with it; absent: it cannot be begun. */
+  /** The field that marks the last message as the answer's beginning; absent: unsupported. */
   beginningField?: "prefix" | "partial" | undefined;
-  /** The path under which such a request is taken, in the place of the usual one's `/v1`. */
+  /** The path for such requests, instead of the usual `/v1`. */
   beginningPath?: string;
-  /** Whether it is taken also while the model thinks. */
+  /** Whether that also works while the model thinks. */
   beginningWhileThinking: boolean;
 }
 
-/** OpenAI's own rules. Its reasoning models keep their thoughts and refuse a temperature. */
+/** OpenAI's own rules. Its reasoning models hide their reasoning and refuse a temperature. */
 export const openaiQuirks: Quirks = {
   reasoningBack: "none",
   forcedTool: "always",
@@ -51,7 +51,7 @@ export const openaiQuirks: Quirks = {
   beginningWhileThinking: false,
 };
 
-/** Servers of the user's own (vLLM, LM Studio, llama.cpp, gateways): nothing is sent that OpenAI does not know. */
+/** Self-hosted servers (vLLM, LM Studio, llama.cpp, gateways): only fields known to OpenAI are sent. */
 export const compatibleQuirks: Quirks = {
   ...openaiQuirks,
   thinkingTemperature: true,
@@ -59,7 +59,7 @@ export const compatibleQuirks: Quirks = {
   sealedReasoning: false,
 };
 
-/** Zhipu GLM: thoughts between calls are to be handed back, and only `auto` chooses tools. */
+/** Zhipu GLM: reasoning between calls must be sent back, and only `auto` is supported as a tool choice. */
 export const zhipuQuirks: Quirks = {
   ...compatibleQuirks,
   thinkingField: "thinking",
@@ -71,10 +71,10 @@ export const zhipuQuirks: Quirks = {
   searchTool: "web_search",
 };
 
-/** SiliconFlow: many models of others, among them ones (DeepSeek R1) that refuse thoughts in a request. */
+/** SiliconFlow: hosts many models, some of which (DeepSeek R1) refuse reasoning in a request. */
 export const siliconflowQuirks: Quirks = { ...compatibleQuirks, thinkingField: "enable_thinking" };
 
-/** DeepSeek: since V3.2 a message that calls tools must bear the thoughts before it, in every later request too. */
+/** DeepSeek: since V3.2 a message with tool calls must include the preceding reasoning, in every later request. */
 export const deepseekQuirks: Quirks = {
   ...compatibleQuirks,
   thinkingField: "thinking",
@@ -86,7 +86,7 @@ export const deepseekQuirks: Quirks = {
   beginningWhileThinking: true,
 };
 
-/** Qwen (DashScope): several models think only where they stream, and none where a tool is forced or JSON is wanted. */
+/** Qwen (DashScope): several models think only when streaming, and none with a forced tool or JSON. */
 export const qwenQuirks: Quirks = {
   ...compatibleQuirks,
   thinkingField: "enable_thinking",
@@ -97,8 +97,8 @@ export const qwenQuirks: Quirks = {
 };
 
 /**
- * Ollama, which speaks in a way of its own: what it is told beside this is in `ollama/request.ts`. It chooses tools
- * alone. A grammar for JSON and thoughts get into each other's way in some of its versions.
+ * Ollama has its own API: further differences are in `ollama/request.ts`. It cannot force tools. In some versions a
+ * JSON grammar conflicts with thinking.
  */
 export const ollamaQuirks: Quirks = {
   ...compatibleQuirks,

@@ -7,13 +7,13 @@ import type { ModelOptions } from "../provider.ts";
 import { vendorSearchTool } from "./found-pages.ts";
 import type { Quirks } from "./quirks.ts";
 
-/** A message as it goes over the wire. */
+/** A message on the wire. */
 export interface SentMessage {
   role: string;
   content?: unknown;
 }
 
-/** The body of a request, as far as vendors differ about it. */
+/** The fields of a request in which vendors differ. */
 export interface SentRequest {
   messages: readonly SentMessage[];
   stream?: boolean | null;
@@ -25,14 +25,14 @@ export interface SentRequest {
   think?: boolean;
 }
 
-/** Who is asked, and what the run has chosen. */
+/** The target model and the run's options. */
 export interface Asked {
   quirks: Quirks;
   profile: ModelProfile;
   options: ModelOptions;
 }
 
-/** The request as this vendor takes it; `messages` are those it was made of. The one that is given stays as it is. */
+/** Converts a request for this vendor; `messages` are its source. The original is unchanged. */
 export function vendorRequest(request: SentRequest, messages: readonly BaseMessage[], asked: Asked): SentRequest {
   const { quirks, profile, options } = asked;
   const wanted = thinksFirst(profile, options);
@@ -50,7 +50,7 @@ export function vendorRequest(request: SentRequest, messages: readonly BaseMessa
   };
 }
 
-/** Whether the model can be given the beginning of its answer, to go on with it. */
+/** Whether the model can continue a given beginning of its answer. */
 export function takesBeginning({ quirks, profile, options }: Asked): boolean {
   const { beginningField, beginningWhileThinking } = quirks;
   return beginningField !== undefined && (beginningWhileThinking || !thinksFirst(profile, options));
@@ -62,7 +62,7 @@ function mayThink({ stream, response_format, tool_choice }: SentRequest, quirks:
   return !(isForced(tool_choice) && quirks.forcedTool === "unless_thinking");
 }
 
-/** What is asked of a model that does not think in this one call. */
+/** The options for a model that does not think in this call. */
 function unthinking({ profile, options }: Asked): Pick<SentRequest, "temperature" | "max_tokens"> {
   const { temperature, maxTokens } = callDefaults(profile, { ...options, thinking: false });
   return { temperature, max_tokens: maxTokens };
@@ -91,14 +91,14 @@ function isForced(choice: unknown): boolean {
   return choice === "required" || functionName(choice) !== undefined;
 }
 
-/** The name in a tool, and in a choice of one: they are of the same form. */
+/** The name in a tool or in a tool choice, which share a form. */
 function functionName(tool: unknown): string | undefined {
   if (typeof tool !== "object" || tool === null || !("function" in tool)) return undefined;
   const { function: named } = tool;
   return typeof named === "object" && named !== null && "name" in named ? String(named.name) : undefined;
 }
 
-/** A choice that the vendor does not take is made by what is offered: one tool alone, or none. */
+/** Emulates an unsupported tool choice by what is offered: only that tool, or none. */
 function withForcedTool(request: SentRequest, thinks: boolean, { forcedTool }: Quirks): SentRequest {
   const { tool_choice, tools, ...rest } = request;
   const isTaken = forcedTool === "always" || (forcedTool === "unless_thinking" && !thinks);
@@ -109,13 +109,13 @@ function withForcedTool(request: SentRequest, thinks: boolean, { forcedTool }: Q
   return { ...rest, tools: offered };
 }
 
-/** With the vendor's own search where the run wants it; beside a tool that must be called nothing else is offered. */
+/** Adds the vendor's search if the run wants it; with a forced tool nothing else is offered. */
 function withSearch(request: SentRequest, isToolForced: boolean, { quirks, options }: Asked): SentRequest {
   if (quirks.searchTool === undefined || options.webSearch !== true || isToolForced) return request;
   return { ...request, tools: [...(request.tools ?? []), vendorSearchTool] };
 }
 
-/** Puts the model's thoughts where the vendor wants them; the client itself never sends them back. */
+/** Adds the model's reasoning where the vendor expects it; the client never sends it. */
 function withReasoning(
   sent: readonly SentMessage[],
   messages: readonly BaseMessage[],
@@ -129,7 +129,7 @@ function withReasoning(
     const text = typeof kept === "string" ? kept : "";
     if (isAnswerBeginning(message)) return [text === "" ? undefined : text];
     const isWanted = back === "calls" ? (message.tool_calls ?? []).length > 0 : index > turn && text !== "";
-    // Of a message from elsewhere nothing is known; a vendor that insists takes an empty text.
+    // Messages from elsewhere have no known reasoning; a vendor that requires it gets an empty text.
     return [isWanted ? text : undefined];
   });
   let next = 0;
@@ -141,7 +141,7 @@ function withReasoning(
   });
 }
 
-/** Says of the last message that the answer begins with it. */
+/** Marks the last message as the beginning of the answer. */
 function withBeginning(
   sent: readonly SentMessage[],
   messages: readonly BaseMessage[],

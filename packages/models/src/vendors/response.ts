@@ -10,7 +10,7 @@ const Metadata = z.looseObject({
   incomplete_details: z.looseObject({ reason: z.string() }).nullish().catch(undefined),
 });
 
-/** An event of a stream of OpenAI's `/responses`, or a whole answer of it, as far as it says that it failed. */
+/** The failure in an event or answer of OpenAI's `/responses`. */
 const Failed = z.looseObject({
   error: z.looseObject({ code: z.string().nullish(), message: z.string().nullish() }).nullish(),
   status: z.literal("failed"),
@@ -18,21 +18,21 @@ const Failed = z.looseObject({
 const FailedEvent = z.looseObject({ type: z.literal("response.failed"), response: Failed });
 const Whole = z.looseObject({ output: z.array(z.looseObject({ type: z.string() })) });
 
-/** Of the codes of a failed answer those that may be gone a moment later; all others are about the request. */
+/** Transient error codes of a failed answer; all others concern the request. */
 const statuses = new Map([
   ["server_error", 500],
   ["vector_store_timeout", 500],
   ["rate_limit_exceeded", 429],
 ]);
 
-/** An event as it is. Throws what `toModelError` reads where it says that the answer failed. */
+/** Returns an event. Throws an error for `toModelError` if it reports a failure. */
 export function readEvent<T>(event: T): T {
   const read = FailedEvent.safeParse(event);
   if (read.success) throw failure(read.data.response);
   return event;
 }
 
-/** A whole answer as it is. Throws what `toModelError` reads where it failed, or is none. */
+/** Returns a complete answer. Throws an error for `toModelError` if it failed or is invalid. */
 export function readWhole<T>(answer: T): T {
   const failed = Failed.safeParse(answer);
   if (failed.success) throw failure(failed.data);
@@ -46,9 +46,9 @@ function failure({ error }: z.infer<typeof Failed>): Error {
 }
 
 /**
- * A piece of an answer of `/responses` in the form that answers of chat completions have: text as text, thoughts as
- * `reasoning_content`, a reason for its end, and one id. The client also keeps the whole answer beside, which would go
- * back to the model in the place of what the session holds.
+ * Converts a chunk of `/responses` to the form of chat completions: text, `reasoning_content`, a finish reason and one
+ * id. Drops the client's copy of the whole answer, which would otherwise be sent to the model instead of the session's
+ * content.
  */
 export function plainPiece(chunk: ChatGenerationChunk, id: string | undefined): ChatGenerationChunk {
   const { message } = chunk;
@@ -65,7 +65,7 @@ export function plainPiece(chunk: ChatGenerationChunk, id: string | undefined): 
   return new ChatGenerationChunk({ text, message: plain });
 }
 
-/** `plainPiece` for an answer that comes whole. */
+/** `plainPiece` for an unstreamed answer. */
 export function plainWhole(generation: ChatGeneration): ChatGeneration {
   const { message } = generation;
   const { text, thoughts } = saidIn(message);
@@ -79,11 +79,11 @@ export function plainWhole(generation: ChatGeneration): ChatGeneration {
     tool_calls,
     invalid_tool_calls,
   });
-  // The field's own type comes out as `undefined` under exactOptionalPropertyTypes, so it cannot be given to the constructor.
+  // Under exactOptionalPropertyTypes the field's own type includes `undefined`, which the constructor rejects.
   return { text, message: usage_metadata === undefined ? plain : Object.assign(plain, { usage_metadata }) };
 }
 
-/** A refusal is an answer too, and to be read. */
+/** A refusal is an answer, too. */
 function saidIn({ content, additional_kwargs }: BaseMessage): { text: string; thoughts: string } {
   const refusal: unknown = additional_kwargs["refusal"];
   const refused = typeof refusal === "string" ? refusal : "";
@@ -93,7 +93,7 @@ function saidIn({ content, additional_kwargs }: BaseMessage): { text: string; th
   return { text: all("text") + refused, thoughts: all("reasoning") };
 }
 
-/** Texts of several pieces are added up, so each is said once: the model at the beginning, the reason at the end. */
+/** Texts of chunks are concatenated, so each is sent once: the model first, the reason last. */
 function endOf({ response_metadata }: BaseMessage, withModel: boolean): Record<string, unknown> {
   const { model_name, status, incomplete_details } = Metadata.parse(response_metadata);
   const reason = incomplete_details?.reason === "max_output_tokens" ? "length" : incomplete_details?.reason;

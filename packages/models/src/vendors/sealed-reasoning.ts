@@ -5,7 +5,7 @@ import { z } from "zod";
 import { placeOfRequest } from "../messages/note-message.ts";
 import { sealedField } from "@millrace/engine/message-kinds";
 
-/** What a request asks for, so that the thoughts come sealed: only who has written them can read them. */
+/** Requests encrypted reasoning, which only its vendor can read. */
 export const sealedInclude = ["reasoning.encrypted_content"];
 
 const Item = z.looseObject({ type: z.literal("reasoning"), encrypted_content: z.string().min(1) });
@@ -16,24 +16,24 @@ const Following = z.union([
 const DoneEvent = z.looseObject({ type: z.literal("response.output_item.done"), item: z.unknown() });
 const Whole = z.looseObject({ output: z.array(z.unknown()) });
 
-/** A thought as it goes back: who can read it, and the call it was thought before; `null`: the words. */
+/** Reasoning to send back: its origin, and the call that followed it; `null`: text followed. */
 const Sealed = z.object({ from: z.string(), before: z.string().nullable(), item: Item });
 type Sealed = z.infer<typeof Sealed>;
 const Kept = z.array(Sealed).catch([]);
 
-/** Who has sealed thoughts: a model at an address, of which a reader of the message learns nothing. */
+/** The origin of encrypted reasoning: a hash of model and address, which reveals neither. */
 export function sealerOf(model: string, address: string | null | undefined): string {
   const place = address ?? "";
   return createHash("sha256").update(`${place} ${model}`).digest("base64url").slice(0, 16);
 }
 
-/** The parts of an answer of `/responses` in an event of its stream, or in all of it. */
+/** The output parts of a `/responses` event or answer. */
 export function outputOf(answer: unknown): unknown[] {
   const done = DoneEvent.safeParse(answer).data;
   return done === undefined ? (Whole.safeParse(answer).data?.output ?? []) : [done.item];
 }
 
-/** Keeps on a message the thoughts in the parts of its answer; one that nothing follows belongs to nothing. */
+/** Stores an answer's encrypted reasoning on its message; reasoning followed by nothing is dropped. */
 export function keepSealed(message: BaseMessage, output: readonly unknown[], from: string): void {
   const sealed = output.flatMap((part, index): Sealed[] => {
     const item = Item.safeParse(part).data;
@@ -47,7 +47,7 @@ export function keepSealed(message: BaseMessage, output: readonly unknown[], fro
   if (sealed.length > 0) message.additional_kwargs[sealedField] = sealed;
 }
 
-/** `keepSealed` for an answer that is streamed: its pieces, and a last one without words that holds the thoughts. */
+/** `keepSealed` for a streamed answer: its chunks, then one without text that holds the reasoning. */
 export async function* withSealed(
   chunks: AsyncIterable<ChatGenerationChunk>,
   output: readonly unknown[],
@@ -64,8 +64,8 @@ export async function* withSealed(
 }
 
 /**
- * The input of a request with the sealed thoughts of this turn, each before what it was thought for, as the vendor
- * demands. Those of others are left out, and so are those of earlier turns, which the vendor would not read.
+ * Inserts this turn's encrypted reasoning into a request, each before what it led to, as the vendor requires. That of
+ * other models and earlier turns is left out; the vendor would not read it.
  */
 export function sealedInput(input: readonly unknown[], messages: readonly BaseMessage[], from: string): unknown[] {
   const turn = messages.slice(placeOfRequest(messages) + 1);
@@ -89,7 +89,7 @@ export function sealedInput(input: readonly unknown[], messages: readonly BaseMe
   return input.flatMap((item, index) => {
     const call = callIdOf(item);
     if (call !== undefined) return [...take(byWords, call), ...take(byCall, call), item];
-    // Words before calls are those of the same message.
+    // Text before calls belongs to the same message.
     return [...(isWords(item) ? take(byWords, callIdOf(input[index + 1])) : []), item];
   });
 }
@@ -105,7 +105,10 @@ function isWords(item: unknown): boolean {
 
 const Refused = z.looseObject({ code: z.literal("invalid_encrypted_content") });
 
-/** Whether a request failed because the vendor cannot read what it sealed: its keys, or the organisation, are others now. */
+/**
+ * Whether a request failed because the vendor can no longer decrypt its reasoning, for example after a change of keys
+ * or organisation.
+ */
 export function isUnreadable(error: unknown): boolean {
   return Refused.safeParse(error).success;
 }

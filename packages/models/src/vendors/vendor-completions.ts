@@ -11,23 +11,22 @@ import { callPlaces } from "./call-places.ts";
 import { foundIn, keepFound, withFound } from "./found-pages.ts";
 import { vendorRequest, type Asked, type SentRequest } from "./request.ts";
 
-/** Under these names the messages of a call, and who waits for its answer, reach the place where its request is written. */
+/** Call option for the messages, for use where the request is built. */
 const sources = Symbol("sources");
 const agreed = Symbol("agreed");
-/** And under this one, what the vendor says it has found on the web comes back. */
+/** Call option that returns the web pages the vendor found. */
 const found = Symbol("found");
 
 interface WithSources {
   signal?: AbortSignal | null | undefined;
   [sources]?: readonly BaseMessage[];
-  /** Told when the server has begun to answer. */
+  /** Called when the server starts to respond. */
   [agreed]?: () => void;
   [found]?: FoundPage[];
 }
 
 /**
- * Chat completions as a vendor wants them: requests and answers are changed by its quirks, and streams never end in
- * silence or half-way unnoticed.
+ * Chat completions with a vendor's quirks applied to requests and answers; streams never end silently or incomplete.
  */
 export class VendorCompletions extends ChatOpenAICompletions {
   readonly #asked: Asked;
@@ -65,11 +64,11 @@ export class VendorCompletions extends ChatOpenAICompletions {
     return watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
 
-  /** One signature for both of the client's, streamed and not, so that both go through the same place. */
+  /** One signature for the client's overloads, so that streamed and unstreamed calls share one path. */
   override async completionWithRetry(request: SentRequest, options: WithSources = {}): Promise<never> {
     const { [sources]: messages = [], [agreed]: tell, [found]: pages = [], ...rest } = options;
     const written = vendorRequest(request, messages, this.#asked);
-    // The client's types tell apart what is streamed and what is not; here it is the same.
+    // The client's types distinguish streamed from unstreamed; here both are alike.
     const answer: unknown = await super.completionWithRetry(written as never, { ...rest, ...this.#place(messages) });
     tell?.();
     const { quirks } = this.#asked;
@@ -81,7 +80,7 @@ export class VendorCompletions extends ChatOpenAICompletions {
     return (isStream(answer) ? plainChunks(answer, plain) : plain(requireAnswer(answer))) as never;
   }
 
-  /** Where a request goes that is not taken at the usual place. */
+  /** The address for requests that need a path other than the usual one. */
   #place(messages: readonly BaseMessage[]): { path?: string } {
     const { beginningPath } = this.#asked.quirks;
     const { baseURL } = this.clientConfig;
@@ -94,7 +93,7 @@ function isStream(answer: unknown): answer is AsyncIterable<unknown> {
   return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
 }
 
-/** Not a generator: that would cost each piece of each answer two more turns of the queue. */
+/** Not a generator, which would cost each chunk two more turns of the queue. */
 function plainChunks(chunks: AsyncIterable<unknown>, plain: (piece: unknown) => unknown): AsyncIterable<unknown> {
   return {
     [Symbol.asyncIterator]() {
@@ -110,7 +109,7 @@ function plainChunks(chunks: AsyncIterable<unknown>, plain: (piece: unknown) => 
           try {
             return { done: false, value: plain(next.value) };
           } catch (error) {
-            // Whoever reads closes only what has not failed.
+            // Readers only close what has not failed.
             await close();
             throw error;
           }

@@ -18,10 +18,10 @@ import {
   withSealed,
 } from "./sealed-reasoning.ts";
 
-/** Under these names who waits for an answer, and the messages of a call, are known to the place where its request is made. */
+/** Call options for the response callback and the messages, for use where the request is built. */
 const agreed = Symbol("agreed");
 const sources = Symbol("sources");
-/** And under this one the parts of the answer come back. */
+/** Call option that returns the answer's output parts. */
 const parts = Symbol("parts");
 
 interface WithSources {
@@ -33,15 +33,15 @@ interface WithSources {
 
 const Input = z.array(z.unknown());
 
-/** A request as the client writes it, as far as it is changed. */
+/** The changed fields of the client's request. */
 interface WrittenRequest {
   input?: unknown;
   temperature?: number | null | undefined;
 }
 
 /**
- * OpenAI's `/responses`, through which alone some of its models are reached: under the same watch as chat completions,
- * with answers in the same form. Nothing is left with the vendor: each request holds the whole conversation.
+ * OpenAI's `/responses`, required by some of its models: guarded like chat completions, with answers in the same form.
+ * Nothing is stored at the vendor: each request contains the whole conversation.
  */
 export class VendorResponses extends ChatOpenAIResponses {
   readonly #asked: Asked;
@@ -79,7 +79,7 @@ export class VendorResponses extends ChatOpenAIResponses {
     }
   }
 
-  /** One signature for both of the client's, streamed and not, so that both go through the same place. */
+  /** One signature for the client's overloads, so that streamed and unstreamed calls share one path. */
   override async completionWithRetry(request: WrittenRequest, options: WithSources = {}): Promise<never> {
     const { [agreed]: tell, [sources]: messages = [], [parts]: output = [], ...rest } = options;
     const { quirks, profile, options: chosen } = this.#asked;
@@ -91,7 +91,7 @@ export class VendorResponses extends ChatOpenAIResponses {
       ...(isSealed ? { include: sealedInclude } : {}),
       ...(thinks && !quirks.thinkingTemperature ? { temperature: undefined } : {}),
     };
-    // The client's types tell apart what is streamed and what is not; here it is the same.
+    // The client's types distinguish streamed from unstreamed; here both are alike.
     const send = (items: unknown[]): Promise<unknown> =>
       super.completionWithRetry({ ...written, input: items } as never, rest);
     const answer = isSealed ? await this.#sendSealed(input, messages, send) : await send(input);
@@ -101,7 +101,7 @@ export class VendorResponses extends ChatOpenAIResponses {
     return readWhole(answer) as never;
   }
 
-  /** Thoughts that the vendor cannot read any more are left out; the model thinks anew. */
+  /** Drops reasoning that the vendor can no longer read; the model thinks again. */
   async #sendSealed(
     input: unknown[],
     messages: readonly BaseMessage[],
@@ -121,7 +121,7 @@ export class VendorResponses extends ChatOpenAIResponses {
   }
 }
 
-/** The client writes a message without words before calls, where there is none. */
+/** Removes empty messages that the client writes before calls. */
 function spoken(input: unknown): unknown[] {
   return Input.parse(input).filter((item: unknown) => {
     const isMessage = typeof item === "object" && item !== null && "type" in item && item.type === "message";
@@ -133,7 +133,7 @@ function isStream(answer: unknown): answer is AsyncIterable<unknown> {
   return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
 }
 
-/** Events as they are; the parts of the answer go into `output` where somebody wants them. */
+/** Passes events through; collects the answer's parts in `output` if given. */
 async function* readEvents(events: AsyncIterable<unknown>, output: unknown[] | undefined): AsyncGenerator<unknown> {
   for await (const event of events) {
     if (isPartDone(event)) output?.push(...outputOf(event));

@@ -8,8 +8,9 @@ import { readValue } from "./value.ts";
 const longestSpace = 100;
 
 /**
- * Reads a call as GLM writes it where its server does not: in `<tool_call>` the tool's name, then pairs of `<arg_key>` and
- * `<arg_value>`. `undefined` when it was one, or was reported; else what was read. `around` is the tag that ends it.
+ * Parses GLM's raw format, left by servers that do not parse it: in `<tool_call>` the tool's name, then pairs of
+ * `<arg_key>` and `<arg_value>`. Returns `undefined` for a call, even a broken one, else the consumed text. `around` is
+ * the closing tag of its envelope.
  */
 export function* readArgumentPairs(
   { cursor, parts, isTool }: CallReading,
@@ -35,7 +36,7 @@ function* readPairs(cursor: Cursor, draft: CallDraft, around: string): Reading<v
     yield* addSpace(cursor, draft);
     const { raw, tag } = cursor.char === "<" ? yield* readTag(cursor, names) : { raw: "", tag: undefined };
     if (tag?.name === around && key === undefined) {
-      // The reader of the envelope has to see its end.
+      // The envelope's reader must see its end.
       cursor.unread(raw);
       return draft.finish();
     }

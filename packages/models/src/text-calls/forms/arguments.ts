@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** What the JSON Schema of a parameter says of its simple types. */
+/** The simple types in a parameter's JSON Schema. */
 const Typed = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   anyOf: z.array(z.looseObject({ type: z.string().optional() })).optional(),
 });
 
-/** The types that a schema allows; none where it does not say. */
+/** The types a schema allows; empty if unspecified. */
 function typesOf(schema: unknown): string[] {
   const found = Typed.safeParse(schema);
   if (!found.success) return [];
@@ -15,8 +15,8 @@ function typesOf(schema: unknown): string[] {
 }
 
 /**
- * The arguments of a call whose values came as texts. The schema of a parameter decides; where it says nothing, the
- * look of the value does. What does not fit stays text, so that the tool's own check names the parameter.
+ * Converts a call's textual values by their parameters' schemas, or by their form if there is no schema. A value that
+ * does not fit stays text, so that the tool's own validation names the parameter.
  */
 export function argumentsOf(
   params: Readonly<Record<string, string>>,
@@ -34,7 +34,7 @@ function byLook(value: string): unknown {
   return asInteger(value) ?? value;
 }
 
-/** Digits beyond what a number holds exactly are an id, not an amount. */
+/** More digits than a number holds exactly mean an id, not an amount. */
 function asInteger(value: string): number | undefined {
   const integer = Number(value);
   return /^\d+$/.test(value) && Number.isSafeInteger(integer) ? integer : undefined;

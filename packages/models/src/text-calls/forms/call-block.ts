@@ -6,15 +6,15 @@ import { readJsonCall } from "./json-call.ts";
 import { addSpace, readSpace, readTag, tagNames, type Tag, type TagNames } from "./tag.ts";
 import { readValue } from "./value.ts";
 
-/** Characters of white space between two tags, while it is not yet known to be a call. */
+/** Maximum white space between two tags before a call is recognised. */
 const longestSpace = 1000;
 
-/** Tags that stand around calls, and nothing else but calls stands in them. */
+/** Envelope tags, which contain only calls. */
 export const envelopes = ["tool_use", "tool_call", "tool_calls", "function_calls"];
 
 /**
- * Reads what follows the opening tag of an envelope. `undefined`: it was calls, or one that is broken and was reported.
- * A text: no call began, and this was read.
+ * Parses an envelope after its opening tag. Returns `undefined` for calls, even a broken one, or the consumed text if
+ * no call began.
  */
 export function* readEnvelope(reading: CallReading, opened: string, name: string): Reading<string | undefined> {
   const { cursor, tools } = reading;
@@ -42,15 +42,16 @@ export function* readEnvelope(reading: CallReading, opened: string, name: string
   }
 }
 
-/** The envelope has ended without its closing tag; what follows is prose. */
+/** The envelope ended without its closing tag; what follows is prose. */
 function giveBack(cursor: Cursor, raw: string): undefined {
   cursor.unread(raw);
   return undefined;
 }
 
 /**
- * Reads a call whose opening tag was read: `<invoke name="…">` (grammar A), `<function=…>`, or a tool's own tag (grammar B).
- * `undefined` when it was one, or was reported; else what was read. `around` is the closing tag of its envelope.
+ * Parses a call after its opening tag: `<invoke name="…">` (grammar A), `<function=…>`, or a tool's own tag (grammar
+ * B). Returns `undefined` for a call, even a broken one, else the consumed text. `around` is the closing tag of its
+ * envelope.
  */
 export function* readTagged(
   reading: CallReading,
@@ -69,7 +70,7 @@ export function* readTagged(
   return undefined;
 }
 
-/** Grammar B: it is a call once the tag is followed by another or is closed, for in prose words follow it. */
+/** Grammar B: a call must continue with another tag or be closed; in prose, words follow. */
 function* readOwnTag(
   reading: CallReading,
   opened: string,
@@ -97,12 +98,12 @@ function* readOwnTag(
   return undefined;
 }
 
-/** How the parameters of a call are written. */
+/** The notation of a call's parameters. */
 interface ParameterForm {
-  /** The name of the tag that ends the call. */
+  /** The name of the call's closing tag. */
   closing: string;
   names(around: string | undefined): TagNames;
-  /** The parameter that a tag begins, and the tag that ends it. */
+  /** The parameter that a tag opens, and its closing tag. */
   parameter(tag: Tag): { name: string; closing: string } | undefined;
   expected: string;
 }
@@ -136,7 +137,7 @@ function ownParameters(tool: string): ParameterForm {
   };
 }
 
-/** Reads the parameters of a call and its end. What is wrong is reported, and the rest of the call is passed over. */
+/** Parses a call's parameters and its end. On an error, reports it and skips the rest of the call. */
 function* readParameters(
   { cursor }: CallReading,
   draft: CallDraft,
@@ -150,7 +151,7 @@ function* readParameters(
     draft.add(raw);
     if (tag?.name === form.closing) return draft.finish();
     if (tag?.name === around && around !== undefined) {
-      // The envelope ends here, and its reader has to see that.
+      // The envelope ends here, and its reader must see that.
       cursor.unread(raw);
       return draft.fail("malformed", `${form.expected} The call is not closed.`);
     }

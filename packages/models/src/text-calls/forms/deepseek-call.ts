@@ -8,7 +8,7 @@ import { readSpace } from "./tag.ts";
 const longestSpace = 100;
 const fence = "```";
 
-/** The marks of DeepSeek's own form. */
+/** DeepSeek's special tokens. */
 const mark = {
   calls: "<｜tool▁calls▁begin｜>",
   call: "<｜tool▁call▁begin｜>",
@@ -20,9 +20,9 @@ const marks = new Set(Object.values(mark));
 const beginnings = new Set([...marks].flatMap((text) => Array.from(text, (_, at) => text.slice(0, at + 1))));
 
 /**
- * Reads calls as DeepSeek's models write them where their server does not: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>`,
- * the name, `<｜tool▁sep｜>` and JSON (V3.1), or `function`, the mark, the name and JSON in a code block (V3, R1). The
- * bars and blocks may also be `|` and `_`. `undefined` when it was calls, or was reported; else what was read.
+ * Parses DeepSeek's raw format, left by servers that do not parse it: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>`, the
+ * name, `<｜tool▁sep｜>` and JSON (V3.1), or `function`, the mark, the name and JSON in a code block (V3, R1). Bars and
+ * blocks may also be `|` and `_`. Returns `undefined` for calls, even a broken one, else the consumed text.
  */
 export function* readDeepSeekCalls(reading: CallReading): Reading<string | undefined> {
   const { cursor } = reading;
@@ -41,21 +41,21 @@ export function* readDeepSeekCalls(reading: CallReading): Reading<string | undef
   }
 }
 
-/** What is no call, behind what was read; after a call it is read again, as prose. */
+/** Text that is not a call follows what was consumed; after a call it is read again as prose. */
 function giveBack(cursor: Cursor, read: string | undefined, other: string): string | undefined {
   if (read !== undefined) return read + other;
   cursor.unread(other);
   return undefined;
 }
 
-/** Reads one call behind its opening mark, and its closing one. */
+/** Parses one call after its opening mark, including the closing one. */
 function* readCall(reading: CallReading, opened: string): Reading<string | undefined> {
   const { cursor, parts, mayName } = reading;
   const first = yield* readToolName(cursor);
   const separator = yield* readMark(cursor);
   let raw = first + separator.raw;
   if (separator.found !== mark.separator) return raw;
-  // A tool's name may come behind the kind of the call.
+  // A tool's name may follow the call's kind.
   const second = first === "function" ? yield* readToolName(cursor) : "";
   const name = second === "" ? first : second;
   raw += second;
@@ -94,7 +94,7 @@ function* passOver(cursor: Cursor): Reading<undefined> {
   }
 }
 
-/** Reads white space with the beginning of a code block in it, or its end. */
+/** Consumes white space that contains the start or end of a code block. */
 function* readFence(cursor: Cursor, language: string): Reading<string> {
   const space = yield* readSpace(cursor, longestSpace);
   const opened = yield* readLiteral(cursor, fence);
@@ -103,7 +103,7 @@ function* readFence(cursor: Cursor, language: string): Reading<string> {
   return space + opened + named + (yield* readSpace(cursor, longestSpace));
 }
 
-/** Reads white space and a mark. Without a mark, what was read is `raw`. */
+/** Consumes white space and a mark. Without a mark, `raw` is the consumed text. */
 function* readMark(cursor: Cursor): Reading<{ raw: string; found: string | undefined }> {
   let raw = yield* readSpace(cursor, longestSpace);
   let plain = "";

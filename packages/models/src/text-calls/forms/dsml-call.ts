@@ -12,9 +12,9 @@ const expected =
   'Expected <｜DSML｜parameter name="…" string="true|false">value</｜DSML｜parameter> or </｜DSML｜invoke>.';
 
 /**
- * Reads calls as DeepSeek's models write them since V3.2 where their server does not: `<｜DSML｜function_calls>` (V4:
- * `tool_calls`) around `<｜DSML｜invoke name="…">`, and in it parameters, which are text or JSON (`string="false"`), or
- * one object of JSON. `undefined` when it was calls, or was reported; else what was read.
+ * Parses DeepSeek's raw format since V3.2, left by servers that do not parse it: `<｜DSML｜function_calls>` (V4:
+ * `tool_calls`) around `<｜DSML｜invoke name="…">` with parameters as text or JSON (`string="false"`), or one JSON
+ * object. Returns `undefined` for calls, even a broken one, else the consumed text.
  */
 export function* readDsmlCalls(reading: CallReading): Reading<string | undefined> {
   const { cursor } = reading;
@@ -33,14 +33,14 @@ export function* readDsmlCalls(reading: CallReading): Reading<string | undefined
     } else if (tag !== undefined && envelopes.has(tag.name.slice(1)) && read === undefined) {
       return undefined;
     } else if (read === undefined) {
-      // The envelope has ended without its closing tag; what follows is prose.
+      // The envelope ended without its closing tag; what follows is prose.
       cursor.unread(space + raw);
       return undefined;
     } else return read + space + raw;
   }
 }
 
-/** Reads one call behind its opening tag, with its closing one. */
+/** Parses one call after its opening tag, including the closing one. */
 function* readInvoke(reading: CallReading, { about = "", isWhole }: DsmlTag, opened: string): Reading<void> {
   const { cursor } = reading;
   const draft = new CallDraft(about, opened, reading.parts);
@@ -54,7 +54,7 @@ function* readInvoke(reading: CallReading, { about = "", isWhole }: DsmlTag, ope
     draft.add(raw);
     if (tag?.name === "/invoke") return draft.finish(Object.fromEntries(args));
     if (tag !== undefined && envelopes.has(tag.name.slice(1))) {
-      // The envelope ends here, and its reader has to see that.
+      // The envelope ends here, and its reader must see that.
       cursor.unread(raw);
       return draft.fail("malformed", `${expected} The call is not closed.`);
     }
@@ -67,7 +67,7 @@ function* readInvoke(reading: CallReading, { about = "", isWhole }: DsmlTag, ope
   }
 }
 
-/** Reads the value of a parameter up to its closing tag; false when the reply ended before it. */
+/** Parses a parameter's value up to its closing tag; false if the reply ended first. */
 function* readParameter(cursor: Cursor, draft: CallDraft, tag: DsmlTag, args: Map<string, unknown>): Reading<boolean> {
   const { about = "", closing, isText } = tag;
   let value = "";
@@ -80,14 +80,14 @@ function* readParameter(cursor: Cursor, draft: CallDraft, tag: DsmlTag, args: Ma
   if (!isClosed) draft.fail("unclosed", `The reply ended before ${closing}.`);
   else if (!tag.isWhole) draft.add(closing);
   if (!draft.isOpen) return isClosed;
-  // Where it is not said, the schema of the tool decides.
+  // If unspecified, the tool's schema decides.
   if (isText === undefined) draft.set(about, value);
-  // What says that it is JSON and is none stays text, so that the tool's own check names the parameter.
+  // A value marked as JSON that is invalid stays text, so that the tool's own validation names the parameter.
   else args.set(about, isText ? value : (parseJson(value) ?? value));
   return true;
 }
 
-/** Reads the arguments where they stand as one object of JSON. */
+/** Parses arguments given as one JSON object. */
 function* readObject(cursor: Cursor, draft: CallDraft, args: Map<string, unknown>): Reading<void> {
   cursor.skip();
   draft.add("{");

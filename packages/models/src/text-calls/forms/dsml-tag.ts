@@ -4,27 +4,27 @@ import { readRest, tagNames } from "./tag.ts";
 
 /** A tag of DeepSeek's markup. */
 export interface DsmlTag {
-  /** A closing tag's begins with a slash. */
+  /** With a leading slash for a closing tag. */
   name: string;
-  /** It closes itself. */
+  /** Whether it is self-closing. */
   isWhole: boolean;
-  /** Its `name`. */
+  /** Its `name` attribute. */
   about: string | undefined;
-  /** Whether its value is text (`string="true"`) or JSON; `undefined` where it does not say. */
+  /** Whether its value is text (`string="true"`) or JSON; `undefined` if unspecified. */
   isText: boolean | undefined;
-  /** The tag that closes it: with the same bars. */
+  /** The closing tag, with the same bars. */
   closing: string;
 }
 
 const names = tagNames(["function_calls", "tool_calls", "calls", "invoke", "parameter"]);
 const named = /\sname\s*=\s*(?:"([^"]*)"|'([^']*)')/u;
 const typed = /\sstring\s*=\s*["']?(true|false)/u;
-/** Models write one bar or two, and servers may make plain ones of them. */
+/** Models write one bar or two, and servers may turn them into ASCII ones. */
 const mostBars = 2;
 
 /**
- * Reads a tag such as `<｜DSML｜invoke name="…">` where one stands. `raw` is all that was read. Without a `tag` it is
- * none; that is known at the first character that does not fit.
+ * Parses a tag such as `<｜DSML｜invoke name="…">`. `raw` is the consumed text. Without a `tag` there is none, which is
+ * known at the first mismatching character.
  */
 export function* readDsmlTag(cursor: Cursor): Reading<{ raw: string; tag: DsmlTag | undefined }> {
   let raw = yield* readLiteral(cursor, "<");

@@ -12,8 +12,8 @@ const longestSpace = 100;
 const Call = z.looseObject(Object.fromEntries(argumentKeys.map((key) => [key, z.unknown().optional()])));
 
 /**
- * Reads a call in JSON at a `{`: `{"tool": "…", "arguments": {…}}` with a name that is a tool's. `undefined` when it
- * was one, or was reported; else what was read. What is whole but no JSON is repaired; what breaks off never is.
+ * Parses a JSON call at a `{`: `{"tool": "…", "arguments": {…}}` with a tool's name. Returns `undefined` for a call,
+ * even a broken one, else the consumed text. Complete but invalid JSON is repaired, truncated JSON never.
  */
 export function* readJsonCall(
   { cursor, parts }: { cursor: Cursor; parts: PartList },
@@ -31,7 +31,7 @@ export function* readJsonCall(
   return undefined;
 }
 
-/** Reads as far as it takes to know that it is a call: up to the name, and the key of the arguments where there are any. */
+/** Consumes just enough to recognise a call: up to the name, and the arguments' key if there is one. */
 function* readHead(
   cursor: Cursor,
   isTool: (name: string) => boolean,
@@ -51,7 +51,7 @@ function* readHead(
     while (cursor.mustWait) yield;
     const [key, name] = texts;
     const isBare = cursor.char === "}" && texts.length === 2 && key?.text === "tool";
-    // The closing brace is left for who reads the rest.
+    // The closing brace is left to the next reader.
     if (isBare && name !== undefined) return { raw, call: { name: name.text, quote: name.quote } };
     if (cursor.char !== mark) return { raw };
     raw += mark;
@@ -61,7 +61,7 @@ function* readHead(
   return name === undefined ? { raw } : { raw, call: { name: name.text, quote: name.quote } };
 }
 
-/** Reads a short text in quotes without escapes. */
+/** Consumes a short quoted text without escapes. */
 function* readText(cursor: Cursor): Reading<{ raw: string; text?: string }> {
   while (cursor.mustWait) yield;
   const quote = cursor.char;
@@ -79,7 +79,7 @@ function* readText(cursor: Cursor): Reading<{ raw: string; text?: string }> {
   }
 }
 
-/** The arguments of a call, which may themselves be JSON in a text; `undefined` when they are no object. */
+/** A call's arguments, possibly JSON within a string; `undefined` if not an object. */
 function parseArguments(text: string): Record<string, unknown> | undefined {
   const call = Call.safeParse(parseJson(text));
   if (!call.success) return undefined;

@@ -10,8 +10,8 @@ const deepest = 64;
 const Arguments = z.record(z.string(), z.unknown());
 
 /**
- * Reads the arguments of a call, which stand at the `{` that comes now; `read` is what was read of the call before.
- * What is whole but no JSON is repaired; what breaks off never is.
+ * Parses a call's arguments at the next `{`; `read` is the call's text so far. Complete but invalid JSON is repaired,
+ * truncated JSON never.
  */
 export function* readArguments({ cursor, parts }: CallReading, name: string, read: string): Reading<void> {
   const draft = new CallDraft(name, `${read}{`, parts);
@@ -24,7 +24,7 @@ export function* readArguments({ cursor, parts }: CallReading, name: string, rea
   else draft.finish(args);
 }
 
-/** Reads to the brace that closes a JSON object. `undefined` when the reply ended before it. */
+/** Consumes up to the closing brace of a JSON object. `undefined` if the reply ended first. */
 export function* readBalanced(cursor: Cursor, quote: string, draft: CallDraft): Reading<string | undefined> {
   const place = { depth: 1, isText: false, isEscaped: false };
   let text = "";
@@ -44,7 +44,7 @@ export function* readBalanced(cursor: Cursor, quote: string, draft: CallDraft): 
   }
 }
 
-/** Follows JSON to the end of the piece, to the closing brace, or to where it is too deep; gives the place after it. */
+/** Scans JSON to the end of the chunk, the closing brace, or excessive nesting; returns the position after it. */
 function follow(piece: string, quote: string, place: { depth: number; isText: boolean; isEscaped: boolean }): number {
   const inText = quote === '"' ? /["\\]/g : /['\\]/g;
   for (let at = 0; at < piece.length; at += 1) {
@@ -65,18 +65,18 @@ function follow(piece: string, quote: string, place: { depth: number; isText: bo
   return piece.length;
 }
 
-/** Arguments, where a value is an object. */
+/** The value as arguments, if it is an object. */
 export function asArguments(value: unknown): Record<string, unknown> | undefined {
   const args = Arguments.safeParse(value);
   return args.success ? args.data : undefined;
 }
 
-/** The value of a JSON text, repaired where it is broken; `undefined` beyond repair. */
+/** The value of a JSON text, repaired if broken; `undefined` beyond repair. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON as it stands; most often a comma too many, or a line break in a text.
+    // Invalid JSON, usually an extra comma or a line break in a string.
     return repaired(text);
   }
 }

@@ -2,7 +2,7 @@ import type { Cursor, Reading } from "../cursor.ts";
 
 const longestName = 64;
 
-/** Reads `literal` as far as it stands here; it is whole when what comes back is as long. */
+/** Consumes as much of `literal` as matches here; compare lengths for a full match. */
 export function* readLiteral(cursor: Cursor, literal: string): Reading<string> {
   let read = "";
   while (read.length < literal.length) {
@@ -14,7 +14,7 @@ export function* readLiteral(cursor: Cursor, literal: string): Reading<string> {
   return read;
 }
 
-/** Reads the name of a tool, at most 64 characters; empty where none stands here. */
+/** Consumes a tool's name of at most 64 characters; empty if there is none. */
 export function* readToolName(cursor: Cursor): Reading<string> {
   let name = "";
   for (;;) {

@@ -11,8 +11,9 @@ const args = "[ARGS]";
 const longestSpace = 100;
 
 /**
- * Reads calls as Mistral's models write them where their server does not, at a `[`: `[TOOL_CALLS]` and a list of calls in
- * JSON, or the name of a tool, `[ARGS]` and its arguments. `undefined` when it was calls, or was reported; else what was read.
+ * Parses Mistral's raw format at a `[`, left by servers that do not parse it: `[TOOL_CALLS]` and a JSON list of calls,
+ * or a tool's name, `[ARGS]` and its arguments. Returns `undefined` for calls, even a broken one, else the consumed
+ * text.
  */
 export function* readMistralCalls(reading: CallReading): Reading<string | undefined> {
   const { cursor } = reading;
@@ -35,7 +36,7 @@ function* readList(reading: CallReading, opened: string): Reading<string | undef
       const other: string | undefined = yield* readJsonCall(reading, mayName);
       if (other !== undefined && read !== undefined) return read + space + other;
       if (other !== undefined) {
-        // The list has ended without its bracket; what follows is prose.
+        // The list ended without its bracket; what follows is prose.
         cursor.unread(other);
         return undefined;
       }

@@ -1,28 +1,28 @@
 import type { CallDraft } from "../call-draft.ts";
 import type { Cursor, Reading } from "../cursor.ts";
 
-/** The names that a tag may have at a place; a closing tag's name begins with a slash. */
+/** The allowed tag names at a position; closing tags begin with a slash. */
 export interface TagNames {
   has(name: string): boolean;
   mayBegin(name: string): boolean;
 }
 
-/** A tag of one of the names. */
+/** A tag with one of the names. */
 export interface Tag {
   name: string;
-  /** It closes itself: `<name/>`. */
+  /** Whether it is self-closing: `<name/>`. */
   isWhole: boolean;
-  /** What it is about: `<invoke name="value">`, `<function=value>`. */
+  /** Its attribute: `<invoke name="value">`, `<function=value>`. */
   about: string | undefined;
 }
 
-/** Characters after the name, at most. */
+/** Maximum characters after the name. */
 const longestRest = 200;
 const nameCharacter = /[\w.-]/;
 const attribute = /^(?:=|\s[^]*?\bname\s*=)\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))/;
 
 const known = new Map<string, TagNames>();
-/** Lists that are remembered: a server has few, and asks for the same in each call. */
+/** Cached lists: a server has few, and uses the same in each call. */
 const mostLists = 100;
 
 /** A fixed list of names. */
@@ -43,8 +43,8 @@ function makeNames(names: readonly string[]): TagNames {
 }
 
 /**
- * Reads a tag at a `<`. `raw` is all that was read. Without a `tag` it is none of the names; that is known at the first
- * character that does not fit, so little is held back.
+ * Parses a tag at a `<`. `raw` is the consumed text. Without a `tag` it has none of the names; that is known at the
+ * first mismatching character, so little is held back.
  */
 export function* readTag(cursor: Cursor, names: TagNames): Reading<{ raw: string; tag: Tag | undefined }> {
   cursor.skip();
@@ -58,7 +58,7 @@ export function* readTag(cursor: Cursor, names: TagNames): Reading<{ raw: string
   return { raw, tag: { name, isWhole: rest.endsWith("/>"), about } };
 }
 
-/** Reads a name as far as it can be one of `names`. `isOther`: it goes on, and is none of them. */
+/** Consumes a name as far as it may be one of `names`. `isOther`: it continues and matches none. */
 function* readName(cursor: Cursor, names: TagNames): Reading<{ name: string; isOther: boolean }> {
   let name = "";
   for (;;) {
@@ -72,7 +72,7 @@ function* readName(cursor: Cursor, names: TagNames): Reading<{ name: string; isO
   }
 }
 
-/** Reads what follows the name of a tag, with the `>` unless it does not come. */
+/** Consumes the rest of a tag after its name, including the `>` if there is one. */
 export function* readRest(cursor: Cursor): Reading<string> {
   let rest = "";
   for (;;) {
@@ -85,7 +85,7 @@ export function* readRest(cursor: Cursor): Reading<string> {
   }
 }
 
-/** Reads the white space that comes now, at most `most` characters of it. */
+/** Consumes at most `most` characters of white space. */
 export function* readSpace(cursor: Cursor, most: number): Reading<string> {
   let space = "";
   for (;;) {
@@ -97,7 +97,7 @@ export function* readSpace(cursor: Cursor, most: number): Reading<string> {
   }
 }
 
-/** Passes the white space inside a call; afterwards a character is there, or the reply has ended. */
+/** Consumes white space inside a call; then a character is available, or the reply has ended. */
 export function* addSpace(cursor: Cursor, draft: CallDraft): Reading<void> {
   for (;;) {
     const space = yield* readSpace(cursor, longestRest);

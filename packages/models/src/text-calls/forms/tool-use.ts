@@ -1,31 +1,31 @@
-/** Characters that one call may take; of a longer one nothing is kept. */
+/** Maximum characters of a call; longer ones are discarded. */
 export const longestCall = 1_048_576;
 
-/** A call as a text tells it, first when its name is known, then as a whole. */
+/** A call in text, emitted when its name is known and again when complete. */
 export interface ToolUse {
   type: "tool_use";
   name: string;
-  /** As they were written: all are texts. Empty while the call is partial. */
+  /** The original values, all texts. Empty while the call is partial. */
   params: Record<string, string>;
-  /** The arguments that were written in JSON, where they have types of their own; the others are in `params`. */
+  /** Arguments written as JSON, with their own types; the others are in `params`. */
   args?: Record<string, unknown>;
-  /** More of it is to come. */
+  /** Whether more of it follows. */
   partial: boolean;
 }
 
-/** A call that cannot be run: its form is wrong, the reply ended inside it, or it is longer than a call may be. */
+/** A call that cannot run: malformed, unfinished, or too long. */
 export interface CallProblem {
   kind: "malformed" | "unclosed" | "too_large";
   name: string;
   /** What was expected, for the model. */
   message: string;
-  /** The beginning of the call as it was written. */
+  /** The start of the call's original text. */
   written: string;
 }
 
 /**
- * What a reply consists of, in order. Every partial `use` is followed by the same call as a whole or by a `problem`,
- * before anything else.
+ * The parts of a reply, in order. Every partial `use` is followed by the same complete call or a `problem`, before
+ * anything else.
  */
 export type ReplyPart =
   | { kind: "text"; text: string }
@@ -33,11 +33,11 @@ export type ReplyPart =
   | { kind: "use"; use: ToolUse }
   | { kind: "problem"; problem: CallProblem };
 
-/** Collects what is found in a reply, neighbouring words as one. */
+/** Collects the parts of a reply, merging adjacent texts. */
 export class PartList {
   #parts: ReplyPart[] = [];
 
-  /** Words for the user, or of the model's thinking. */
+  /** Text for the user, or the model's reasoning. */
   say(kind: "text" | "reasoning", text: string): void {
     if (text === "") return;
     const last = this.#parts.at(-1);
@@ -49,7 +49,7 @@ export class PartList {
     this.#parts.push(part);
   }
 
-  /** Hands over what was found since the last time. */
+  /** Returns the parts found since the last call. */
   take(): ReplyPart[] {
     const parts = this.#parts;
     this.#parts = [];

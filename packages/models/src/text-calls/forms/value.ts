@@ -1,12 +1,12 @@
 import type { CallDraft } from "../call-draft.ts";
 import type { Cursor, Reading } from "../cursor.ts";
 
-/** Where a closing tag may begin, by its first character; at the end of a piece that is not known yet. */
+/** Possible starts of a closing tag; at the end of a chunk it is not known yet. */
 const closingBegins = { "<": /<(?=\/|$)/g, "[": /\[(?=\/|$)/g };
 
 /**
- * Passes characters on up to the first `closing` (which begins with `</` or `[/`, and has its first character only
- * there), and reads that too. False when the reply ended before it.
+ * Passes characters to `take` up to the first `closing` (which begins with `</` or `[/`, and has its first character
+ * only there), and consumes it. False if the reply ended first.
  */
 export function* readUntil(cursor: Cursor, closing: string, take: (text: string) => void): Reading<boolean> {
   const first = closing.startsWith("[") ? "[" : "<";
@@ -30,7 +30,7 @@ export function* readUntil(cursor: Cursor, closing: string, take: (text: string)
   }
 }
 
-/** The value of a parameter: all up to the first closing tag. `undefined` when the reply ended before it. */
+/** A parameter's value: everything up to the first closing tag. `undefined` if the reply ended first. */
 export function* readValue(cursor: Cursor, closing: string, draft: CallDraft): Reading<string | undefined> {
   let value = "";
   const isWhole = yield* readUntil(cursor, closing, (text) => {
@@ -41,12 +41,12 @@ export function* readValue(cursor: Cursor, closing: string, draft: CallDraft): R
   return isWhole ? plainValue(value, closing) : undefined;
 }
 
-/** A text as an expression that means it; Node has a way of its own only from 24 on. */
+/** Escapes text for a regular expression; Node has a built-in only from 24 on. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
-/** The value as it was meant: the line breaks beside the tags are not part of it, and its own closing tag is escaped in it. */
+/** The intended value: without the line breaks next to the tags, and with its own closing tag unescaped. */
 function plainValue(written: string, closing: string): string {
   const value = /^(\r?\n)([^]*)\1$/.exec(written)?.[2] ?? written;
   const rest = `lt;${closing.slice(1)}`;
@@ -58,8 +58,8 @@ function plainValue(written: string, closing: string): string {
 }
 
 /**
- * A value as it stands before `closing`; read again it is the same. All but its own closing tag stays as it is, since
- * that is what makes XML the better form for long texts.
+ * The inverse: escapes a value for `closing`. Only its own closing tag changes, which is why XML suits long texts
+ * better.
  */
 export function writtenValue(value: string, closing: string): string {
   const name = escaped(closing.slice(1));

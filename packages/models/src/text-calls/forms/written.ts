@@ -12,7 +12,7 @@ import { layerSeparator, systemMessage } from "../../messages/system-message.ts"
 import type { CallGrammar } from "../../describe-tools.ts";
 import { writtenValue } from "./value.ts";
 
-/** A call as a message holds it. */
+/** A call in a message. */
 interface Call {
   name: string;
   args: Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ export function brokenText(message: string, written: string): string {
   return `[broken call: ${message.replaceAll("\n", " ")}]\n${written}`;
 }
 
-/** A call in the form in which the model writes it; read again it is the same. */
+/** Writes a call in the model's format; parsing returns the same call. */
 export function writtenCall({ name, args }: Call, grammar: CallGrammar): string {
   const broken = args[brokenArguments];
   if (typeof broken === "string") return broken.replace(brokenNote, "");
@@ -100,7 +100,7 @@ export function writtenMessages(messages: readonly BaseMessage[], tools: string,
   return written;
 }
 
-/** Of what stands beside a message only the thoughts go back. */
+/** Of a message's extra fields, only the reasoning is sent back. */
 function reasoningOf(message: AIMessage): Record<string, unknown> {
   const reasoning_content = message.additional_kwargs["reasoning_content"];
   return typeof reasoning_content === "string" ? { reasoning_content } : {};
