@@ -12,13 +12,13 @@ import {
   type Told,
 } from "./client.ts";
 
-/** What `run` and `chat` are asked for. */
+/** Options of `run` and `chat`. */
 export interface ChatOptions extends ServerPlace {
   graph: string;
   thread: string | undefined;
 }
 
-/** What is said to the person, by the language of the terminal. */
+/** Messages to the person, by the terminal's language. */
 const texts = {
   en: {
     begin: (thread: string, graph: string) =>
@@ -51,7 +51,7 @@ function dim(text: string): string {
   return isColoured ? styleText("dim", text, { validateStream: false }) : text;
 }
 
-/** Characters of arguments and results that are shown where a line may be of any length. */
+/** Maximum characters of arguments and results where lines may have any length. */
 const longestShown = 200;
 
 function shortened(value: unknown, longest = longestShown): string {
@@ -59,14 +59,14 @@ function shortened(value: unknown, longest = longestShown): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-/** A line about a call, no longer than the terminal is wide. */
+/** A line about a call, at most as wide as the terminal. */
 function callLine(arrow: "→" | "←", name: string, rest: unknown): string {
   return dim(shortened(`${arrow} ${name} ${shortened(rest)}`, stdout.isTTY ? stdout.columns - 1 : Infinity));
 }
 
 const Asked = z.object({ question: z.string() });
 
-/** A question in its own words, where it has some. */
+/** A question's text, if it has one. */
 function questionText(value: unknown): string {
   return Asked.safeParse(value).data?.question ?? shortened(value);
 }
@@ -75,7 +75,7 @@ function inputOf(message: string) {
   return { messages: [{ role: "user", content: message }] };
 }
 
-/** Shows what a run tells. `isOpen`: whether the last line has no end yet. */
+/** Prints an event of a run. `isOpen`: whether the last line is unfinished. */
 function show(told: Told, isOpen: boolean): boolean {
   const line = (text: string): boolean => {
     stdout.write(`${isOpen ? "\n" : ""}${text}\n`);
@@ -98,10 +98,12 @@ function show(told: Told, isOpen: boolean): boolean {
   }
 }
 
-/** `message` takes what was typed while nothing was asked; a `decision` is typed after its question was read. */
+/** `message` accepts lines typed before the prompt; a `decision` must be typed after its question was shown. */
 type Ask = (prompt: string, kind: "message" | "decision") => Promise<string>;
 
-/** One message, for scripts: the answer as text, or everything as lines of JSON. The result says whether it went well. */
+/**
+ * Sends one message, for scripts: prints the answer as text, or all events as JSON lines. Returns whether it succeeded.
+ */
 export async function runOnce(
   message: string,
   { graph, thread: id, ...place }: ChatOptions,
@@ -119,12 +121,12 @@ export async function runOnce(
     else isOpen = show(told, isOpen);
   }
   if (isOpen) stdout.write("\n");
-  // Beside what a script reads.
+  // On stderr, so that scripts do not read it.
   if (waits) process.stderr.write(`${said.waits(thread, graph)}\n`);
   return isWell;
 }
 
-/** Asks for lines. Ctrl-C ends it while it asks, and otherwise calls `onInterrupt`; after `ended` asking throws. */
+/** Reads lines. Ctrl-C closes it while it asks, and otherwise calls `onInterrupt`; after `ended`, asking throws. */
 function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; close(): void } {
   const lines = createInterface({ input: process.stdin, output: stdout });
   const ended = new AbortController();
@@ -132,7 +134,7 @@ function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; 
   let isAsking = false;
   lines.on("SIGINT", () => (isAsking ? ended.abort() : onInterrupt()));
   lines.on("close", () => ended.abort());
-  // Only lines that answer no question come here.
+  // Only lines typed outside a prompt arrive here.
   lines.on("line", (text) => typedAhead.push(text));
   const ask: Ask = (prompt, kind) =>
     new Promise((resolve, reject) => {
@@ -146,7 +148,7 @@ function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; 
       ended.signal.addEventListener("abort", reject, { once: true });
       isAsking = true;
       lines.question(prompt, (text) => {
-        // A Ctrl-C that was typed right behind the line is meant for its answer.
+        // A Ctrl-C typed right after the line is meant for its answer.
         isAsking = false;
         ended.signal.removeEventListener("abort", reject);
         resolve(text);
@@ -155,14 +157,14 @@ function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; 
   return { ask, ended: ended.signal, close: () => lines.close() };
 }
 
-/** A conversation in the terminal. Ctrl-C stops the run, and with none under way it ends the conversation. */
+/** A conversation in the terminal. Ctrl-C stops the active run, or without one ends the conversation. */
 export async function chat({ graph, thread: id, ...place }: ChatOptions): Promise<void> {
   const thread = await openThread(place, id);
   stdout.write(`${dim(said.begin(thread, graph))}\n`);
   let isStopWanted = false;
   let stop: (() => void) | undefined;
   const terminal = openTerminal(() => {
-    // Before the id of the run has come, there is nothing to stop yet.
+    // Until the run's id is known there is nothing to stop.
     isStopWanted = true;
     stop?.();
   });
@@ -211,7 +213,7 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
   }
 }
 
-/** What the person says to the questions of a run: one answer, or the answers by the ids of their questions. */
+/** The person's answers to a run's questions: one answer, or answers by question id. */
 async function answersTo(questions: readonly Question[], ask: Ask): Promise<unknown> {
   const answers: [string, unknown][] = [];
   for (const { id, value } of questions) answers.push([id, await answerTo(value, ask)]);
@@ -219,13 +221,13 @@ async function answersTo(questions: readonly Question[], ask: Ask): Promise<unkn
 }
 
 const Calls = z.array(z.object({ name: z.string(), args: z.unknown() })).min(1);
-/** A question whether calls may run, in the spelling of LangChain's Python or JavaScript middleware. */
+/** A question about running calls, as LangChain's Python or JavaScript middleware spells it. */
 const Approval = z.union([
   z.object({ action_requests: Calls }).transform((asked) => asked.action_requests),
   z.object({ actionRequests: Calls }).transform((asked) => asked.actionRequests),
 ]);
 
-/** The person's answer to one question: yes or no to each call that is to be approved, else what is typed. */
+/** The person's answer to one question: yes or no per call to approve, else free text. */
 async function answerTo(question: unknown, ask: Ask): Promise<unknown> {
   stdout.write(`? ${questionText(question)}\n`);
   const { data: calls } = Approval.safeParse(question);

@@ -7,7 +7,7 @@ import { openCustomParts } from "@millrace/engine/manifest/custom-parts";
 import { agentGraphs } from "../src/agent-runs/agent-run.ts";
 import type { FolderCheck } from "./develop.ts";
 
-/** Looks whether the modules of a manifest can be loaded, as a start would; what is loaded here a start need not load again. */
+/** Checks whether a manifest's modules load, as a start would; the start reuses what was loaded here. */
 export async function checkGraphs(defaults: Record<string, string> | undefined): Promise<FolderCheck> {
   try {
     const config = currentConfig(defaults);

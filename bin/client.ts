@@ -1,20 +1,20 @@
 import { z } from "zod";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 
-/** Where a server listens, and the key for it. */
+/** A server's address and key. */
 export interface ServerPlace {
   url: string;
   key: string | undefined;
 }
 
-/** A question that a run has left: the id of its interrupt and what it asks. */
+/** An open question of a run: its interrupt's id and its content. */
 export interface Question {
   type: "question";
   id: string;
   value: unknown;
 }
 
-/** What a run tells, as far as a terminal shows it. */
+/** An event of a run, as a terminal shows it. */
 export type Told =
   | { type: "text"; text: string }
   | { type: "call"; name: string; arguments: unknown }
@@ -37,14 +37,14 @@ const State = z.object({
   values: z.object({ messages: z.array(Chunk).optional() }).nullish(),
 });
 
-/** The answer to values that are not of their form. */
+/** The server's answer to invalid values. */
 const Wrong = z.object({
   error: z.object({
     issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })),
   }),
 });
 
-/** A request, and a clear failure where the server is away or refuses. */
+/** Sends a request; throws a clear error if the server is unreachable or refuses. */
 async function send({ url, key }: ServerPlace, method: string, path: string, body?: unknown, signal?: AbortSignal) {
   const headers = { "content-type": "application/json", ...(key !== undefined && { "x-api-key": key }) };
   const sent = body === undefined ? null : JSON.stringify(body);
@@ -68,13 +68,13 @@ async function send({ url, key }: ServerPlace, method: string, path: string, bod
   );
 }
 
-/** What to do about an answer of the server. */
+/** Remedies by status of the response. */
 const remedies: Readonly<Record<number, string>> = {
   401: "Give the key with --key, or in MILLRACE_API_KEY.",
   404: "Name a graph or an assistant that is served with --graph.",
 };
 
-/** What is wrong with a request, in words. */
+/** The reason in an error response. */
 function reasonOf(answer: string): string {
   const { data } = Wrong.safeParse(parsedJson(answer));
   return data === undefined
@@ -91,13 +91,13 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** The thread with this id, made where it is not there; a new one without an id. */
+/** The thread with this id, created if missing; a new one without an id. */
 export async function openThread(place: ServerPlace, id?: string): Promise<string> {
   const body = id === undefined ? {} : { thread_id: id, if_exists: "do_nothing" };
   return Thread.parse(await (await send(place, "POST", "/threads", body)).json()).thread_id;
 }
 
-/** The questions that a thread waits with. */
+/** The open questions of a thread. */
 export async function openQuestions(place: ServerPlace, thread: string): Promise<Question[]> {
   const state = State.parse(await (await send(place, "GET", `/threads/${thread}/state`)).json());
   return state.tasks.flatMap(({ interrupts }) => interrupts.map((asked) => ({ type: "question", ...asked })));
@@ -106,11 +106,11 @@ export async function openQuestions(place: ServerPlace, thread: string): Promise
 /** Stops a run; resolves when its end is written. */
 export async function cancelRun(place: ServerPlace, thread: string, run: string): Promise<void> {
   const response = await send(place, "POST", `/threads/${thread}/runs/${run}/cancel?wait=1`);
-  // What is not read keeps its connection, and so the program, open.
+  // An unread body keeps its connection, and so the program, open.
   await response.arrayBuffer();
 }
 
-/** Starts a run and gives what it tells, to its end; then the questions it has left. */
+/** Starts a run and yields its events until it ends, then its open questions. */
 export async function* streamRun(
   place: ServerPlace,
   thread: string,
@@ -143,7 +143,7 @@ function textOf(content: unknown): string {
   return content.map((part) => Text.safeParse(part).data?.text ?? "").join("");
 }
 
-/** The server-sent events of an answer. */
+/** The server-sent events of a response. */
 async function* eventsOf(response: Response): AsyncGenerator<{ event: string; data: unknown }> {
   let rest = "";
   for await (const part of (response.body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream())) {

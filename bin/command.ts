@@ -13,17 +13,17 @@ import { completionScript, type Shell, shells } from "./completion.ts";
 import { createProject, specOf } from "./new-project.ts";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 
-/** The program by command. Serving, which is the main job, is what happens without one. */
+/** The command line. Without a command it serves. */
 
-/** A wrong command or option, as `sysexits.h` has it. */
+/** The exit code for wrong usage in `sysexits.h`. */
 const wrongUsage = 64;
 
 const ownFolder = realpathSync(join(import.meta.dirname, ".."));
 
-/** The package that the program is in: of a compiled one its files lie two folders deeper. */
+/** The program's package; a compiled one has its files two folders deeper. */
 const packageFolder = ownFolder.endsWith(join("dist", "package")) ? resolve(ownFolder, "..", "..") : ownFolder;
 
-/** The manifest that is meant, absolute. Throws `config` where there is none. */
+/** The absolute path of the manifest. Throws `config` if there is none. */
 function manifestAt(place: string): string {
   const path = resolve(place);
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -35,8 +35,8 @@ function manifestAt(place: string): string {
 }
 
 /**
- * What of the server's own is kept beside a manifest: in one folder, which git does not see. Where everything is to be
- * elsewhere there is none, and the manifest's folder need not be writable. Throws `config` when it cannot be made.
+ * The server's own files next to a manifest: in one folder that git ignores. If all are configured elsewhere there is
+ * none, and the manifest's folder may be read-only. Throws `config` if it cannot be created.
  */
 function ownParts(folder: string): Record<string, string> {
   if (realpathSync(folder) === ownFolder) return {};
@@ -55,7 +55,7 @@ function ownParts(folder: string): Record<string, string> {
   return parts;
 }
 
-/** Serves when it is its turn; what has changed until then is read then. */
+/** Serves when its turn comes, reading changes made until then. */
 async function startInTurn(file: string): Promise<void> {
   await import("../src/server.ts");
   await untilTurn(async () => {
@@ -70,23 +70,23 @@ async function start(file: string): Promise<void> {
   await serveBy(await enter(file));
 }
 
-/** Goes to where a manifest is, with its environment; gives what stands where nothing else is said. */
+/** Changes into a manifest's folder and loads its environment; returns the defaults for unset variables. */
 async function enter(file: string): Promise<Record<string, string>> {
   const folder = dirname(file);
-  // What graphs read by relative paths lies beside the manifest, as on every LangGraph server.
+  // Graphs read relative paths from the manifest's folder, as on every LangGraph server.
   process.chdir(folder);
   setVariables({ MILLRACE_GRAPHS: file });
   await applyEnvironment(await readManifest(file));
   return ownParts(folder);
 }
 
-/** Goes to the assistant that comes along, with its files in the working folder, which names no graphs of its own. */
+/** Selects the built-in assistant, working on the files of the current folder, which has no graphs of its own. */
 function enterAssistant(): Record<string, string> {
   setVariables({ MILLRACE_GRAPHS: join(ownFolder, "langgraph.json") });
   return ownParts(process.cwd());
 }
 
-/** Serves the assistant in a folder where nothing of it changes. */
+/** Serves the assistant where none of its sources change. */
 async function developAssistant(): Promise<void> {
   const next = "For graphs of your own: millrace new <folder>";
   process.stdout.write(`There is no langgraph.json here: this serves the assistant. ${next}\n`);
@@ -94,7 +94,7 @@ async function developAssistant(): Promise<void> {
   await serveBy(enterAssistant());
 }
 
-/** The manifest that is served from here; `undefined` where nothing names one, which is when the assistant is served. */
+/** The manifest to serve from here; `undefined` if there is none and the assistant is served. */
 function manifestHere(config: string | undefined): string | undefined {
   const named = environmentVariable("MILLRACE_GRAPHS");
   if (config !== undefined) return manifestAt(config);
@@ -102,7 +102,7 @@ function manifestHere(config: string | undefined): string | undefined {
   return named === undefined ? undefined : manifestAt(named);
 }
 
-/** The server is loaded when it is wanted: help and mistakes answer at once. */
+/** Loads the server only when needed: help and mistakes respond at once. */
 async function serveBy(defaults?: Record<string, string>): Promise<void> {
   const { serve } = await import("../src/server.ts");
   await serve(defaults);
@@ -168,7 +168,7 @@ function setPlace({ port, host }: ServeOptions): void {
   setVariables({ ...(port !== undefined && { PORT: port }), ...(host !== undefined && { HOST: host }) });
 }
 
-/** Adds `doctor`, which looks at what `start` would serve. */
+/** Adds `doctor`, which checks what `start` would serve. */
 function addDoctor(millrace: Command): void {
   millrace
     .command("doctor")
@@ -241,13 +241,13 @@ function program(): Command {
   return millrace;
 }
 
-/** The variables of the folder that is served from here, or from where `config` says, which then has its say by its `env` too. */
+/** The variables of the folder served from here, or of `config`'s folder, including its `env`. */
 async function maintainedParts(config?: string): Promise<Record<string, string>> {
   if (config !== undefined) return await enter(manifestAt(config));
   return existsSync(".millrace") ? ownParts(process.cwd()) : {};
 }
 
-/** The command that was probably meant. */
+/** The command probably meant. */
 function meant(word: string): string {
   const near = commands.filter((command) => distance(command, word) <= 2);
   return near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
@@ -267,7 +267,7 @@ async function perform(): Promise<void> {
 try {
   await perform();
 } catch (error) {
-  // Help, the version and what is wrong with an option are told by then.
+  // Commander has already printed help, version and option errors.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : wrongUsage;
   else {
     const text = isAppError(error) ? explain(error) : errorMessage(error);

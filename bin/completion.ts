@@ -1,18 +1,18 @@
 import type { Command, Option } from "commander";
 
-/** Shells whose completion there is. */
+/** Shells with completion scripts. */
 export const shells = ["bash", "zsh", "fish"] as const;
-/** One of them. */
+/** A supported shell. */
 export type Shell = (typeof shells)[number];
 
-/** A command as a shell completes it. */
+/** A command for a completion script. */
 interface Completed {
   name: string;
   about: string;
   options: readonly Option[];
 }
 
-/** The script by which a shell completes the commands of a program and their options. */
+/** The script that completes a program's commands and options in a shell. */
 export function completionScript(shell: Shell, program: Command): string {
   const help = program.createHelp();
   const commands = help
@@ -27,7 +27,7 @@ export function completionScript(shell: Shell, program: Command): string {
 
 const flagsOf = ({ short, long }: Option): string[] => [short, long].filter((flag) => flag !== undefined);
 const takesValue = ({ required, optional }: Option): boolean => required || optional;
-/** Between single quotes, as all three shells read them. */
+/** Single-quoted, as all three shells read it. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 function bashScript(name: string, commands: readonly Completed[], ofProgram: readonly Option[]): string {

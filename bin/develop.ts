@@ -6,14 +6,14 @@ import { addVariables } from "@millrace/engine/config/config";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import { watchFolder } from "./watch-folder.ts";
 
-/** Milliseconds in which several changes are one: editors write a file more than once. */
+/** Milliseconds in which several changes count as one: editors write a file more than once. */
 const pause = 100;
-/** What a process is sent when it is to serve, and answers when it does. */
+/** Tells a waiting process to serve; its reply once it does. */
 const turn = "serve";
-/** What it is sent before, to look whether it could; it answers with a `FolderCheck`. */
+/** Asks a waiting process whether it could serve; it replies with a `FolderCheck`. */
 const check = "check";
 
-/** What keeps the modules of a folder from being served. */
+/** What keeps a folder's modules from being served. */
 const FolderCheck = z.object({
   problems: z.array(z.object({ graph_id: z.string(), message: z.string() })),
   /** Nothing of it can be served. */
@@ -21,20 +21,20 @@ const FolderCheck = z.object({
 });
 export type FolderCheck = z.infer<typeof FolderCheck>;
 
-/** The process that serves, and the graphs that it could not load. */
+/** The serving process, and the graphs it failed to load. */
 interface Serving {
   child: ChildProcess;
   failing: ReadonlySet<string>;
 }
 
 /**
- * Serves a manifest's folder in a process of its own, and has another one take over when a file has changed: runs are parked,
- * and go on in the new process, which has loaded the program and the graphs before. Where it cannot load what the one
- * before it could, that one goes on. Ends with the signal that ends this process.
+ * Serves a manifest's folder in a child process, and hands over to a new one when a file changes: runs are parked and
+ * resumed by the new process, which has loaded the program and the graphs beforehand. If it fails to load what the old
+ * one could, the old one keeps serving. Ends with the signal that ends this process.
  */
 export async function develop(manifest: string): Promise<void> {
   const folder = dirname(manifest);
-  // Files are saved often, so a restart has to be quick. Pages served on this machine may call, since a developer tries them there.
+  // Files are saved often, so restarts must be quick. Local pages may call, since developers test with them.
   addVariables({ MILLRACE_DRAIN_SECONDS: "1", MILLRACE_LOCAL_PAGES: "1" });
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
@@ -50,7 +50,7 @@ export async function develop(manifest: string): Promise<void> {
   };
   const serve = (child: ChildProcess, { problems }: FolderCheck): void => {
     serving = { child, failing: new Set(problems.map(({ graph_id }) => graph_id)) };
-    // Only then: two processes that start at once would wait for each other's share of the machine.
+    // Not earlier: two processes starting at once would slow each other down.
     child.once("message", prepareNext);
     child.once("exit", () => {
       prepareNext();
@@ -87,7 +87,7 @@ export async function develop(manifest: string): Promise<void> {
   }
 }
 
-/** What a process that waits finds when it loads the folder's modules; one that ends meanwhile has failed. */
+/** The check of a waiting process; one that exits has failed. */
 async function checked(child: ChildProcess): Promise<FolderCheck> {
   const failure = "the process that loaded it has ended; see above";
   const answer = Promise.withResolvers<FolderCheck>();
@@ -97,7 +97,7 @@ async function checked(child: ChildProcess): Promise<FolderCheck> {
   return await answer.promise;
 }
 
-/** What the version that serves does not suffer from. */
+/** Problems that the serving version does not have. */
 function newProblems({ problems, failure }: FolderCheck, known: ReadonlySet<string>): string[] {
   const ofGraphs = problems.filter(({ graph_id }) => !known.has(graph_id));
   return [...(failure === undefined ? [] : [failure]), ...ofGraphs.map((one) => `${one.graph_id}: ${one.message}`)];
@@ -108,7 +108,7 @@ function refusal(path: string, reasons: readonly string[]): string {
   return `${path} has changed, and cannot be served:\n${lines}What was served before is served on; the next change is tried again\n`;
 }
 
-/** Starts a process that loads the program, with what was compiled at the last start, and then waits for its turn. */
+/** Starts a process that loads the program, using the last compile cache, and waits for its turn. */
 function startWaiting(manifest: string): ChildProcess {
   const command = join(import.meta.dirname, "millrace.cjs");
   const child = spawn(process.execPath, [...process.execArgv, command, "start", "--wait", "--config", manifest], {
@@ -125,10 +125,7 @@ async function end(child: ChildProcess | undefined): Promise<void> {
   await ended;
 }
 
-/**
- * In a process that waits: resolves when it is its turn to serve, and looks whether it could when it is asked. It ends
- * when the one that started it has ended.
- */
+/** In a waiting process: resolves when it may serve, and checks the folder when asked. It exits with its parent. */
 export async function untilTurn(look: () => Promise<FolderCheck>): Promise<void> {
   const lost = (): void => process.exit();
   process.once("disconnect", lost);
@@ -146,7 +143,7 @@ export async function untilTurn(look: () => Promise<FolderCheck>): Promise<void>
   process.off("disconnect", lost);
 }
 
-/** In a process that has waited: says that it serves, and is a process like any other from then on. */
+/** In a process that waited: reports that it serves; from then on it is an ordinary process. */
 export function tellServing(): void {
   process.send?.(turn, () => process.disconnect());
 }

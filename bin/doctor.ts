@@ -19,26 +19,26 @@ import { MemorySaver } from "@langchain/langgraph";
 import { agentGraphs } from "../src/agent-runs/agent-run.ts";
 import { findSandbox } from "../src/tools/programs/sandbox.ts";
 
-/** What one look has found. */
+/** The result of one check. */
 interface Finding {
   what: string;
   state: "ok" | "note" | "wrong";
   text: string;
 }
 
-/** What a start would serve: the file that names the graphs, and what stands for unset variables. */
+/** What a start would serve: the manifest, and defaults for unset variables. */
 export interface Place {
   file: string;
   defaults: Record<string, string>;
 }
 
 const marks = { ok: "ok   ", note: "note ", wrong: "WRONG" };
-/** Where the text of a finding begins. */
+/** The column of a finding's text. */
 const indent = 21;
 
 /**
- * Looks at all that a server needs, without starting one, and prints what it finds. `enter` goes to what a start would
- * serve. False where something keeps a server from working.
+ * Checks everything a server needs without starting one, and prints the results. `enter` changes to what a start would
+ * serve. Returns false if something would keep a server from working.
  */
 export async function doctor(enter: () => Promise<Place>): Promise<boolean> {
   const findings: Finding[] = [];
@@ -146,7 +146,7 @@ async function portText({ host, port, portIsDefault }: Config): Promise<string> 
   }
 }
 
-/** The model of runs that choose none. Throws for one that could not be asked: no such provider, no key, no package. */
+/** The default model of runs. Throws if it cannot be called: unknown provider, missing key or package. */
 async function modelText(config: Config): Promise<string> {
   const { model, why } = await chooseModel(config);
   const chosen = { ...config, model };

@@ -4,7 +4,7 @@ import { type Config, currentConfig } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
 import { addMove, address } from "./move.ts";
 
-/** The maintenance of the database, by command. */
+/** Database maintenance commands. */
 
 const units: Record<string, number> = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
@@ -25,7 +25,7 @@ function summary({ sessions, runs, bytes }: { sessions: number; runs: number; by
   return `${sessions} session(s), ${runs} run(s), ${megabytes(bytes)}`;
 }
 
-/** Loaded when the command is known to be right: a mistake is answered at once. */
+/** Loaded after validation, so that mistakes are reported at once. */
 async function maintenance() {
   return await import("@millrace/engine/storage/sqlite/database/maintenance");
 }
@@ -34,7 +34,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** What stands in the place of a command where the database is in PostgreSQL. */
+/** Alternatives to commands that do not support PostgreSQL. */
 const instead: Readonly<Record<string, string>> = {
   backup: 'Copy it by PostgreSQL\'s own program: pg_dump --format=custom --file=<file> "$MILLRACE_DATABASE".',
   restore:
@@ -43,8 +43,8 @@ const instead: Readonly<Record<string, string>> = {
 };
 
 /**
- * Adds `backup`, `restore`, `prune`, `verify` and `move`. `defaults` goes to the served folder when a command runs, and gives
- * its variables.
+ * Adds `backup`, `restore`, `prune`, `verify` and `move`. `defaults` changes to the served folder when a command runs,
+ * and returns its variables.
  */
 export function addMaintenance(
   millrace: Command,
@@ -56,7 +56,7 @@ export function addMaintenance(
     const { dataDir, conversations } = await settings(config);
     return join(conversations.folder ?? dataDir, "millrace.db");
   };
-  /** The file of a command that is for SQLite alone. */
+  /** The database file of a command for SQLite only. */
   const database = async (name: string, config?: string): Promise<string> => {
     if ((await settings(config)).database === undefined) return await file(config);
     throw new AppError(
@@ -108,7 +108,7 @@ export function addMaintenance(
   );
 }
 
-/** What `verify` does. */
+/** Adds `verify`. */
 function addVerify(
   command: Command,
   settings: (config?: string) => Promise<Config>,
@@ -133,7 +133,7 @@ function addVerify(
     });
 }
 
-/** Looks through the database of an address, or the one in SQLite. */
+/** Verifies the database at a URL, or the one in SQLite. */
 async function check(url: string | undefined, path: () => Promise<string>) {
   if (url === undefined) {
     const { checkWhole } = await maintenance();

@@ -3,20 +3,20 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { MoveProgress, MoveSource, MoveTarget } from "@millrace/engine/storage/move/move";
 import type { PostgresColumn } from "@millrace/engine/storage/move/tables";
 
-/** An address of PostgreSQL; what else is wrong with it is told when it is used. */
+/** A URL of PostgreSQL; other mistakes in it are reported on use. */
 export function address(text: string): string {
   if (/^postgres(?:ql)?:\/\//u.test(text)) return text;
   throw new InvalidArgumentError("Expected the address of a database: postgres://user:password@host:5432/name.");
 }
 
-/** Where a move goes from and to: to PostgreSQL, or back from it. */
+/** Source and target of a move: to PostgreSQL, or back. */
 interface Way {
   path: string;
   to?: string;
   from?: string;
 }
 
-/** Tells how far a move is: on a terminal in one line, else a line for each table that is done. */
+/** Reports the progress of a move: in one line on a terminal, else a line per finished table. */
 class ProgressLine {
   readonly #isTerminal = process.stderr.isTTY;
   #told = 0;
@@ -38,7 +38,7 @@ class ProgressLine {
   }
 }
 
-/** Moves a database; gives the number of its rows. */
+/** Moves a database; returns the number of rows. */
 async function move({ path, to, from }: Way): Promise<number> {
   const [{ moveRows }, { layoutsOf }, sqlite, postgres] = await Promise.all([
     import("@millrace/engine/storage/move/move"),

@@ -6,8 +6,8 @@ import { AppError } from "@millrace/engine/errors/errors";
 const Installed = z.object({ packages: z.record(z.string(), z.object({ resolved: z.string().optional() })) });
 
 /**
- * How a project names this program: by its version where it came from a registry, else by the file or the folder it came
- * from. npm notes where each package of an installation came from.
+ * How a project refers to this program: by version if it came from a registry, else by its file or folder. npm records
+ * the origin of each installed package.
  */
 export function specOf(packageFolder: string, version: string): string {
   const modules = dirname(packageFolder);
@@ -19,10 +19,10 @@ export function specOf(packageFolder: string, version: string): string {
   return resolved.startsWith("file:") ? `file:${resolve(dirname(modules), resolved.slice(5))}` : `^${version}`;
 }
 
-/** The test kit, as a project imports it. */
+/** The test kit's import name. */
 const kit = "millrace/testing";
 
-/** Its code, by the path of each file. */
+/** Source files by path. */
 const sources: Readonly<Record<string, string>> = {
   "src/count-words.ts": `import { tool } from "@langchain/core/tools";
 import { z } from "zod";
@@ -42,7 +42,7 @@ import { countWords } from "./count-words.ts";
 const State = new StateSchema({ messages: MessagesValue });
 const tools = [countWords];
 
-/** Asks a model that may call the tools; OPENAI_API_KEY stands in .env. */
+/** Calls a model with the tools; OPENAI_API_KEY is in .env. */
 async function answer({ messages }: typeof State.State) {
   const model = new ChatOpenAI({ model: "gpt-4o-mini" }).bindTools(tools);
   return { messages: [await model.invoke(messages)] };
@@ -98,10 +98,10 @@ test("the agent counts by its tool, and tells what the model makes of it", async
 `,
 };
 
-/** Named files and a flag, since Node 22.14 looks for no TypeScript by itself and would find nothing to test. */
+/** Explicit files and a flag, since Node 22.14 finds no TypeScript tests by itself. */
 const testCommand = 'node --experimental-strip-types --test "src/**/*.test.ts"';
 
-/** The files of a new project, by their path. */
+/** The files of a new project by path. */
 function filesOf(name: string, millrace: string): Record<string, string> {
   const dependencies = {
     "@langchain/core": "^1.4.0",
@@ -136,7 +136,7 @@ npx millrace run "how many words has: three short words"    # needs OPENAI_API_K
 }
 
 /**
- * Writes a new project into a folder that is empty or not there, and says what to do next; `millrace` is how it names this
+ * Creates a project in an empty or missing folder and prints the next steps; `millrace` is how it refers to this
  * program. Throws `config` for any other folder.
  */
 export function createProject(place: string, millrace: string): string {

@@ -1,21 +1,21 @@
 import { readdirSync, watch, type FSWatcher } from "node:fs";
 import { extname, join } from "node:path";
 
-/** Files that make a program what it is. */
+/** Extensions of program files. */
 const watchedEndings = new Set([".cjs", ".cts", ".js", ".json", ".mjs", ".mts", ".ts", ".tsx", ".yaml", ".yml"]);
 
 function isWatchedFile(name: string): boolean {
   return watchedEndings.has(extname(name)) || name === ".env" || name.startsWith(".env.");
 }
 
-/** Packages, and what programs keep beside the files that people write. */
+/** Packages, and data that programs keep next to their sources. */
 function isPassedOver(folder: string): boolean {
   return folder.startsWith(".") || folder === "node_modules" || folder === "dist";
 }
 
 /**
- * Yields a path when program files of a folder change, new folders included, until the signal is aborted. Changes within
- * `pause` milliseconds are one. Each folder has a watcher of its own, so that packages are never watched.
+ * Yields a path when program files of a folder change, including new folders, until aborted. Changes within `pause`
+ * milliseconds count as one. Each folder has its own watcher, so that packages are never watched.
  */
 export async function* watchFolder(
   folder: string,
@@ -39,7 +39,7 @@ export async function* watchFolder(
       if (isWatchedFile(name)) tell(join(place, name));
       else if (!isPassedOver(name) && extname(name) === "") lookInto(join(place, name));
     });
-    // A folder that goes takes its watcher with it.
+    // Deleting a folder ends its watcher.
     watcher.on("error", () => watchers.delete(place));
     watchers.set(place, watcher);
   };
