@@ -16,7 +16,7 @@ import { circuitTools } from "./tools/index.ts";
 import { openCircuits } from "./open.ts";
 import { circuitWorkflow } from "./workflow.ts";
 
-/** Design of electronic circuits: an iteration is simulated, reviewed, and waits for what comes next. */
+/** Circuit design: each iteration is simulated, reviewed, and waits for a decision. */
 export const circuits = defineToolkit({
   name: "circuits",
   title: { en: "Circuits", zh: "电路设计" },

@@ -5,12 +5,12 @@ import { namedSimulator } from "./simulation/native-engine.ts";
 import type { FileWatch } from "./watching/file-watch.ts";
 import { openFileWatch } from "./watching/open-file-watch.ts";
 
-/** The simulator that the operator has named; not open where the one that comes along simulates. */
+/** The simulator configured by the operator; not open if the embedded one is used. */
 export const simulatorKey = new ServiceKey<Engine>("simulator");
-/** The watch of the workspace; not open where nothing is watched. */
+/** The workspace's file watch; not open if disabled. */
 export const fileWatchKey = new ServiceKey<FileWatch>("file_watch");
 
-/** Opens the simulator and the watch of the workspace, as far as the configuration wants them. */
+/** Opens the configured simulator and file watch. */
 export function openCircuits(server: ToolkitServer): OpenedToolkit {
   const simulator = namedSimulator(server.config);
   const files = openFileWatch(server);

@@ -2,32 +2,32 @@ import { basename } from "node:path";
 import { z } from "zod";
 import type { GraphState } from "../../src/state.ts";
 
-/** What a session knows of the circuit that it works on: paths, the last figures, the goals in short. */
+/** A session's circuit state: paths, the last figures, a summary of the goals. */
 export const circuitFields = {
   circuit_file_path: z.string().nullable().default(null),
   sim_result_path: z.string().nullable().default(null),
   design_goals_path: z.string().nullable().default(null),
-  /** The goals as JSON, with how each stands. */
+  /** The goals as JSON, with the status of each. */
   design_goals_summary: z.string().nullable().default(null),
   last_metrics: z.record(z.string(), z.number()).nullable().default(null),
 };
 const CircuitState = z.object(circuitFields);
 export type CircuitState = z.infer<typeof CircuitState>;
 
-/** The fields of circuits in the state of a session. */
+/** The circuit fields of a session's state. */
 export function circuitState(state: GraphState): CircuitState {
   return CircuitState.parse(state);
 }
 
-/** The keys of a run's context that are about circuits. */
+/** The circuit keys of a run's context. */
 export const circuitContext = {
-  /** Whether the turn waits for a decision after each iteration of a design. Default only in the mode `workflow`. */
+  /** Whether turns wait for a decision after each design iteration. Default only in mode `workflow`. */
   design_checkpoint: z.boolean().optional(),
 };
-/** What a run has chosen about circuits. */
+/** A run's circuit options. */
 export const CircuitContext = z.object(circuitContext);
 
-/** Variables for identities: the circuit, its goals, and how its last simulation went. */
+/** Variables for identities: the circuit, its goals, and the outcome of its last simulation. */
 export const circuitVariables = {
   circuit_file: (state: GraphState) => {
     const { circuit_file_path: path } = circuitState(state);

@@ -8,7 +8,7 @@ import { reviewDesign } from "./nodes/review-design.ts";
 import { undoDesign } from "./nodes/undo-design.ts";
 import { circuitContext, circuitFacts, circuitFields, circuitState, circuitVariables } from "./state.ts";
 
-/** What circuits add to the workflow: after an iteration of a design it is reviewed, and waits for what comes next. */
+/** The toolkit's part of the workflow: a design iteration is reviewed and waits for a decision. */
 export const circuitWorkflow: ToolkitWorkflow = {
   state: circuitFields,
   context: circuitContext,

@@ -2,7 +2,7 @@ import { codeTools } from "./tools/index.ts";
 import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 import { isWanted } from "./is-wanted.ts";
 
-/** Work on source code, beside the toolkit of files. */
+/** Work on source code, in addition to the file tools. */
 export const code = defineToolkit({
   name: "code",
   title: { en: "Code", zh: "代码" },

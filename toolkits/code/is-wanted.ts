@@ -1,6 +1,6 @@
 import type { Toolkit } from "../../src/toolkits/toolkit.ts";
 
-/** Files and folders in the root of a project of source code. */
+/** Files and folders in the root of a code project. */
 const projectFiles = /^(?:package\.json|pyproject\.toml|setup\.py|cargo\.toml|go\.mod|pom\.xml|makefile|\.git|src)$/iu;
 
 const words = /\b(?:code|functions?|class(?:es)?|modules?|repository|bugs?)\b|代码|函数/iu;

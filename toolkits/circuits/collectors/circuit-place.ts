@@ -2,32 +2,32 @@ import type { CollectionContext, Collector } from "../../../src/context/collecto
 import { circuitState } from "../state.ts";
 import { searchWorkspace, type SearchText } from "./search-workspace.ts";
 
-/** How the names of circuits end. */
+/** File extensions of circuits. */
 export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
 
-/** Where collectors of circuits look. Paths are relative to the workspace. */
+/** A circuit collector's input. Paths are relative to the workspace. */
 export interface CircuitPlace {
   workspace: string;
-  /** The session whose failures are remembered; absent if failures are not recorded. */
+  /** The session whose failures are recorded; absent if they are not. */
   session?: string;
   circuit_file: string | null;
   sim_result: string | null;
   design_goals: string | null;
   /** The session's last error. */
   error: string | null;
-  /** Figures of the last simulation, by their names. */
+  /** The last simulation's figures by name. */
   metrics: Readonly<Record<string, number>> | null;
   /** Milliseconds since 1970. */
   now: number;
-  /** Files that tools have changed in the last 30 seconds, the newest first; absent if changes are not recorded. */
+  /** Files changed by tools in the last 30 seconds, newest first; absent if changes are not recorded. */
   changed?: readonly string[];
-  /** The user's words; absent outside of a turn. */
+  /** The user's message; absent outside a turn. */
   request?: string;
-  /** Searches the workspace; absent: nothing is searched for. */
+  /** Searches the workspace; absent: no search. */
   search?: SearchText;
 }
 
-/** A collector of circuits as every run asks it: it applies where the session or the editor names a circuit, a result or goals. */
+/** Wraps a circuit collector for runs: it applies if the session or the editor has a circuit, a result or goals. */
 export function aboutCircuits(collector: Collector<CircuitPlace>): Collector {
   return {
     ...collector,
@@ -51,7 +51,7 @@ function placeOf({ state, context, ...where }: CollectionContext): CircuitPlace 
   };
 }
 
-/** The circuit that the editor shows, as tools name it. */
+/** The circuit open in the editor, as tools name it. */
 function shownCircuit(document: CollectionContext["context"]["document"], workspace: string): string | null {
   const path = document?.path;
   if (path === undefined || !circuitEndings.test(path)) return null;

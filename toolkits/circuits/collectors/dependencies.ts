@@ -6,20 +6,20 @@ import { createNetlistFiles } from "../netlist/netlist-files.ts";
 import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
 
-/** How far includes are followed, how far their sub-circuits are shown, and how many files are read at most. */
+/** Depth to which includes are followed, depth to which their sub-circuits are shown, and maximum files read. */
 const [deepest, shownDeepest, mostFiles] = [5, 3, 50];
 
 const files = createNetlistFiles();
 
-/** A file that the circuit includes, and how far away; `text` is `null` where it is missing, or cannot be read. */
+/** An included file and its depth; `text` is `null` if it is missing or unreadable. */
 interface Dependency {
   path: string;
-  /** The shortest way to it. */
+  /** The length of the shortest include chain to it. */
   depth: number;
   text: string | null;
   modified: number;
   isMissing: boolean;
-  /** The files that it includes itself. */
+  /** The files it includes. */
   includes: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export const dependencies: Collector<CircuitPlace> = {
   },
 };
 
-/** The ways that lead back to where they began, each file followed once. */
+/** Include cycles back to the start; each file is followed once. */
 function cyclesFrom(first: string, found: ReadonlyMap<string, Dependency>): string[][] {
   const cycles: string[][] = [];
   const followed = new Set<string>();
@@ -92,7 +92,7 @@ async function readOrWarn(
   }
 }
 
-/** A file as the workspace names it, also where it is named absolutely; `null` outside of it. */
+/** A file's workspace path, also if named absolutely; `null` outside the workspace. */
 function inWorkspace(workspace: string, from: string, named: string): string | null {
   if (named.startsWith(`${workspace}/`)) return normalize(named.slice(workspace.length + 1));
   if (/^(?:[/~]|[a-z]:)/iu.test(named) || named.includes("\\")) return null;

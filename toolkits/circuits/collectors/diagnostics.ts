@@ -7,14 +7,14 @@ import { readIfThere, readWorkspaceText } from "../../../src/context/workspace/w
 import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
 
-/** Lines shown before and after one with a fault. */
+/** Context lines around a fault. */
 const around = 5;
-/** Faults that are listed; later ones usually follow from these. */
+/** Maximum faults listed; later ones usually follow from these. */
 const mostFaults = 10;
-/** Earlier failures that are listed. */
+/** Maximum earlier failures listed. */
 const mostFailures = 3;
 
-/** A fault of a file, at a line from 1. */
+/** A fault in a file; lines count from 1. */
 interface Fault {
   line: number;
   message: string;
@@ -55,7 +55,7 @@ export const diagnostics: Collector<CircuitPlace> = {
 
 const isWarning = ({ message }: Fault): boolean => message.startsWith("warning: ");
 
-/** Keeps what failed now, or forgets all of it after a success; gives what failed before, the newest first. */
+/** Records the current failure, or clears all after a success; returns earlier ones, newest first. */
 function earlierFailures(context: CircuitPlace): string[] {
   const { session = "", workspace, circuit_file: path, error, metrics, now } = context;
   if (path === null) return [];
@@ -67,7 +67,7 @@ function earlierFailures(context: CircuitPlace): string[] {
   return before.map(({ message, at }) => `Failed before, ${Math.floor((now - at) / 60_000)} minutes ago: ${message}`);
 }
 
-/** Faults that the lines alone show: quotation marks, sub-circuits without an end, odd names of nodes. */
+/** Faults detectable line by line: quotes, unclosed sub-circuits, odd node names. */
 export function faultsOf(lines: readonly string[]): Fault[] {
   const faults: Fault[] = [];
   const open: { name: string; line: number }[] = [];

@@ -4,10 +4,10 @@ import { countText } from "../../../src/context/tokens/tokens.ts";
 
 /** Token limits: up to the first a file is shown whole, from the second by structure. */
 const [wholeTokens, structureTokens] = [2000, 8000];
-/** Tokens of the beginning and the end that are shown beside the structure, and lines of the structure. */
+/** Tokens of beginning and end shown with the structure, and lines of the structure. */
 const [besideTokens, mostLines] = [1000, 60];
 
-/** A line that begins a part of a text: a heading, a definition, a sub-circuit or a model. */
+/** A line that starts a section: a heading, a definition, a sub-circuit or a model. */
 const beginsPart =
   /^(?:#{1,6} |\s*(?:export |public |private |async |static )*(?:class|interface|function|def|fn|struct|enum|type|module)\s+\w|\s*\.(?:subckt|model)\s)/iu;
 const spiceEndings = /\.(?:cir|sp|spice|sub|inc|lib|net)$/iu;

@@ -1,4 +1,4 @@
-/** What a request names, kind by kind, each name once and in its order. */
+/** The names in a request by kind, each once, in order. */
 export interface Keywords {
   devices: string[];
   subcircuits: string[];
@@ -6,7 +6,7 @@ export interface Keywords {
   metrics: string[];
   nodes: string[];
   others: string[];
-  /** The rest of the request without stop words, for a search by meaning. */
+  /** The rest of the request without stop words, for semantic search. */
   semantic_query: string;
 }
 
@@ -30,7 +30,7 @@ const stopWords = new Set(
   ).split(" "),
 );
 
-/** Takes the names out of a request. A word belongs to the first kind that it fits. Reads at most 10,000 characters. */
+/** Extracts the names in a request. A word belongs to the first kind it matches. Reads at most 10,000 characters. */
 export function extractKeywords(request: string): Keywords {
   const found: Keywords = {
     devices: [],

@@ -4,10 +4,12 @@ import type { SearchHit } from "./search-workspace.ts";
 import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
 
-/** Names that are searched for, lines that are shown, and their tokens at most. */
+/** Maximum names searched for, lines shown, and tokens. */
 const [mostTerms, mostHits, mostTokens] = [20, 10, 2000];
 
-/** Milliseconds of a search: in a workspace too large for it nothing is found, which is nothing to be warned of each turn. */
+/**
+ * Time limit of a search in milliseconds; exceeding it in a large workspace gives no hits, and no warning every turn.
+ */
 const searchTime = 500;
 
 /**
@@ -16,7 +18,7 @@ const searchTime = 500;
  */
 export const searchHits: Collector<CircuitPlace> = searchHitsWithin(searchTime);
 
-/** `searchHits` with a time of its own for the search, in milliseconds. */
+/** `searchHits` with another time limit in milliseconds. */
 export function searchHitsWithin(time: number): Collector<CircuitPlace> {
   return {
     name: "search_hits",
@@ -38,7 +40,7 @@ async function collectHits(context: CircuitPlace, signal: AbortSignal, time: num
     const first = patterns.findIndex((pattern) => lower.includes(pattern));
     return first === -1 ? patterns.length : first;
   };
-  // The circuit itself is shown whole.
+  // The circuit itself is shown in full.
   const hits = (await searchFor(time, signal, (ends) => search(terms, ends)))
     .filter(({ path }) => path !== circuit_file)
     .map((hit) => ({ ...hit, rank: rank(hit.text) }))

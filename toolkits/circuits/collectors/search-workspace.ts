@@ -4,7 +4,7 @@ import { searchContent } from "../../../src/tools/files/search-content.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
 import { plainContext } from "../../../src/tools/runtime/tool.ts";
 
-/** A line that was found. */
+/** A matching line. */
 export interface SearchHit {
   path: string;
   /** From 1. */
@@ -12,12 +12,12 @@ export interface SearchHit {
   text: string;
 }
 
-/** Searches the files at hand for any of some names; the order of the hits is that of the files. */
+/** Searches the relevant files for any of some names; hits are in file order. */
 export type SearchText = (terms: readonly string[], signal: AbortSignal) => Promise<SearchHit[]>;
 
 const Found = z.object({ matches: z.array(z.object({ path: z.string(), line: z.number(), text: z.string() })) });
 
-/** The search of the workspace's circuits and notes, by the tool that models search with. */
+/** Searches the workspace's circuits and notes, using the models' search tool. */
 export function searchWorkspace({ workspace, session }: { workspace: string; session: string }): SearchText {
   return async (terms, signal) => {
     const names = terms.map((term) => term.replaceAll(/\W/gu, "\\$&"));

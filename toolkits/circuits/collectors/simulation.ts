@@ -5,7 +5,7 @@ import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
 import { namedAfter } from "./named-after.ts";
 
-/** A file of results; tools that write more are read as far as these names go. */
+/** A result file; additional fields are ignored. */
 const SimulationResult = z.looseObject({
   timestamp: z.union([z.string(), z.number()]).optional(),
   metrics: z.record(z.string(), z.unknown()).default({}),
@@ -26,7 +26,7 @@ export const simulation: Collector<CircuitPlace> = {
   async collect({ workspace, sim_result, circuit_file, now }, signal) {
     const path = sim_result ?? (circuit_file === null ? null : namedAfter(circuit_file, "_sim.json"));
     if (path === null) return null;
-    // A file that the session names has to be there; one that is only named after the circuit need not be.
+    // A result file named by the session must exist; one derived from the circuit's name need not.
     const read = sim_result === null ? readIfThere : readWorkspaceText;
     const file = await read(workspace, path, signal);
     if (file === null) return null;
@@ -56,7 +56,7 @@ function parse(text: string, path: string): z.infer<typeof SimulationResult> {
   throw new AppError("invalid_format", `"${path}" is no result of a simulation: ${parsed.error.issues[0]?.message}.`);
 }
 
-/** Seconds or milliseconds since 1970, or a date; else the time of the file. */
+/** Seconds or milliseconds since 1970, or a date; else the file's modification time. */
 function timeOf(timestamp: string | number | undefined, modified: number): number {
   if (timestamp === undefined) return modified;
   const time = typeof timestamp === "number" ? timestamp * (timestamp < 1e11 ? 1000 : 1) : Date.parse(timestamp);

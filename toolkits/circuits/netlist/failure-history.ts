@@ -1,21 +1,24 @@
 import { LRUCache } from "lru-cache";
 
-/** Failures kept for a circuit, characters of each, and circuits at most: the one longest without a failure goes first. */
+/**
+ * Failures kept per circuit, characters of each, and maximum circuits: the one longest without a failure is evicted
+ * first.
+ */
 const [mostKept, longestMessage, mostCircuits] = [10, 200, 500];
 
-/** A simulation that failed, and when (milliseconds since 1970). */
+/** A failed simulation and its time (milliseconds since 1970). */
 export interface Failure {
   message: string;
   at: number;
 }
 
-/** The failures of circuits, since the process has begun. */
+/** The failures of circuits since the process started. */
 export interface FailureHistory {
-  /** Adds a failure; the same again, as the newest, is the one that is known. */
+  /** Adds a failure; a repeated one becomes the newest. */
   add(circuit: string, message: string, at: number): void;
-  /** Forgets those of a circuit, which has succeeded. */
+  /** Clears the failures of a circuit after a success. */
   clear(circuit: string): void;
-  /** The newest first. */
+  /** Newest first. */
   of(circuit: string): readonly Failure[];
 }
 

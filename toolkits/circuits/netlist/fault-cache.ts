@@ -1,17 +1,17 @@
 import { LRUCache } from "lru-cache";
 
-/** Files whose faults are remembered. */
+/** Maximum files cached. */
 const mostFiles = 100;
 
-/** What was found in a file when it was as it is. */
+/** The findings for one version of a file. */
 interface Checked<Found> {
   modified: number;
   found: Found;
 }
 
-/** What a check has found in a file, until the file changes; the file longest unused is forgotten first. */
+/** An LRU cache of a file's findings, valid until the file changes. */
 export interface FaultCache<Found> {
-  /** `check` is asked where the file was not checked yet with this time (milliseconds since 1970). */
+  /** Calls `check` if the file has no result for this modification time (milliseconds since 1970). */
   get(path: string, modified: number, check: () => Found): Found;
 }
 

@@ -2,21 +2,21 @@ import { LRUCache } from "lru-cache";
 import { readNetlist } from "./netlist.ts";
 import { readWorkspaceText, type WorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
 
-/** Files that are remembered, and characters of all of them together. */
+/** Maximum files cached, and their total characters. */
 const [mostFiles, mostCharacters] = [100, 8_000_000];
 
-/** A file of a circuit, and what it includes, as it names it. */
+/** A circuit file, with its includes as written. */
 export interface NetlistFile extends WorkspaceText {
   includes: readonly string[];
 }
 
-/** Files of circuits as they were read last: one that has not changed since is neither read nor parsed again. */
+/** A cache of circuit files: an unchanged file is neither read nor parsed again. */
 export interface NetlistFiles {
-  /** `isChanged`: the file is known to have changed. Throws as `readWorkspaceText` does. */
+  /** `isChanged`: the file is known to have changed. Throws as `readWorkspaceText`. */
   read(workspace: string, path: string, options: { isChanged: boolean; signal: AbortSignal }): Promise<NetlistFile>;
 }
 
-/** Remembers nothing yet. The file longest unused is forgotten first. */
+/** An empty LRU cache. */
 export function createNetlistFiles(): NetlistFiles {
   const known = new LRUCache<string, NetlistFile>({
     max: mostFiles,

@@ -1,20 +1,20 @@
-/** A line (from 1) that is valid, but rarely intended. */
+/** A line (from 1) that is valid but rarely intended. */
 export interface NetlistWarning {
   line: number;
   message: string;
 }
 
-/** How many of an element's words after its name are nodes, by its first letter; others have no fixed shape. */
+/** Number of node arguments by an element's first letter; other elements have no fixed form. */
 const shapes: readonly (readonly [kinds: string, nodes: number])[] = [
   ["RCLVIDBFHW", 2],
   ["QJZ", 3],
   ["EGMSTO", 4],
 ];
-/** Stands for the nodes of a behavioural source, whose formula is not parsed. */
+/** Replaces the nodes of a behavioural source, whose formula is not parsed. */
 const formula = /^(?:poly|value|table|laplace|freq|cur|vol)\b/u;
 const ground = ["0", "gnd"];
 
-/** The top of a circuit or one sub-circuit: how often its nodes are named, and where first. */
+/** The top level or a sub-circuit: how often its nodes are used, and where first. */
 interface Scope {
   nodes: Map<string, { line: number; uses: number }>;
 }
@@ -40,7 +40,7 @@ export function netlistWarnings(text: string): NetlistWarning[] {
       open.push(inner);
       scopes.push(inner);
       defined.push({ name: second, line });
-      // What a sub-circuit shows is connected outside.
+      // Ports of a sub-circuit are connected outside.
       for (const port of words.slice(2)) use(inner, port, line, 2);
     } else if (first === ".ends") open.pop();
     if (!/^[a-z]/u.test(first)) continue;
@@ -68,7 +68,7 @@ function use({ nodes }: Scope, node: string, line: number, uses: number): void {
   nodes.set(node, { line: known?.line ?? line, uses: (known?.uses ?? 0) + uses });
 }
 
-/** Counts what an element is connected to, and what it measures. */
+/** Counts an element's connections and measurements. */
 function connect(scope: Scope, words: readonly string[], line: number): ReturnType<typeof connections> {
   const found = connections(words);
   for (const node of found.nodes) use(scope, node, line, 1);
@@ -76,7 +76,7 @@ function connect(scope: Scope, words: readonly string[], line: number): ReturnTy
   return found;
 }
 
-/** The nodes of an element, and the sub-circuit that it is one of. */
+/** An element's nodes, and its sub-circuit if it instantiates one. */
 function connections(words: readonly string[]): {
   nodes: readonly string[];
   subcircuit?: string;
@@ -92,12 +92,12 @@ function connections(words: readonly string[]): {
   }
   const count = shapes.find(([kinds]) => kinds.includes(kind))?.[1] ?? 0;
   if (/[EG]/u.test(kind) && formula.test(plain[2] ?? "")) return { nodes: plain.slice(0, 2), formula: plain.slice(2) };
-  // The substrate of a transistor may be named or not; what comes last is its model.
+  // A transistor's substrate is optional; the last word is its model.
   const hasModel = kind === "Q" || kind === "M";
   return { nodes: plain.slice(0, hasModel ? Math.min(4, Math.max(3, plain.length - 1)) : count) };
 }
 
-/** The lines without title, comments and `.control` parts, with those that continue them, in small letters. */
+/** The statements in lower case, with continuations, without title, comments and `.control` sections. */
 function* statements(text: string): Generator<{ line: number; words: string[] }> {
   let [begun, whole, isControl] = [0, "", false];
   const split = (): string[] => whole.trim().replaceAll(/\s+/gu, " ").replaceAll(/ ?= ?/gu, "=").split(" ");

@@ -4,18 +4,18 @@ export interface Netlist {
   /** Comments before the first element. */
   description: string[];
   subcircuits: { name: string; line: number }[];
-  /** `.include`, `.lib` and the `file=` of a `.model`: the file, and the section of a library. */
+  /** `.include`, `.lib` and the `file=` of a `.model`: the file, and a library's section. */
   includes: { path: string; section: string | null; line: number }[];
-  /** How many elements there are of each kind, by the first letter. */
+  /** Number of elements by first letter. */
   components: Record<string, number>;
 }
 
 const subcircuit = /^\.subckt\s+(\S+)/iu;
-/** A model whose data are in a file. */
+/** A model with its data in a file. */
 const modelFile = /^\.model\s.*?\bfile\s*=\s*(?:"([^"]+)"|'([^']+)'|([^\s()]+))/iu;
 const include = /^\.(include|inc|lib)\s+(?:"([^"]+)"|'([^']+)'|(\S+))(?:\s+(\S+))?/iu;
 
-/** Reads the lines of a SPICE file; lines are counted from 1, and the first one is the title. */
+/** Parses a SPICE file; lines count from 1, and the first is the title. */
 export function readNetlist(text: string): Netlist {
   const lines = text.split(/\r?\n/u);
   const found: Netlist = {
@@ -47,7 +47,7 @@ export function readNetlist(text: string): Netlist {
   return found;
 }
 
-/** What a circuit is made of, a line each. */
+/** A circuit's parts, one line each. */
 export function netlistFacts({ title, description, subcircuits, components }: Netlist): string[] {
   const counts = Object.entries(components).map(([kind, count]) => `${kind} ${count}`);
   return [

@@ -6,14 +6,14 @@ import type { WorkflowNode } from "../../../src/state.ts";
 import { openReview, type DesignSuggestion } from "./design-review.ts";
 import { choiceIn, endingWords } from "./design-words.ts";
 
-/** The question after an iteration, as the interrupt carries it (kind `design_checkpoint`). */
+/** The interrupt after an iteration (kind `design_checkpoint`). */
 export interface DesignCheckpointRequest {
   kind: "design_checkpoint";
   question: string;
   status_summary: string;
   suggestions: DesignSuggestion[];
   metrics: Record<string, number> | null;
-  /** Why the last answer could not be used. */
+  /** Why the last answer was not usable. */
   problem?: string;
 }
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { GraphState, RunContext } from "../../../src/state.ts";
 import { CircuitContext } from "../state.ts";
 
-/** What may be chosen after an iteration of a design. */
+/** Choices after a design iteration. */
 export const designChoices = [
   "continue_optimizing",
   "modify_goals",
@@ -31,7 +31,7 @@ const Review = z.object({
   status_summary: z.string(),
 });
 
-/** The review that waits for a decision: the last message, where it is one. */
+/** The review waiting for a decision, if it is the last message. */
 export function openReview(messages: readonly BaseMessage[]): z.infer<typeof Review> | undefined {
   const last = messages.at(-1);
   return last !== undefined && isAIMessage(last) ? Review.safeParse(last.additional_kwargs).data : undefined;
@@ -52,8 +52,8 @@ export function chosenAtCheckpoint(messages: readonly BaseMessage[]): DesignChoi
 }
 
 /**
- * Whether the turn was an iteration of a design that waits for a decision: a circuit was simulated in it, in the work
- * mode `workflow` or where the run says so.
+ * Whether the turn was a design iteration that needs a decision: it simulated a circuit, in work mode `workflow` or if
+ * the run says so.
  */
 export function reviewDue(state: Pick<GraphState, "messages" | "work_mode">, context: RunContext): boolean {
   const { design_checkpoint = state.work_mode === "workflow" } = CircuitContext.parse(context);
@@ -61,14 +61,14 @@ export function reviewDue(state: Pick<GraphState, "messages" | "work_mode">, con
   return turnOf(state.messages).some((message) => isToolMessage(message) && message.name === "run_simulation");
 }
 
-/** How many iterations the session has had. */
+/** The number of the session's iterations. */
 export function iterationsIn(messages: readonly BaseMessage[]): number {
   return messages.filter((message) => message.additional_kwargs["design_checkpoint"] !== undefined).length;
 }
 
 const Operations = z.object({ operations: z.array(z.object({ operation_id: z.string() })) });
 
-/** The recorded changes of the turn, the newest first: in this order they can be undone. */
+/** The turn's recorded changes, newest first: the order for undoing them. */
 export function operationsOf(messages: readonly BaseMessage[]): string[] {
   return turnOf(messages)
     .filter((message) => isToolMessage(message))

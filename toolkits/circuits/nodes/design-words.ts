@@ -1,6 +1,6 @@
 import type { DesignChoice, DesignSuggestion } from "./design-review.ts";
 
-/** The goals' status: a line each, and whether all are reached. */
+/** The goals' status: a line each, and whether all are met. */
 export interface GoalSummary {
   lines: string[];
   areReached: boolean;
@@ -23,7 +23,7 @@ const values: Readonly<Record<DesignChoice, readonly [en: string, zh: string]>> 
   stop: ["Stop the design here.", "到此停止设计。"],
 };
 
-/** What can be chosen: to fix only after a failure, to accept only when the goals are reached. */
+/** The available choices: fixing only after a failure, accepting only if the goals are met. */
 export function designSuggestions(
   { hasFailed, areReached, canUndo }: { hasFailed: boolean; areReached: boolean; canUndo: boolean },
   isChinese: boolean,
@@ -54,7 +54,7 @@ export function choiceIn(words: string, suggestions: readonly DesignSuggestion[]
   return found ?? null;
 }
 
-/** How the iteration went, in a few lines: its number, the failure or the figures, and the goals. */
+/** A short report of the iteration: its number, the failure or the figures, and the goals. */
 export function statusSummary(
   {
     iteration,

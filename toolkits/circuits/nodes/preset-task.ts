@@ -15,7 +15,7 @@ import { usualGoals } from "../simulation/goals.ts";
 import { circuitState } from "../state.ts";
 import { chosenAtCheckpoint } from "./design-review.ts";
 
-/** Stands for what the session does not know: it is in the request, or for the model to find. */
+/** Placeholder for values the session does not have: the request or the files do. */
 const inRequest = "as the request and the files say";
 
 /** Values for the task texts; `null`: unknown in this session. */
@@ -40,7 +40,7 @@ function action<Required extends string, Optional extends string>(
   return { template, task: (state, prompts) => prompts.text(template, values(knownOf(state))) };
 }
 
-/** The preset actions about circuits, with their task texts (L1), in the order in which editors list them. */
+/** Preset actions for circuits with their task texts (L1), in the order for editors. */
 export const circuitActions: Readonly<Record<string, PresetAction>> = {
   initial_design: action(initialDesign, ({ goals, request }) => ({
     design_goals: goals ?? inRequest,
@@ -77,7 +77,7 @@ export const circuitActions: Readonly<Record<string, PresetAction>> = {
   general_conversation: action(generalConversation, ({ request }) => ({ message: request })),
 };
 
-/** The action that a person has chosen after an iteration; `null`: something else; `undefined`: there was no choice. */
+/** The action chosen after an iteration; `null`: something else; `undefined`: no choice. */
 export function actionAtCheckpoint(messages: readonly BaseMessage[]): string | null | undefined {
   const chosen = chosenAtCheckpoint(messages);
   if (chosen === "continue_optimizing") return "optimize_parameters";

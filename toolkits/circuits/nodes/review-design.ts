@@ -12,7 +12,7 @@ import { iterationsIn, operationsOf } from "./design-review.ts";
 import { designSuggestions, statusSummary, type GoalSummary } from "./design-words.ts";
 import { requestOf } from "../../../src/nodes/turn/request-words.ts";
 
-/** The parts of a simulation result that are read again; `run_simulation` writes it. */
+/** The fields of a simulation result that are read back; `run_simulation` writes it. */
 const Result = z.looseObject({
   metrics: z.record(z.string(), z.number()).nullable().catch(null),
   units: z.record(z.string(), z.string()).catch({}),
@@ -34,13 +34,10 @@ const Result = z.looseObject({
 });
 type Result = z.infer<typeof Result>;
 
-/** Figures that a summary names. */
+/** Maximum figures in a summary. */
 const mostFigures = 8;
 
-/**
- * Says how an iteration of a design went and what may come next, as a message with suggestions. The next node waits for
- * the choice.
- */
+/** Reports a design iteration with suggestions for the next step. The next node waits for the choice. */
 export const reviewDesign: WorkflowNode = async (state, config) => {
   const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
   const signal = config.signal ?? new AbortController().signal;
@@ -72,7 +69,7 @@ export const reviewDesign: WorkflowNode = async (state, config) => {
   return { messages: [message] };
 };
 
-/** The simulation result that the session refers to; empty when its file is gone or holds something else. */
+/** The session's simulation result; empty if its file is missing or invalid. */
 export async function resultOf(state: GraphState, workspace: string, signal: AbortSignal): Promise<Result> {
   const none = Result.parse({ metrics: null });
   const { sim_result_path: path } = circuitState(state);

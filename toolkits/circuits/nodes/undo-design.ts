@@ -11,8 +11,8 @@ import { undoWords } from "./design-words.ts";
 import { requestOf } from "../../../src/nodes/turn/request-words.ts";
 
 /**
- * Undoes the changes of a design iteration, the newest first, and reports those that cannot be undone any more.
- * Idempotent, so the node may run again after a crash.
+ * Undoes the changes of a design iteration, newest first, and reports those that can no longer be undone. Idempotent,
+ * so the node may run again after a crash.
  */
 export const undoDesign: WorkflowNode = async (state, config) => {
   const { operations: store, locks, workspace, toolkitServices } = servicesOf(config);
@@ -36,7 +36,7 @@ export const undoDesign: WorkflowNode = async (state, config) => {
     content: undoWords([...done], failed, isChinese),
     additional_kwargs: { timestamp: new Date().toISOString() },
   });
-  // The result file of the iteration before is back, so its figures hold again.
+  // The previous iteration's result file is restored, so its figures apply again.
   const { metrics } = await resultOf({ ...state, error_context: null }, workspace, signal);
   return { messages: [message], error_context: null, last_metrics: metrics };
 };

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** FORMAT_ANALYSIS_OUTPUT: how a report is written. */
+/** FORMAT_ANALYSIS_OUTPUT: the format of a report. */
 export const analysisOutput = defineTemplate({
   name: "analysis_output",
   title: { en: "Format: report", zh: "输出格式：分析报告" },

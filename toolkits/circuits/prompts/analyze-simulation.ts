@@ -1,7 +1,7 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
 import { analysisFormat } from "./output-formats.ts";
 
-/** PROMPT_ANALYZE_SIMULATION: what a simulation says about the goals. */
+/** PROMPT_ANALYZE_SIMULATION: compares a simulation with the goals. */
 export const analyzeSimulation = defineTemplate({
   name: "analyze_simulation",
   title: { en: "Analysis of a simulation", zh: "分析仿真结果" },

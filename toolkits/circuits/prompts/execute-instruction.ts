@@ -1,7 +1,7 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
 import { spiceFormat } from "./output-formats.ts";
 
-/** PROMPT_EXECUTE_INSTRUCTION: one clear wish about a circuit. */
+/** PROMPT_EXECUTE_INSTRUCTION: one clear instruction for a circuit. */
 export const executeInstruction = defineTemplate({
   name: "execute_instruction",
   title: { en: "One instruction", zh: "执行指令" },

@@ -1,7 +1,7 @@
 import { jsonFormat } from "../../../src/prompts/output-formats.ts";
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** PROMPT_EXTRACT_DESIGN_GOALS: goals of a circuit from what the user asks for. */
+/** PROMPT_EXTRACT_DESIGN_GOALS: a circuit's goals from the user's request. */
 export const extractDesignGoals = defineTemplate({
   name: "extract_design_goals",
   title: { en: "Design goals", zh: "提取设计目标" },

@@ -1,7 +1,7 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
 import { spiceFormat } from "./output-formats.ts";
 
-/** PROMPT_FIX_ERROR: a circuit that a simulator refused. */
+/** PROMPT_FIX_ERROR: fixes a circuit that a simulator rejected. */
 export const fixError = defineTemplate({
   name: "fix_error",
   title: { en: "Repair of an error", zh: "修复错误" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** FORMAT_SPICE_OUTPUT: how a netlist is written. */
+/** FORMAT_SPICE_OUTPUT: the format of a netlist. */
 export const spiceOutput = defineTemplate({
   name: "spice_output",
   title: { en: "Format: SPICE", zh: "输出格式：SPICE" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** A report of what a session has come to. */
+/** A report of a session's results. */
 export const writeReport = defineTemplate({
   name: "write_report",
   title: { en: "Report", zh: "撰写报告" },

@@ -7,7 +7,7 @@ import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment
 import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
 
-/** `/files/stream`: `file_watch` and `file_changed`, for clients that show the files of the workspace. */
+/** `/files/stream`: `file_watch` and `file_changed`, for clients that show workspace files. */
 export function fileRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -36,7 +36,7 @@ export function fileRoutes(): HttpApp {
   return routes;
 }
 
-/** Callers see names of files only if they may list files. */
+/** File names are visible only to callers who may list files. */
 function requireListing(services: RouteServices): void {
   const allowed = toolsOfCaller(services);
   if (allowed === undefined || allowed.has("list_files")) return;

@@ -17,24 +17,25 @@ export interface AnalysisResult {
   warnings: string[];
 }
 
-/** Runs analyses of circuits. The threads start with the first one, and end after a minute without use. */
+/** Runs analyses of circuits. Threads start with the first one and end after an idle minute. */
 export interface Engine {
   /**
-   * Throws `timeout`, `too_large` for what takes too much memory or gives too much, `execution_failed` for a circuit that cannot be
-   * simulated, `invalid_parameter` for one that cannot be read, and the signal's reason: the simulation has ended by then.
+   * Throws `timeout`, `too_large` for too much memory or output, `execution_failed` for a circuit that cannot be
+   * simulated, `invalid_parameter` for one that cannot be parsed, and the signal's reason: by then the simulation has
+   * ended.
    */
   run(deck: Deck, analysis: Analysis, signal: AbortSignal): Promise<AnalysisResult>;
   close(): Promise<void>;
 }
 
-/** Options of an engine: seconds of one analysis, threads at once, and the file of its worker. */
+/** Options of an engine: seconds per analysis, concurrent threads, and the worker's file. */
 export interface EngineOptions {
   seconds?: number;
   threads?: number;
   idleMilliseconds?: number;
 }
 
-/** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
+/** The worker's file: next to this one, with the same extension in sources or a bundle. */
 const workerFile = new URL(
   import.meta.url.endsWith(".ts") ? "./simulation-worker.ts" : "./simulation-worker.js",
   import.meta.url,
@@ -48,22 +49,22 @@ const Answer = z.object({
 });
 type Answer = z.infer<typeof Answer>;
 
-/** Analyses after which a thread is replaced by a new one. */
+/** Analyses after which a thread is replaced. */
 const mostRuns = 200;
 
-/** Megabytes of JavaScript's own memory in a thread; the simulator's is bounded in the thread. */
+/** Megabytes of a thread's JavaScript heap; the simulator's memory is limited in the thread. */
 const heapMegabytes = 512;
 
 interface Thread {
   worker: Worker;
-  /** Resolves when the simulator is loaded, which takes a second or more; its time counts from then on. */
+  /** Resolves when the simulator is loaded, which takes a second or more; time limits count from then on. */
   ready: Promise<void>;
-  /** Analyses that it has run: each circuit stays in its memory. */
+  /** Completed analyses: each circuit stays in its memory. */
   runs: number;
   idle: NodeJS.Timeout | undefined;
 }
 
-/** Opens an engine; nothing is started before the first analysis. */
+/** Creates an engine; it starts nothing before the first analysis. */
 export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_000 }: EngineOptions = {}): Engine {
   const free: Thread[] = [];
   const all = new Set<Thread>();
@@ -72,7 +73,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
 
   function begin(): Thread {
     const worker = new Worker(workerFile, {
-      // The simulator gets nothing of the process: no environment, no arguments, no output.
+      // The simulator inherits nothing: no environment, no arguments, no output.
       env: {},
       argv: [],
       stdout: true,
@@ -87,7 +88,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
       const place = free.indexOf(thread);
       if (place >= 0) free.splice(place, 1);
     });
-    // One that ends while it waits for work is simply not there any more.
+    // An idle thread that ends is simply replaced later.
     worker.on("error", () => undefined);
     all.add(thread);
     return thread;
@@ -99,7 +100,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
   }
 
   function keep(thread: Thread): void {
-    // A thread that waits for work keeps no process alive.
+    // An idle thread must not keep the process alive.
     thread.worker.unref();
     thread.idle = after(() => void end(thread), idleMilliseconds).unref();
     free.push(thread);

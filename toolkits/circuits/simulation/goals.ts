@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { smallerIsBetter } from "../../../src/guardrails/smaller-is-better.ts";
 
-/** Where the goals of a project are, unless the session says otherwise or a file is named after the circuit. */
+/** The default file of a project's goals, unless the session names one or a file is named after the circuit. */
 export const usualGoals = ".circuit_ai/design_goals.json";
 
 const amount = z.union([z.number(), z.string()]);
@@ -11,7 +11,7 @@ const WrittenGoal = z
     name: z.string().optional(),
     metric: z.string().optional(),
     target: amount.optional(),
-    /** As the goals that a model finds in a request are written. */
+    /** As in goals that a model extracted from a request. */
     value: amount.optional(),
     operator: z.string().optional(),
     unit: z.string().nullish(),
@@ -21,7 +21,7 @@ const WrittenGoal = z
   .refine(({ target, value }) => target !== undefined || value !== undefined, "a goal needs a target");
 type WrittenGoal = z.infer<typeof WrittenGoal>;
 
-/** A list, a list under `goals`, or goals by the names of their figures. */
+/** A list, a list under `goals`, or goals by figure name. */
 const Goals = z.union([
   z.array(WrittenGoal),
   z.looseObject({ goals: z.array(WrittenGoal) }).transform(({ goals }) => goals),
@@ -30,12 +30,12 @@ const Goals = z.union([
     .transform((named) => Object.entries(named).map(([metric, goal]) => ({ metric, ...goal }))),
 ]);
 
-/** What a design has to reach in one figure. `target` is as it was written; `number` is what it says, when it says one. */
+/** A design goal for one figure. `target` is the original; `number` is its value, if numeric. */
 export interface Goal {
   metric: string;
   target: number | string;
   number: number | undefined;
-  /** How near is near enough, in the unit of the target. */
+  /** The tolerance, in the target's unit. */
   tolerance: number | string | null;
   way: "at_least" | "at_most" | "near";
   unit: string;
@@ -45,7 +45,7 @@ export interface Goal {
 /** The status of a goal. `gap` is value minus target. */
 export type GoalState = { kind: "reached" | "missed"; value: number; gap: number } | { kind: "unknown" };
 
-/** Reads a file of goals. Throws `invalid_format` for anything else. */
+/** Parses a goals file. Throws `invalid_format` for anything else. */
 export function readGoals(text: string, path: string): Goal[] {
   let data: unknown;
   try {
@@ -72,7 +72,7 @@ export function assessGoal(goal: Goal, metrics: Readonly<Record<string, number>>
   return { kind: isReached ? "reached" : "missed", value, gap };
 }
 
-/** A number with its unit as people write it: `20 dB`, `1 MHz`, `5mW`; `M` is mega, `m` milli. `undefined` where it is none. */
+/** Parses a number with its unit: `20 dB`, `1 MHz`, `5mW`; `M` is mega, `m` milli. `undefined` if invalid. */
 export function quantity(written: number | string, unit = ""): number | undefined {
   if (typeof written === "number") return written;
   const [, digits = "", prefix = "", rest = ""] =
@@ -80,7 +80,7 @@ export function quantity(written: number | string, unit = ""): number | undefine
       written,
     ) ?? [];
   if (digits === "") return undefined;
-  // A unit may begin like a prefix: m is metre in none of ours, but "meg" and "M" are both mega.
+  // A unit may begin like a prefix: no unit here uses m for metre, but "meg" and "M" both mean mega.
   const factors: Record<string, number> = {
     T: 1e12,
     G: 1e9,
@@ -143,7 +143,7 @@ function goalOf(goal: WrittenGoal): Goal {
   };
 }
 
-/** Where the unit has a prefix of its own, such as kHz, the number is in that unit. */
+/** If the unit has its own prefix, such as kHz, the number is in that unit. */
 function scaled(value: number, unit: string): number {
   const factor = /^[TGMkKmuµnpf](?:Hz|V|A|W|s|F|H|Ω|Ohm)(?:\/|$)/u.test(unit) ? quantity(`1 ${unit}`) : undefined;
   return value * (factor ?? 1);

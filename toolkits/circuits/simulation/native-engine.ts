@@ -14,7 +14,7 @@ import { createPlaces } from "@millrace/engine/concurrency/limits";
 import { startCommand, type CommandEnd, type RunningCommand } from "../../../src/tools/programs/run-command.ts";
 import { createSandboxSearch, limiter } from "../../../src/tools/programs/sandbox.ts";
 
-/** What an analysis may take: seconds, those at once; folders that it never sees, and where the sandbox is looked for. */
+/** Limits of an analysis: seconds and concurrency; hidden folders, and where to find the sandbox. */
 interface NativeOptions {
   seconds?: number;
   atOnce?: number;
@@ -22,16 +22,16 @@ interface NativeOptions {
   sandbox?: () => Promise<string | undefined>;
 }
 
-/** Bytes of memory and of the result, and characters of what it says: those of the simulator that comes along. */
+/** Limits in bytes of memory and result, and characters of output: those of the embedded simulator. */
 const [mostMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
-/** Milliseconds between two looks at how much it has said. */
+/** Milliseconds between checks of the output's size. */
 const lookMilliseconds = 100;
 const resultFile = "out.raw";
 
 /**
- * ngspice of the machine (`program`, an absolute path), each analysis in a process and a sandbox of its own: no network,
- * nothing of the machine but its programs, one folder that goes with it, and limits. The rules for decks come before it, as
- * before the simulator that comes along. `run` throws `invalid_state` where no sandbox can be made: it never runs without.
+ * The machine's ngspice (`program`, an absolute path), each analysis in its own process and sandbox: no network, no
+ * files except its programs, one temporary folder, and limits. The deck rules apply as for the embedded simulator.
+ * `run` throws `invalid_state` without a sandbox: it never runs outside one.
  */
 export function createNativeEngine(
   program: string,
@@ -67,14 +67,14 @@ export function createNativeEngine(
       const either = AbortSignal.any([signal, ending.signal]);
       const work = places.take(either, () => analyse(deck, analysis, either));
       working.add(work);
-      // The caller gets the failure.
+      // The caller handles the failure.
       const forget = () => working.delete(work);
       work.then(forget, forget);
       return work;
     },
     async close() {
       ending.abort(new AppError("invalid_state", "The server is closing: nothing is simulated any more."));
-      // The folder of each goes with it.
+      // Each one's folder is removed with it.
       await Promise.allSettled(working);
     },
   };
@@ -111,19 +111,22 @@ async function watched(
   }
 }
 
-/** The simulator that the operator has named, if any; where the operator wants no sandbox it refuses to run. */
+/** The simulator configured by the operator, if any; it refuses to run if the operator disabled the sandbox. */
 export function namedSimulator(
   config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "graphs" | "mcpFile" | "workspace">,
 ): Engine | undefined {
   const { ngspice, sandbox, workspace } = config;
   if (ngspice === undefined) return undefined;
   const none = (): Promise<undefined> => Promise.resolve(undefined);
-  // Where they lie among the programs of the machine, which are shown.
+  // Hidden even if they are among the machine's programs, which are visible.
   const hidden = [...hiddenPlaces(config), workspace];
   return createNativeEngine(ngspice, { hidden, sandbox: sandbox === "off" ? none : undefined });
 }
 
-/** The program under its limits, which are within those of every command in a sandbox, and without the scripts of the machine, which would load compiled models. */
+/**
+ * The program with its limits, stricter than those of sandboxed commands, and without system scripts, which would load
+ * compiled models.
+ */
 function wordsOf(program: string, seconds: number): string[] {
   const limits = [`--data=${mostMemory}`, `--fsize=${largestResult}`, `--cpu=${2 * seconds}`];
   return [
@@ -150,7 +153,7 @@ function commands({ type }: Analysis): string {
     "set nomoremode",
     "source deck.cir",
     "run",
-    // Of noise the second plot holds only sums.
+    // For noise, the second plot holds only totals.
     ...(type === "noise" ? ["setplot noise1"] : []),
     `write ${resultFile}`,
     "quit",
@@ -160,7 +163,7 @@ function commands({ type }: Analysis): string {
   ].join("\n");
 }
 
-/** The result, where there is one: a plain file, and no link to another. */
+/** The result, if it is a regular file and not a link. */
 async function resultIn(folder: string): Promise<Uint8Array<ArrayBuffer> | "too_large" | null> {
   const path = join(folder, resultFile);
   const stats = await lstat(path).catch(() => undefined);
@@ -169,7 +172,7 @@ async function resultIn(folder: string): Promise<Uint8Array<ArrayBuffer> | "too_
 }
 
 function requireStart(end: CommandEnd, program: string): void {
-  // The sandbox says so by this status where the program is not there, or may not be run.
+  // The sandbox exits with this status if the program is missing or not executable.
   const isMissing = end.kind === "not_started" || (end.kind === "exited" && (end.code === 126 || end.code === 127));
   if (!isMissing) return;
   throw new AppError("invalid_state", `There is no program ${program} that could be run in the sandbox.`, {
@@ -186,7 +189,7 @@ function noSandbox(box: string | undefined): AppError {
   });
 }
 
-/** Cards of foundries that only the simulator that comes along has. */
+/** Foundry cards that only the embedded simulator has. */
 function refuseBuiltIn(deck: Deck): void {
   const card = deck.statements.find(({ text }) => /^\.include modelcard\./iu.test(text));
   if (card === undefined) return;

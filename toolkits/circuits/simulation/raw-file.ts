@@ -1,15 +1,15 @@
 import { AppError } from "@millrace/engine/errors/errors";
 
-/** One row of values of a plot, in order of its scale. `imaginary` is there when the analysis is one of complex values. */
+/** A series of a plot, in order of its scale. `imaginary` exists for complex values. */
 export interface Vector {
-  /** In small letters: `v(out)`, `i(v1)`, `time`. */
+  /** In lower case: `v(out)`, `i(v1)`, `time`. */
   name: string;
   kind: string;
   real: Float64Array;
   imaginary?: Float64Array;
 }
 
-/** What one analysis gave. The first vector is its scale: time, frequency, or what was swept. */
+/** The result of one analysis. The first vector is its scale: time, frequency, or the swept quantity. */
 export interface Plot {
   title: string;
   name: string;
@@ -19,7 +19,7 @@ export interface Plot {
 
 const mark = "\nBinary:\n";
 
-/** Reads a binary raw file of ngspice with one plot. Throws `invalid_format` for anything else. */
+/** Parses a binary raw file of ngspice with one plot. Throws `invalid_format` for anything else. */
 export function readRawFile(bytes: Uint8Array): Plot {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = buffer.indexOf(mark);

@@ -1,26 +1,26 @@
 import type { Curve } from "./plot/curve.ts";
 import type { Plot, Vector } from "./raw-file.ts";
 
-/** How a circuit answers to each frequency: gain in decibels, and phase in degrees without jumps. */
+/** A frequency response: gain in decibels, and unwrapped phase in degrees. */
 export interface Response {
   gain: Curve;
   phase: Curve;
 }
 
-/** One vector of a plot by its name, in any case; `out` also finds `v(out)`. */
+/** A plot's vector by name, ignoring case; `out` also finds `v(out)`. */
 export function vectorOf({ vectors }: Plot, name: string): Vector | undefined {
   const wanted = name.toLowerCase();
   return vectors.find((vector) => vector.name === wanted) ?? vectors.find((vector) => vector.name === `v(${wanted})`);
 }
 
-/** A vector over the scale of its plot. */
+/** A vector over its plot's scale. */
 export function curveOf(plot: Plot, name: string): Curve | undefined {
   const [scale] = plot.vectors;
   const vector = vectorOf(plot, name);
   return scale === undefined || vector === undefined ? undefined : { x: scale.real, y: vector.real };
 }
 
-/** The output over the input, where one is named; else the output for an input of one. */
+/** The output relative to the input, if named; else relative to an input of one. */
 export function responseOf(plot: Plot, output: string, input: string | null): Response | undefined {
   const [scale] = plot.vectors;
   const above = vectorOf(plot, output);

@@ -28,7 +28,7 @@ export interface MeasureSetup {
   supply?: string | undefined;
 }
 
-/** What a circuit came to: the values of each analysis, and its figures. */
+/** The results of a simulation: values per analysis, and figures. */
 export interface Simulated {
   analyses: { analysis: Analysis; plot: Plot }[];
   measures: Measure[];
@@ -39,7 +39,7 @@ export interface Simulated {
 
 const outputNames = ["out", "vout", "output", "vo"];
 
-/** Runs the analyses one after the other, and measures. Throws what `Engine.run` throws; partial results are dropped. */
+/** Runs the analyses in sequence and measures. Throws what `Engine.run` throws; partial results are dropped. */
 export async function simulate(
   deck: Deck,
   analyses: readonly Analysis[],
@@ -103,7 +103,7 @@ function ofFrequency(response: Response | undefined): Measure[] {
     ...measured("gain", center === undefined ? gain(response) : peakGain(response), "dB"),
     ...measured("bandwidth", bandwidth, "Hz"),
     ...measured("lower_cutoff", lower, "Hz"),
-    // Of a band that is wider than its middle, neither says anything.
+    // For a band wider than its centre frequency, neither is meaningful.
     ...(quality !== undefined && quality >= 0.5 ? measured("center_frequency", center, "Hz") : []),
     ...(quality !== undefined && quality >= 0.5 ? measured("quality_factor", quality, "") : []),
     ...measured("unity_gain_frequency", unityGain(response), "Hz"),
@@ -189,7 +189,7 @@ function missingNotes(output: string | null, input: Source | undefined, analyses
   ];
 }
 
-/** The first of each name: what we measure counts before what the circuit itself asks for. */
+/** The first of each name: our measures take precedence over the circuit's own. */
 function once(measures: readonly Measure[]): Measure[] {
   return [...new Map(measures.toReversed().map((one) => [one.name, one])).values()].toReversed();
 }

@@ -2,21 +2,21 @@ import { parentPort } from "node:worker_threads";
 import { z } from "zod";
 
 /**
- * The thread in which ngspice runs, compiled to WebAssembly: it knows no file and no program of the machine. It answers
- * each `{id, deck}` once, unless it is ended first.
+ * The worker thread for ngspice, compiled to WebAssembly: it has no access to files or programs of the machine. It
+ * answers each `{id, deck}` once, unless it is terminated first.
  */
 
-/** Bytes of the simulator's memory, of a result, and characters of what it says. */
+/** Limits in bytes of memory and result, and characters of output. */
 const [mostMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
 const [resultFile, page] = ["out.raw", 65_536];
 
-/** What of the engine's file system is used; its own types show none of it. */
+/** The used part of the engine's file system, missing in its types. */
 interface EngineFiles {
   readFile: (path: string, options?: unknown) => Uint8Array;
   unlink: (path: string) => void;
   write: (stream: { path?: string }, buffer: unknown, offset: number, length: number, ...rest: unknown[]) => number;
 }
-/** What of WebAssembly is used, which Node has and the types of the language do not. */
+/** The used part of WebAssembly, missing in the language's types. */
 interface WasmMemory {
   prototype: { grow: (this: { buffer: ArrayBuffer }, pages: number) => number };
 }
@@ -29,7 +29,7 @@ const Terminal = z.object({
 });
 const EngineModule = z.object({ FS: z.custom<EngineFiles>((value) => typeof value === "object" && value !== null) });
 
-/** The engine reads each result itself, and waits forever where it cannot. It is given this one instead. */
+/** The engine parses each result itself, and hangs if it cannot; it gets this one instead. */
 const smallest = new Uint8Array(
   Buffer.from(
     "Title: -\nDate: -\nPlotname: -\nFlags: real\nNo. Variables: 1\nNo. Points: 1\nVariables:\n\t0\ta\tvoltage\nBinary:\n\0\0\0\0\0\0\0\0",
@@ -39,7 +39,7 @@ const smallest = new Uint8Array(
 
 let running: number | null = null;
 let said = 0;
-/** On values that cannot be computed the engine repeats a question until it gets an answer. */
+/** If values cannot be computed, the engine repeats a prompt until it gets an answer. */
 let asksBecauseOfValues = false;
 
 function hear(text: unknown): void {
@@ -57,7 +57,7 @@ function answer(kind: "ended" | "fatal" | "flood", raw: Uint8Array<ArrayBuffer> 
   running = null;
 }
 
-// The engine writes its messages there; nothing else in this thread does.
+// The engine logs there; nothing else in this thread does.
 Object.assign(console, { error: hear, info: () => undefined });
 
 const { Memory } = WebAssemblyWithin.parse(Reflect.get(globalThis, "WebAssembly"));
@@ -90,7 +90,7 @@ files.write = (stream, buffer, offset, length, ...rest) => {
   return write.call(files, stream, buffer, offset, length, ...rest);
 };
 
-// The engine reads the result when all commands are through, whether there is one or not.
+// The engine reads the result after all commands, whether it exists or not.
 files.readFile = (path, options) => {
   if (path !== resultFile) return readFile.call(files, path, options);
   let raw: Uint8Array<ArrayBuffer> | null = null;
@@ -98,7 +98,7 @@ files.readFile = (path, options) => {
     raw = Uint8Array.from(readFile.call(files, path, options));
     files.unlink(path);
   } catch {
-    // Nothing was written: the output says why.
+    // No result was written: the output says why.
   }
   answer("ended", raw);
   return new Uint8Array(smallest);

@@ -6,7 +6,7 @@ import { placeOf } from "./deck/statements.ts";
 /** Characters of the output that a failure quotes, and the number of warnings that are reported. */
 const [longestQuote, mostWarnings] = [600, 8];
 
-/** What the words of the simulator mean, the most telling first. */
+/** Meanings of the simulator's messages, most specific first. */
 const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggestion: string }[] = [
   {
     words: /malloc|not enough memory|out of memory|can't allocate/iu,
@@ -56,7 +56,7 @@ const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggest
   },
 ];
 
-/** The failure in the simulator's output, with the line that it is about. */
+/** The failure in the simulator's output, with its line. */
 export function failureIn(output: string, analysis: Analysis, deck: Deck): AppError {
   const lines = [...new Set(tellingLines(output))].toSorted((left, right) => weight(left) - weight(right));
   const text = lines.join("\n");
@@ -73,12 +73,12 @@ export function failureIn(output: string, analysis: Analysis, deck: Deck): AppEr
   );
 }
 
-/** Whether the simulator left out a line that it could not read: what it then simulates is not what was written. */
+/** Whether the simulator skipped an unreadable line: it then simulated something else than was written. */
 export function hasLeftOut(output: string): boolean {
   return /is not a valid .* instance line, ignored/iu.test(output);
 }
 
-/** What the simulator warns of, each once. */
+/** The simulator's warnings, each once. */
 export function warningsIn(output: string, deck: Deck): string[] {
   const found = new Set<string>();
   for (const line of tellingLines(output)) {
@@ -89,7 +89,7 @@ export function warningsIn(output: string, deck: Deck): string[] {
   return [...found].slice(0, mostWarnings);
 }
 
-/** The figures that `.meas` lines of the circuit ask for; those that failed are left out. */
+/** The results of the circuit's `.meas` lines; failed ones are omitted. */
 export function measuredIn(output: string): Record<string, number> {
   const begin = output.search(/^\s*Measurements for /mu);
   if (begin < 0) return {};
@@ -101,7 +101,7 @@ export function measuredIn(output: string): Record<string, number> {
   return found;
 }
 
-/** Errors come before warnings, and anything else last. */
+/** Sorts errors before warnings, and anything else last. */
 function weight(line: string): number {
   return /error|failed|can't|could not|undefined/iu.test(line) ? 0 : /^warning/iu.test(line) ? 1 : 2;
 }
@@ -115,7 +115,7 @@ function tellingLines(output: string): string[] {
     .filter((line) => line !== "" && !noise.test(line) && !line.includes("millrace "));
 }
 
-/** Which statement of the circuit the messages are about: one that they quote, else one whose element they name. */
+/** The statement that messages refer to: one they quote, else one whose element they name. */
 function placeIn(lines: readonly string[], deck: Deck): string | null {
   const texts = lines.map(plainText);
   const quoted = deck.statements.find(({ text }) => {
@@ -126,7 +126,7 @@ function placeIn(lines: readonly string[], deck: Deck): string | null {
   return statement === undefined ? null : `It is about ${placeOf(statement)}: ${statement.text.slice(0, 120)}`;
 }
 
-/** The first statement whose element, model or subcircuit a message names. A node may bear the name of an element. */
+/** The first statement whose element, model or sub-circuit a message names. A node may share an element's name. */
 function namedIn(line: string, deck: Deck): Deck["statements"][number] | undefined {
   const words = new Set(line.split(/[\s'",:;()]+/u));
   return deck.statements.find(({ text }) => {
@@ -135,5 +135,5 @@ function namedIn(line: string, deck: Deck): Deck["statements"][number] | undefin
   });
 }
 
-/** As ngspice repeats a statement: in small letters, with single spaces. */
+/** A statement as ngspice quotes it: lower case, single spaces. */
 const plainText = (text: string): string => text.toLowerCase().replaceAll(/\s+/gu, " ").trim();

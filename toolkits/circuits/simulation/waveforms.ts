@@ -4,8 +4,8 @@ import type { Plot } from "./raw-file.ts";
 import { responseOf, vectorOf } from "./response.ts";
 
 /**
- * What of an analysis is kept in a result: rows of values over one scale, thinned out. The rows are by name; of complex
- * values, the size in decibels (`… dB`) and the phase in degrees (`… deg`).
+ * The stored part of an analysis: thinned series over one scale, by name; complex values as magnitude in decibels (`…
+ * dB`) and phase in degrees (`… deg`).
  */
 export const Waveform = z.object({
   analysis: z.string(),
@@ -16,7 +16,7 @@ export const Waveform = z.object({
 });
 export type Waveform = z.infer<typeof Waveform>;
 
-/** Points and rows of one analysis that are kept. */
+/** Maximum points and series stored per analysis. */
 const [mostPoints, mostRows] = [300, 12];
 
 /** The output and the input first, then the other nodes, then currents. */

@@ -1,14 +1,14 @@
 import { AppError } from "@millrace/engine/errors/errors";
 
-/** A text that is found, and what replaces it. */
+/** A text to find, and its replacement. */
 export interface Change {
   find: string;
   replace: string;
 }
 
 /**
- * The text after all changes, made one after the other. The line ends of the file stay. Throws `not_found` for a text
- * that is not there, naming the nearest line, and `conflict` for one that is there more than once.
+ * Applies the changes in sequence, keeping the file's line ends. Throws `not_found` for a missing text, naming the
+ * closest line, and `conflict` for an ambiguous one.
  */
 export function applyChanges(text: string, changes: readonly Change[], path: string): string {
   const isWindows = text.includes("\r\n");
@@ -40,7 +40,7 @@ function notThere(text: string, find: string, which: string): AppError {
   });
 }
 
-/** The line with the most words of the first line that is looked for. */
+/** The line that shares the most words with the first searched line. */
 function nearestLine(text: string, find: string): { line: number; text: string } | undefined {
   const words = wordsOf(find.split("\n").find((line) => line.trim() !== "") ?? "");
   let best: { line: number; text: string; shared: number } | undefined;

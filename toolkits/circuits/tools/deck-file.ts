@@ -4,10 +4,10 @@ import { textLines } from "../../../src/tools/workspace/text-lines.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import type { ToolContext } from "../../../src/tools/runtime/tool.ts";
 
-/** Bytes of a circuit file at most; larger ones are not written by people. */
+/** Maximum bytes of a circuit file. */
 const largest = 4 * 1024 * 1024;
 
-/** The text of a file of the workspace, by the rules of the file tools. Throws what they throw. */
+/** A workspace file's text, by the rules of the file tools. Throws their errors. */
 export async function readText(context: ToolContext, path: string): Promise<string> {
   const place = await locate(context.workspace, path);
   return await withFile(context, place, async (handle, stats) => {

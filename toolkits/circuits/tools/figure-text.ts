@@ -12,12 +12,12 @@ const prefixes: readonly (readonly [number, string])[] = [
   [1e-12, "p"],
 ];
 
-/** A figure as people read it: `bandwidth 653 kHz`. */
+/** A figure for people: `bandwidth 653 kHz`. */
 export function figureText({ name, value, unit }: Measure): string {
   return `${name} ${valueText(value, unit)}`;
 }
 
-/** A value with its unit; units that take no prefix get none. */
+/** A value with its unit, scaled if the unit takes a prefix. */
 export function valueText(value: number, unit: string): string {
   const plain = (number: number): string => String(Number(number.toPrecision(5)));
   if (!["Hz", "s", "W", "V", "A"].includes(unit) || value === 0)

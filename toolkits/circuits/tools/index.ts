@@ -3,7 +3,7 @@ import { plotSimulation } from "./plot-simulation.ts";
 import { rewriteFile } from "./rewrite-file.ts";
 import { runSimulation } from "./run-simulation.ts";
 
-/** The tools of circuits, by the name that models call. */
+/** The circuit tools by name. */
 export const circuitTools = {
   patch_file: patchFile,
   rewrite_file: rewriteFile,

@@ -15,7 +15,7 @@ const Change = z.object({
   replace: z.string().describe("what stands there afterwards; empty to remove it"),
 });
 
-/** Changes parts of a file, all of them or none. */
+/** Changes parts of a file, all or none. */
 export const patchFile = defineTool({
   name: "patch_file",
   description:
@@ -42,7 +42,7 @@ export const patchFile = defineTool({
     return patched(place.path, changes.length);
   },
   textAfter: async ({ path, changes }, context) => applyChanges(await readText(context, path), changes, path),
-  // What the file held is not known any more, only whether it is still as it was.
+  // The original content is no longer known, only whether it is unchanged.
   reconcile: ({ path, changes }, context) =>
     reconcileWrite(
       context,

@@ -10,7 +10,7 @@ import { besideCircuit, readText } from "./deck-file.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 
 const analyses = ["ac", "tran", "dc", "noise"] as const;
-/** Rows that are drawn where none are named: an output and an input. */
+/** Series drawn by default: an output and an input. */
 const usualRows = 4;
 
 const Input = z.object({
@@ -27,7 +27,7 @@ type Input = z.infer<typeof Input>;
 
 const Result = z.looseObject({ waveforms: z.array(Waveform) });
 
-/** Draws a result of a simulation as an SVG or PNG file beside the circuit. */
+/** Draws a simulation's result as an SVG or PNG file next to the circuit. */
 export const plotSimulation = defineTool({
   name: "plot_simulation",
   description:
@@ -100,7 +100,7 @@ function readResult(text: string, path: string): z.infer<typeof Result> {
 
 const typeOf = ({ analysis }: Waveform): string => analysis.split(" ")[0]?.slice(1) ?? "";
 
-/** The rows of a signal: of complex values, its size and its phase. */
+/** The series of a signal: for complex values, magnitude and phase. */
 function rowsOf(signal: string, known: readonly string[]): string[] {
   const wanted = signal.trim().toLowerCase();
   return known.filter(

@@ -7,7 +7,7 @@ import { writeText } from "./write-text.ts";
 import { seenWhole, writeOperation } from "../../../src/tools/workspace/seen-files.ts";
 import { changesPath } from "../../../src/tools/workspace/file-checks.ts";
 
-/** Writes a whole file anew, whether it is there or not. */
+/** Writes a whole file, new or existing. */
 export const rewriteFile = defineTool({
   name: "rewrite_file",
   description:

@@ -36,10 +36,10 @@ const Input = z.object({
 });
 type Input = z.infer<typeof Input>;
 
-/** The embedded simulator, the default. It starts with the first simulation, and ends after a minute without use. */
+/** The embedded simulator, the default. It starts with the first simulation and ends after an idle minute. */
 const engine = createEngine();
 
-/** Simulates a circuit, measures it, and keeps the result beside it. */
+/** Simulates a circuit, measures it, and stores the result next to it. */
 export const runSimulation = defineTool({
   name: "run_simulation",
   description:
@@ -69,7 +69,7 @@ export const runSimulation = defineTool({
   guideline: "Simulate after each change of a circuit; change only a few values at a time.",
 });
 
-/** Values of an operating point that are written out. */
+/** Operating point values written out at most. */
 const mostOperatingValues = 40;
 
 const resultOf = (circuit: string): string => besideCircuit(circuit, "_sim.json");
@@ -123,7 +123,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   };
 }
 
-/** Voltages and currents of the operating point, in one line; a large circuit's are in the result's file. */
+/** The operating point's voltages and currents in one line; those of a large circuit are in the result file. */
 function operatingPoint({ analyses }: Simulated): string[] {
   const plot = analyses.find(({ analysis }) => analysis.type === "op")?.plot;
   if (plot === undefined) return [];
@@ -139,7 +139,7 @@ function operatingPoint({ analyses }: Simulated): string[] {
 /** The result of a failed simulation; the result of the last successful one is kept. */
 function failed({ circuit }: Input, error: AppError): ToolResult {
   const result = failure(error.code, error.message, error.suggestion);
-  // A path that is wrong says nothing about the circuit of the session.
+  // A wrong path says nothing about the session's circuit.
   if (error.code === "not_found" && error.message.includes(`"${circuit}"`)) return result;
   return { ...result, session: { circuit_file_path: circuit, error_context: error.message.slice(0, 1000) } };
 }
@@ -188,7 +188,7 @@ function resultText(result: {
     notes,
     waveforms: analyses.map(({ analysis, plot }) => waveformOf(analysis, plot, [output, input])),
   };
-  // Values a line each would make a file of a thousand lines.
+  // One value per line would make a file of a thousand lines.
   return `${JSON.stringify(written, null, 1).replaceAll(/\n +(?=[-\d.\]])/gu, "")}\n`;
 }
 

@@ -6,8 +6,8 @@ import { isFormatted } from "../../../src/tools/workspace/file-formats.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 
 /**
- * Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told.
- * Throws `invalid_parameter` for a name under which a text is no whole file.
+ * Writes a whole file atomically, creating missing folders; returns its display path. Throws `invalid_parameter` for a
+ * name whose format is not plain text.
  */
 export async function writeText(context: ToolContext, path: string, content: string | Uint8Array): Promise<string> {
   const place = await locate(context.workspace, path);
@@ -21,7 +21,7 @@ export async function writeText(context: ToolContext, path: string, content: str
   return place.path;
 }
 
-/** What writing to a path would be: something new, a change, or a change of a critical file. */
+/** The effect of writing to a path: a new file, a change, or a change of a critical file. */
 export async function writeOperation(context: ToolContext, path: string): Promise<Operation> {
   const place = await look(context.workspace, path, "follow");
   if (typeof place !== "string" && place.kind === "missing") {

@@ -15,7 +15,7 @@ export interface Clock {
 /** Debounces change signals by path and passes on the quiet ones together. */
 export interface Debounce {
   note(path: string): void;
-  /** Forgets everything; nothing is given any more. */
+  /** Discards everything; emits nothing more. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** One that has heard nothing. `give` gets each path once, however many signs there were of it. */
+/** Creates a debounce. `give` gets each path once, however many signals it had. */
 export function createDebounce(give: (paths: string[]) => void, clock: Clock = systemClock): Debounce {
   const signs = new Map<string, { first: number; due: number }>();
   let cancel: (() => void) | undefined;
@@ -50,7 +50,7 @@ export function createDebounce(give: (paths: string[]) => void, clock: Clock = s
       const now = clock.now();
       const first = signs.get(path)?.first ?? now;
       signs.set(path, { first, due: Math.min(now + quietMilliseconds, first + longestMilliseconds) });
-      // A timer that is too early only looks and waits again, so none is ever moved.
+      // A timer that fires early just waits again, so timers are never moved.
       if (cancel === undefined) wait();
     },
     close() {

@@ -1,7 +1,7 @@
-/** What tells one state of a file from another. Times are nanoseconds since 1970. */
+/** Identifies a file's state. Times are nanoseconds since 1970. */
 export interface FileState {
   isFolder: boolean;
-  /** Device and number of the file: it keeps both when it is moved. */
+  /** Device and inode, which survive a move. */
   id: string;
   born: bigint;
   modified: bigint;
@@ -14,9 +14,8 @@ export type FileChange =
   | { path: string; event_type: "moved"; is_directory: boolean; dest_path: string };
 
 /**
- * What has happened to the paths that were looked at: `before` is what was known of all, `after` what is there now
- * (`undefined`: nothing any more). What is gone and what is new are one move when they are the same file. In the order
- * of the paths, so that a folder comes before what is in it.
+ * The changes of the given paths: `before` is their known state, `after` the current one (`undefined`: missing). A
+ * missing and a new path with the same file are one move. Sorted by path, so that a folder precedes its contents.
  */
 export function changesBetween(
   before: ReadonlyMap<string, FileState>,
@@ -56,7 +55,7 @@ function isSameState(left: FileState, right: FileState): boolean {
   return left.id === right.id && left.modified === right.modified && left.size === right.size;
 }
 
-/** The number of a deleted file goes to the next one that is made: times and size tell them apart. */
+/** A deleted file's inode is reused by the next one: times and size tell them apart. */
 function isSameFile(left: FileState, right: FileState): boolean {
   if (left.id !== right.id || left.isFolder !== right.isFolder) return false;
   return left.born === right.born || (left.modified === right.modified && left.size === right.size);

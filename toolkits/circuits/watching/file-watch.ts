@@ -11,7 +11,7 @@ import { createFolderWatches, isAbsent, type FolderWatches } from "./folder-watc
 import { isWatchedFile, isWatchedFolder } from "./watched-path.ts";
 import { onAbort } from "@millrace/engine/concurrency/abort";
 
-/** Folders that are watched, and files that are remembered: each folder takes one of the machine's watches. */
+/** Maximum watched folders and known files: each folder uses one of the system's watches. */
 const usualLimits = { folders: 5000, files: 200_000 };
 
 /** Poll interval for a missing workspace: no event reports its return. */
@@ -39,13 +39,13 @@ export class FileWatch {
   readonly #debounce: Debounce;
   readonly #opened = Promise.withResolvers<void>();
   #work = Promise.resolve();
-  /** The workspace itself, as it was when its folders were opened; `undefined`: it is not there. */
+  /** The workspace folder when its watches were opened; `undefined`: it is missing. */
   #place: FileState | undefined;
   #stopLooking: (() => void) | undefined;
   #leftOut: string | null = null;
   #isClosed = false;
 
-  /** `root` is absolute, with its links resolved. */
+  /** `root` is absolute, with links resolved. */
   constructor(root: string, options: FileWatchOptions) {
     const { limits = usualLimits, clock = systemClock } = options;
     this.#root = root;
@@ -66,14 +66,14 @@ export class FileWatch {
     this.#work = this.#work.then(() => this.#begin());
   }
 
-  /** How the files are watched, as soon as all folders are, then every change, until the signal aborts. */
+  /** Yields the status once all folders are watched, then every change, until aborted. */
   async *follow(signal: AbortSignal): AsyncGenerator<FileNews[]> {
     await eitherOf(this.#opened.promise, signal);
     if (signal.aborted) return;
     yield* this.#feed.follow(() => Promise.resolve([this.#status()]), signal);
   }
 
-  /** Ends it, and waits for what it was at. */
+  /** Stops, and waits for work in progress. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#debounce.close();
@@ -140,7 +140,7 @@ export class FileWatch {
     this.#tell(changes);
   }
 
-  /** The workspace has gone, or is another: its watches went along with the former one. */
+  /** The workspace was removed or replaced, and its watches with it. */
   async #beginAnew(place: FileState | undefined): Promise<void> {
     this.#place = place;
     this.#folders.shut("");
@@ -176,7 +176,7 @@ export class FileWatch {
     const [was, is] = [this.#known.get(path), await stateOf(this.#root, path)];
     if (was === undefined && is === undefined) return;
     seen.set(path, is);
-    // A folder that is made where one was removed may have its number, and has no watch.
+    // A folder created after a deletion may reuse its inode, but has no watch.
     if (was?.id === is?.id && was?.isFolder === is?.isFolder && was?.born === is?.born) return;
     if (was?.isFolder === true) {
       // A folder's watch follows a move and would report its contents under the old name.
@@ -236,7 +236,7 @@ async function stateOf(root: string, path: string): Promise<FileState | undefine
     const { dev, ino, birthtimeNs: born, mtimeNs: modified, size } = stats;
     return { isFolder, id: `${dev}:${ino}`, born, modified, size };
   } catch {
-    // Gone, or behind a folder that may not be entered: in both cases there is nothing to tell of.
+    // Missing, or in an inaccessible folder: nothing to report.
     return undefined;
   }
 }

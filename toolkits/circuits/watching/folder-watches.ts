@@ -4,16 +4,18 @@ import { join as joinPath } from "node:path/posix";
 import { errorMessage, hasCode } from "@millrace/engine/errors/errors";
 import { isWatchedFolder } from "./watched-path.ts";
 
-/** The folders of a workspace that are watched, each by its own watch; paths are relative to the workspace. */
+/** The watched folders of a workspace, one watch each; paths are relative to the workspace. */
 export interface FolderWatches {
   count(): number;
-  /** Watches one more, unless it is watched, or is not there. */
+  /** Watches a folder, unless it is watched already or missing. */
   open(folder: string): void;
-  /** Watches a folder no more, and none in it; `""` is all of them. */
+  /** Stops watching a folder and those inside it; `""` means all. */
   shut(folder: string): void;
 }
 
-/** Watches nothing yet. `onSign`: something is the matter with a path. `onLeftOut`: a folder is not watched, and why. */
+/**
+ * Creates an empty set of watches. `onSign`: a path may have changed. `onLeftOut`: a folder is not watched, and why.
+ */
 export function createFolderWatches(
   root: string,
   { most, onSign, onLeftOut }: { most: number; onSign: (path: string) => void; onLeftOut: (reason: string) => void },
@@ -35,7 +37,7 @@ export function createFolderWatches(
         const watcher = watch(join(root, folder), { persistent: false }, (_, name) => {
           const path = name === null ? folder : joinPath(folder, name);
           if (isWatchedFolder(path)) onSign(path);
-          // What happens to the workspace itself is told by its own name, too.
+          // Events about the workspace itself also come under its own name.
           if (path === basename(root)) onSign("");
         });
         watcher.on("error", (error) => {
@@ -44,7 +46,7 @@ export function createFolderWatches(
         });
         watchers.set(folder, watcher);
       } catch (error) {
-        // One that is gone is told by the folder around it.
+        // Its parent reports a deleted folder.
         if (isAbsent(error)) return;
         onLeftOut(`The system gives no more watches (${errorMessage(error)}). Raise fs.inotify.max_user_watches.`);
       }
@@ -57,7 +59,7 @@ export function createFolderWatches(
   };
 }
 
-/** Whether an error says that there is nothing at a path. */
+/** Whether an error means a missing path. */
 export function isAbsent(error: unknown): boolean {
   return hasCode(error, "ENOENT", "ENOTDIR");
 }

@@ -3,8 +3,8 @@ import type { FileChange } from "./file-changes.ts";
 import { FileWatch } from "./file-watch.ts";
 
 /**
- * The watch of the workspace, where there is to be one: followers learn of every change, and the next turns take changed
- * files for recent. It has not begun.
+ * The workspace's file watch, if enabled: followers get every change, and the next turns treat changed files as recent.
+ * Not started yet.
  */
 export function openFileWatch({
   config: { watchFiles },

@@ -2,7 +2,7 @@ import { basename, extname } from "node:path/posix";
 
 /** Reported files: circuits, libraries, results and pictures. */
 const watchedEndings = new Set([".cir", ".sp", ".spice", ".json", ".png", ".jpg", ".lib", ".sub"]);
-/** What editors and programs write beside a file for a moment. */
+/** Temporary files of editors and programs. */
 const temporary = /(?:\.tmp|\.swp|\.bak|~)$/iu;
 /** Ignored folders: program data, or too large. */
 const closedFolders = new Set([".circuit_ai", ".git", "node_modules"]);

@@ -1,24 +1,27 @@
-/** How a definition begins on its line: the name is the group `name`. `kind` is what a reader calls it. */
+/** The start of a definition on its line; the group `name` is its name. `kind` is the display name. */
 export interface DefinitionPattern {
   kind: string;
   pattern: RegExp;
 }
 
-/** How a language writes definitions, and what hides text from being one. */
+/** A language's definitions, and where they do not count. */
 export interface Language {
   definitions: readonly DefinitionPattern[];
-  /** What begins a comment that goes to the end of the line. */
+  /** Starts a comment that ends with the line. */
   lineComment: RegExp | null;
-  /** What begins and ends text over several lines that holds no definitions: comments and long strings. */
+  /** Delimiters of multi-line text without definitions: comments and long strings. */
   spans: readonly { begin: string; end: string }[];
 }
 
 const name = String.raw`(?<name>[\p{L}_$][\p{L}\p{N}_$]*)`;
 const cComments = { lineComment: /^\s*\/\//u, spans: [{ begin: "/*", end: "*/" }] };
-/** Words that stand where a C-like function would have its name or type. */
+/** Keywords in the position of a C-like function's name or type. */
 const noFunction = String.raw`(?!(?:if|for|while|switch|catch|return|else|do|new|throw|await|function|using|lock|foreach|sizeof|typeof|delete|case|super|this|yield|with|assert)\b)`;
 
-/** One pattern; blanks in it stand for nothing, and `%` for the name. Every part of it is bounded by another kind of character. */
+/**
+ * Creates a pattern; blanks are ignored and `%` stands for the name. Adjacent parts match different characters, so that
+ * it runs in linear time.
+ */
 function definition(kind: string, source: string): DefinitionPattern {
   return { kind, pattern: new RegExp(`^${source.replaceAll("%", () => name)}`, "u") };
 }
@@ -209,7 +212,7 @@ const spice: Language = {
   ],
 };
 
-/** The language of a file, by the ending of its name in lower case. */
+/** The language by lower-case file extension. */
 export const languages: Readonly<Record<string, Language>> = {
   ts: script,
   tsx: script,

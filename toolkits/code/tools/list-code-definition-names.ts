@@ -10,7 +10,7 @@ import { walk } from "../../../src/tools/workspace/walk.ts";
 import { locate, type Place } from "../../../src/tools/workspace/workspace-path.ts";
 import { type Language, languages } from "./definition-patterns.ts";
 
-/** Definitions that are gathered before the search ends: more than an answer shows. */
+/** Definitions collected before the search ends: more than an answer shows. */
 const mostDefinitions = 2000;
 
 const ListInput = z.object({
@@ -26,7 +26,7 @@ interface FileDefinitions {
   definitions: Definition[];
 }
 
-/** Lists classes, functions and the like of source files by name and line. */
+/** Lists classes, functions and the like of source files with name and line. */
 export const listCodeDefinitionNames = defineTool({
   name: "list_code_definition_names",
   description:
@@ -119,7 +119,7 @@ function languageOf(path: string): Language | undefined {
   return Object.hasOwn(languages, ending) ? languages[ending] : undefined;
 }
 
-/** A definition of a source file: its line from 1, how deep the line is indented, and what it is. */
+/** A definition in a source file: its line from 1, its indentation, and its kind. */
 export interface Definition {
   line: number;
   indent: number;
@@ -127,7 +127,7 @@ export interface Definition {
   name: string;
 }
 
-/** Characters of a line that are looked at: more is not written by a person. */
+/** Characters examined per line. */
 const longestLine = 300;
 
 /**
@@ -167,7 +167,7 @@ function definitionIn(line: string, language: Language): { kind: string; name: s
   return undefined;
 }
 
-/** What ends the span that a line leaves open; `null` when it leaves none. */
+/** The end of the span that a line leaves open; `null` if none. */
 function stillOpen(line: string, { spans, lineComment }: Language): string | null {
   let rest = line;
   for (;;) {
@@ -183,7 +183,7 @@ function stillOpen(line: string, { spans, lineComment }: Language): string | nul
   }
 }
 
-/** Whether a line comment begins before a span does, as in `// see /*`; a quote before it means that it may be a string. */
+/** Whether a line comment starts before a span does, as in `// see /*`; after a quote it may be part of a string. */
 function isInComment(before: string, lineComment: RegExp | null): boolean {
   if (lineComment === null) return false;
   return lineComment.test(before) || /\s\/\/|["'`][^"'`]*$/u.test(before);

@@ -22,7 +22,7 @@ const ReplaceInput = z.object({
     ),
 });
 
-/** Changes parts of a file by SEARCH/REPLACE blocks: all of them, or nothing. */
+/** Changes parts of a file by SEARCH/REPLACE blocks, all or none. */
 export const replaceInFile = defineTool({
   name: "replace_in_file",
   description:
@@ -84,7 +84,7 @@ function changed(path: string, applied: readonly AppliedBlock[]): ToolResult {
   });
 }
 
-/** The change has happened when taking it back gives exactly the bytes of before. */
+/** The change was applied if reverting it gives exactly the original bytes. */
 async function reconcile({ path, diff }: z.infer<typeof ReplaceInput>, context: ToolContext): Promise<Reconciled> {
   const found = await taken(path, diff, context);
   return reconcileWrite(

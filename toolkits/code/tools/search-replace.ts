@@ -1,14 +1,14 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { nearestText } from "../../../src/tools/files/nearest-text.ts";
 
-/** One SEARCH/REPLACE block: lines without their ends. `number` counts from 1, as errors name it. */
+/** One SEARCH/REPLACE block: lines without line ends. `number` counts from 1, for errors. */
 export interface Block {
   number: number;
   search: string[];
   replace: string[];
 }
 
-/** What a block has changed, for the answer. Lines count from 1, as before the edit; `also` match too and stay as they are. */
+/** A block's change, for the answer. Lines count from 1, before the edit; `also` match too and stay unchanged. */
 export interface AppliedBlock {
   block: number;
   line: number;
@@ -17,20 +17,19 @@ export interface AppliedBlock {
   also: number[];
 }
 
-/** A text as its lines and the ends of these; what is joined again is the same to the byte. */
+/** A text split into lines and line ends; joining restores it exactly. */
 interface Lines {
   mark: string;
   texts: string[];
   ends: string[];
 }
 
-/** Places of further matches that an answer names. */
+/** Further matches listed in an answer. */
 const mostFurther = 5;
 
 /**
- * The text with every block applied, in the order of the file: whole lines, exact to the blank, the first place after
- * the block before. The line ends of the file are kept. Throws `invalid_parameter` that names the block, with nothing
- * changed.
+ * Applies all blocks in file order: whole lines, matched exactly, at the first match after the previous block. Line
+ * ends are kept. Throws `invalid_parameter` naming the block, changing nothing.
  */
 export function applyBlocks(text: string, blocks: readonly Block[]): { text: string; applied: AppliedBlock[] } {
   const file = linesOf(text);
@@ -72,7 +71,7 @@ function joined({ mark, texts, ends }: Lines): string {
   return mark + texts.map((text, index) => text + (ends[index] ?? "")).join("");
 }
 
-/** New lines end as the first line that they replace does, and the last line of a file stays without an end. */
+/** New lines get the line end of the first one they replace; a last line without one stays so. */
 function replaceLines(file: Lines, at: number, { search, replace }: Block): void {
   const replaced = file.ends.slice(at, at + search.length);
   const usual = replaced.find((end) => end !== "") ?? file.ends.find((end) => end !== "") ?? "\n";
@@ -81,13 +80,13 @@ function replaceLines(file: Lines, at: number, { search, replace }: Block): void
   if (isLast && ends.length > 0) ends[ends.length - 1] = "";
   file.texts.splice(at, search.length, ...replace);
   file.ends.splice(at, search.length, ...ends);
-  // Deleting the end of such a file leaves the line before it as the last one.
+  // Deleting such a file's last line makes the previous one the last.
   if (isLast && ends.length === 0 && file.ends.length > 0) file.ends[file.ends.length - 1] = "";
 }
 
 /**
- * Where the lines stand, the first places after `from`; no lines stand where an empty one does. Each line is looked at
- * a few times only, however often they repeat (Knuth, Morris, Pratt).
+ * The first positions of the lines after `from`; an empty list matches nowhere. Linear time, however often lines repeat
+ * (Knuth, Morris, Pratt).
  */
 function placesOf(texts: readonly string[], lines: readonly string[], from: number, most: number): number[] {
   const search = lines.length === 0 ? [""] : lines;
@@ -104,7 +103,7 @@ function placesOf(texts: readonly string[], lines: readonly string[], from: numb
   return places;
 }
 
-/** For each line, how many lines up to it are the same as the first ones. */
+/** For each line, the length of the longest prefix that ends there. */
 function repeatsIn(search: readonly string[]): number[] {
   const back = [0];
   let same = 0;
@@ -152,7 +151,7 @@ function notThere(texts: readonly string[], block: Block, from: number): AppErro
   );
 }
 
-/** The line that holds the search text, where it is one piece of a line. */
+/** The line that contains the search text, if it is part of a single line. */
 function partOfLine(texts: readonly string[], search: readonly string[]): number | undefined {
   const [first = "", ...others] = search;
   const last = others.at(-1);
@@ -185,18 +184,18 @@ const fence = /^```[\w-]*\s*$/u;
 const form =
   "The form is: a line <<<<<<< SEARCH, the lines to find, a line =======, the new lines, a line >>>>>>> REPLACE.";
 
-/** Lines ======= of one block that are tried: more of them, and it is another kind of text. */
+/** Lines ======= tried per block; more of them mean another kind of text. */
 const mostDividers = 40;
 
-/** A block as it was written: where each line of it that may divide it stands. */
+/** A raw block: the positions of its possible divider lines. */
 interface Draft {
   lines: string[];
   dividers: number[];
 }
 
 /**
- * The blocks of a diff. `isThere` says whether lines stand in the file: of several lines ======= the last one before
- * which they do divides the block. Throws `invalid_parameter` that names the block and what is wrong with it.
+ * The blocks of a diff. `isThere` tells whether lines are in the file: of several lines =======, the last one preceded
+ * by such lines is the divider. Throws `invalid_parameter` naming the block and the problem.
  */
 export function readBlocks(diff: string, isThere: (lines: readonly string[]) => boolean): Block[] {
   const lines = withoutFence(diff.replaceAll("\r\n", "\n").split("\n"));
@@ -242,7 +241,7 @@ function toBlock(draft: Draft, number: number, isThere: (lines: readonly string[
   return block;
 }
 
-/** Models like to put a diff into a fence. */
+/** Models often wrap a diff in a code fence. */
 function withoutFence(lines: string[]): string[] {
   const first = lines.findIndex((line) => line.trim() !== "");
   const last = lines.findLastIndex((line) => line.trim() !== "");

@@ -1,7 +1,7 @@
 import { writeFile } from "../../../src/tools/files/write-file.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 
-/** Writes a whole file, as `write_file`, by the name that prompts of coding assistants use. */
+/** Writes a whole file like `write_file`, under the name that prompts of coding assistants use. */
 export const writeToFile = defineTool({
   ...writeFile,
   name: "write_to_file",

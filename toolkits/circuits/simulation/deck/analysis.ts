@@ -1,18 +1,18 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { parseSpiceNumber } from "./spice-number.ts";
 
-/** The analyses that are run. */
+/** The supported analyses. */
 export const analysisTypes = ["op", "dc", "ac", "tran", "noise"] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
 
-/** One analysis: its kind, and the line that asks the simulator for it. */
+/** One analysis: its kind and its card. */
 export interface Analysis {
   type: AnalysisType;
   /** The card, such as `.ac dec 20 1 10meg`. */
   card: string;
 }
 
-/** Points that an analysis may ask for: each is kept for every node, and the model is shown none of them. */
+/** Maximum points of an analysis: each is kept for every node, and the model sees none of them. */
 const mostPoints = 500_000;
 
 const forms: Readonly<Record<AnalysisType, string>> = {
@@ -23,14 +23,14 @@ const forms: Readonly<Record<AnalysisType, string>> = {
   noise: ".noise v(<output>) <source> dec|oct|lin <points> <from> <to>",
 };
 
-/** Whether a line asks for one of the analyses; with or without its point. */
+/** Whether a line requests an analysis, with or without a leading dot. */
 export function isAnalysis(text: string): boolean {
   return /^\.?(?:op|dc|ac|tran|noise)\b/iu.test(text.trim());
 }
 
 /**
- * Reads what asks for an analysis. `where` says in errors where it was written. Throws `invalid_parameter` for what is
- * none, and `too_large` for more than 500,000 points.
+ * Parses an analysis. `where` names its source in errors. Throws `invalid_parameter` for anything else, and `too_large`
+ * for more than 500,000 points.
  */
 export function readAnalysis(text: string, where: string): Analysis {
   const card = text.trim().replaceAll(/\s+/gu, " ");
@@ -72,7 +72,7 @@ function pointsOf(type: AnalysisType, words: readonly string[]): number | undefi
     case "ac":
       return sweepPoints(words);
     case "noise":
-      // A reference node may stand behind the output, and a step for the summary at the end.
+      // A reference node may follow the output, and a step for the summary ends the line.
       return /^v\(.+\)$/iu.test(words[0] ?? "") ? sweepPoints(words.slice(2, 6)) : undefined;
     case "tran":
       return transientPoints(words);
@@ -100,6 +100,6 @@ function transientPoints(words: readonly string[]): number | undefined {
   const [step, stop, begin = 0, most = step] = numbers;
   if (step === undefined || stop === undefined || begin === undefined || most === undefined) return undefined;
   if (step <= 0 || stop <= 0 || most <= 0 || begin < 0 || begin >= stop || numbers.length > 4) return undefined;
-  // The simulator makes room for every step that it prints, and goes no further at once than the shorter of the two.
+  // The simulator allocates every printed step, and advances by at most the smaller of the two.
   return Math.ceil(stop / Math.min(step, most));
 }

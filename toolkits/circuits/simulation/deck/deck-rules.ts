@@ -5,7 +5,7 @@ import { placeOf, type Statement } from "./statements.ts";
 /** The treatment of a statement: part of the circuit, handled by us, or dropped. */
 export type Ruling = "keep" | "include" | "analysis" | "leave_out";
 
-/** Cards that describe the circuit. What else begins with a point is not passed on, so that a new command is not run either. */
+/** Cards that describe the circuit. Other dot cards are dropped, so that new commands are not run either. */
 const circuitCards = new Set(
   ".model .subckt .ends .param .params .func .global .ic .nodeset .if .elseif .else .endif .temp .options .option .opt .meas .measure".split(
     " ",
@@ -17,13 +17,13 @@ const otherCards = new Set(
     " ",
   ),
 );
-/** Commands of a control part that only run, show or compute: the program does that itself. */
+/** Control commands that only run, show or compute: the program does that itself. */
 const harmlessCommands = new Set(
   "run op dc ac tran noise plot print meas measure let set unset setplot display save show showmod listing reset destroy quit exit rusage status version linearize fft psd fourier spec settype setscale unlet echo if else end while repeat dowhile foreach continue break strcmp".split(
     " ",
   ),
 );
-/** Output into a file, as a shell writes it; a comparison with a number is none. */
+/** Shell-like output redirection; a comparison with a number does not match. */
 const redirection = /[<>|]&?\s*(?!\d+\s*\)?\s*$)["'\w./~-]+\s*$/u;
 /** Allowed simulator options; others are dropped. */
 const knownOptions = new Set(
@@ -32,12 +32,12 @@ const knownOptions = new Set(
   ),
 );
 
-/** Characters of one statement, and statements of one circuit. */
+/** Maximum characters of a statement, and statements of a circuit. */
 const [longestStatement, mostStatements] = [20_000, 50_000];
 
 /**
- * Says what becomes of a statement. A deck is a program: it may open files, load code and, in its control part, start
- * programs. Only what describes the circuit is passed on. Throws `permission` for what reaches outside of it.
+ * Decides about a statement. A deck is a program: it may open files, load code and, in its control section, start
+ * programs. Only the circuit's description is passed on. Throws `permission` for anything that reaches outside.
  */
 export function judgeStatement(statement: Statement): Ruling {
   const { text } = statement;
@@ -47,7 +47,7 @@ export function judgeStatement(statement: Statement): Ruling {
   if (isAnalysis(text) && text.startsWith(".")) return "analysis";
   if (otherCards.has(first)) return "leave_out";
   if (circuitCards.has(first)) {
-    // Of options only the known ones are passed on.
+    // Only known options are passed on.
     if (!first.startsWith(".opt")) checkModel(statement);
     return "keep";
   }
@@ -66,7 +66,7 @@ export function judgeStatement(statement: Statement): Ruling {
   return "keep";
 }
 
-/** Throws `permission` for a command of a control part that does more than run, show or compute. */
+/** Throws `permission` for a control command that does more than run, show or compute. */
 export function checkControl(commands: readonly Statement[]): void {
   for (const statement of commands) {
     checkCharacters(statement);
@@ -81,7 +81,7 @@ export function checkControl(commands: readonly Statement[]): void {
   }
 }
 
-/** The options of a card that are passed on, and the names of those that are not. */
+/** A card's known options, and the names of the dropped ones. */
 export function knownOptionsOf(text: string): { card: string | null; left: string[] } {
   const words = text
     .replace(/^\S+/u, "")
@@ -99,7 +99,7 @@ export function knownOptionsOf(text: string): { card: string | null; left: strin
   };
 }
 
-/** Throws `too_large` for a circuit that no person wrote. */
+/** Throws `too_large` for an implausibly large circuit. */
 export function checkSize(statements: readonly Statement[]): void {
   if (statements.length > mostStatements) {
     throw new AppError(
@@ -127,7 +127,7 @@ function checkCharacters(statement: Statement): void {
   if (/[\p{Cc}--\t]/v.test(text)) throw refused(statement, "it holds a control character", "Write plain text.");
 }
 
-/** Models of compiled code, which open files or start programs. */
+/** Compiled-code models, which open files or start programs. */
 const codeModels =
   /^\.model\s+\S+\s+(?:d_\w+|a2d\w*|d2a\w*|adc_bridge|dac_bridge|filesource|file_source|table[23]d|xfer|spice2poly|\w*process)\b/iu;
 

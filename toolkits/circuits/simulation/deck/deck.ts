@@ -4,27 +4,29 @@ import { isAnalysis, readAnalysis, type Analysis } from "./analysis.ts";
 import { checkControl, checkSize, judgeStatement, knownOptionsOf } from "./deck-rules.ts";
 import { placeOf, readStatements, type Statement } from "./statements.ts";
 
-/** A circuit that may be given to the simulator: all in one, with nothing in it that reaches outside. */
+/** A self-contained circuit that is safe to simulate. */
 export interface Deck {
   title: string;
   statements: Statement[];
-  /** What the files ask for, each once, in order. */
+  /** The requested analyses, each once, in order. */
   analyses: Analysis[];
-  /** What was left out or is seldom meant, for the reader. */
+  /** Notes on what was dropped or is rarely intended. */
   notes: string[];
 }
 
-/** Gives the text of a file of the workspace, by its path there. Throws what keeps it from being read. */
+/** Returns a workspace file's text by path. Throws what prevents reading it. */
 export type ReadDeckFile = (path: string) => Promise<string>;
 
-/** Included files in one another, and in all; characters of all of them. */
+/** Maximum include depth, number of files, and total characters. */
 const [mostLevels, mostFiles, mostCharacters] = [10, 100, 4_000_000];
 
-/** Model cards that the simulator itself brings. */
+/** Model cards built into the simulator. */
 const builtIn =
   /^modelcard\.(?:freepdk45|pdk15|ptmlp|ptmhp|ptm|skywater|cmos90|gf180(?:\.(?:typical|ff|ss|fs|sf))?)$/iu;
 
-/** A first line that was probably not meant as a title: an element with a usual name, two nodes and a value, or a card. */
+/**
+ * A first line that was probably not meant as a title: an element with a common name, two nodes and a value, or a card.
+ */
 const looksLikeStatement =
   /^(?:[rclvidqmxbefgh](?:\d\w*|\w{0,4}(?=.*\d))\s+\w+\s+\w+\s+\S+|\.(?:op|ac|dc|tran|model|subckt|include|lib|param)\b)/iu;
 
@@ -37,9 +39,9 @@ interface Reading {
 }
 
 /**
- * Reads a circuit with the files it includes, which must lie in the workspace. Throws `permission` for what would reach
- * outside of the circuit, `not_found` for a file that is not there, `invalid_parameter` for rings and analyses that are
- * none, and `too_large`.
+ * Reads a circuit with its includes, which must be in the workspace. Throws `permission` for anything that reaches
+ * outside the circuit, `not_found` for a missing file, `invalid_parameter` for include cycles and invalid analyses, and
+ * `too_large`.
  */
 export async function prepareDeck(path: string, read: ReadDeckFile): Promise<Deck> {
   const deck: Deck = { title: "", statements: [], analyses: [], notes: [] };
@@ -106,7 +108,7 @@ function addAnalysis(deck: Deck, analysis: Analysis): void {
     deck.analyses.push(analysis);
 }
 
-/** What the control part would run is run; the rest of it only shows. */
+/** Runs what the control section would run; the rest of it only shows results. */
 function takeControl(control: readonly Statement[], deck: Deck): void {
   if (control.length === 0) return;
   deck.notes.push("The control part is left out: its analyses are run without it.");
@@ -157,7 +159,7 @@ async function include(statement: Statement, way: readonly string[], reading: Re
   );
 }
 
-/** Where an included file lies: named from the folder of the file that includes it. */
+/** The path of an included file, relative to the including file. */
 function placeIn(named: string, statement: Statement): string {
   const path = normalize(join(dirname(statement.file), named));
   if (/^(?:[/\\~]|[a-z]:)|[$\\]/iu.test(named) || path.startsWith("..")) {
@@ -181,7 +183,7 @@ async function readPart(path: string, reading: Reading): Promise<string> {
   });
 }
 
-/** The statements of one section of a library: from `.lib <name>` to `.endl`. */
+/** The statements of one library section: from `.lib <name>` to `.endl`. */
 function sectionOf(
   statements: readonly Statement[],
   section: string,

@@ -1,21 +1,21 @@
 import type { Deck } from "./deck.ts";
 import { parseSpiceNumber } from "./spice-number.ts";
 
-/** An independent source at the top of a circuit. Names and nodes are in small letters. */
+/** An independent source at the top level. Names and nodes are in lower case. */
 export interface Source {
   name: string;
   kind: "voltage" | "current";
   plus: string;
   minus: string;
-  /** The size of its signal in an analysis of frequencies; 0 without one. */
+  /** Its AC magnitude; 0 without one. */
   ac: number;
-  /** When its first step begins and ends, and the next one comes, in seconds. */
+  /** Start and end of its first step, and the start of the next, in seconds. */
   step: { from: number; to: number } | null;
-  /** Of its sine, in hertz. */
+  /** The frequency of its sine in hertz. */
   frequency: number | null;
 }
 
-/** The sources of a circuit, without those inside of sub-circuits. */
+/** The sources of a circuit, without those in sub-circuits. */
 export function sourcesOf({ statements }: Deck): Source[] {
   let depth = 0;
   const found: Source[] = [];
@@ -27,7 +27,7 @@ export function sourcesOf({ statements }: Deck): Source[] {
   return found;
 }
 
-/** The circuit with other signals: the named sources have these sizes in an analysis of frequencies, all others none. */
+/** The circuit with other AC signals: the named sources get these magnitudes, all others none. */
 export function withSignals(deck: Deck, sizes: Readonly<Record<string, number>>): Deck {
   let depth = 0;
   const statements = deck.statements.map((statement) => {

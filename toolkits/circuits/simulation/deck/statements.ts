@@ -1,11 +1,11 @@
-/** One line of a deck with those that continue it, without comments, and where it stands. Lines are counted from 1. */
+/** A statement with its continuation lines, without comments, and its position. Lines count from 1. */
 export interface Statement {
   text: string;
   file: string;
   line: number;
 }
 
-/** What a file of SPICE says: its title (only of a whole circuit), its statements, and those between `.control` and `.endc`. */
+/** A parsed SPICE file: its title (whole circuits only), its statements, and those between `.control` and `.endc`. */
 export interface DeckText {
   title: string;
   statements: Statement[];
@@ -13,8 +13,8 @@ export interface DeckText {
 }
 
 /**
- * Splits a file into statements up to `.end`. The first line of a circuit is always its title; an included file has
- * none. Comments are dropped, also those that some programs take for commands (`*#`).
+ * Splits a file into statements up to `.end`. A circuit's first line is always its title; included files have none.
+ * Comments are dropped, including those that some programs take for commands (`*#`).
  */
 export function readStatements(text: string, file: string, kind: "circuit" | "part"): DeckText {
   const lines = text.replace(/^\uFEFF/u, "").split(/\r\n|\n|\r/u);
@@ -43,11 +43,11 @@ function withoutComment(written: string): string {
   const line = written.trim();
   if (line.startsWith("*") || line.startsWith("$") || line.startsWith("#")) return "";
   const comment = line.search(/;|\s\$\s|\s\/\//u);
-  // Many blanks in a row mean what one does, and would keep the rules of a deck busy.
+  // Runs of blanks mean the same as one, and would slow down the deck's rules.
   return (comment === -1 ? line : line.slice(0, comment)).replaceAll(/\s{20,}/gu, " ").trim();
 }
 
-/** Where a statement stands, for people: `amp.cir:12`. */
+/** A statement's position for people: `amp.cir:12`. */
 export function placeOf({ file, line }: Pick<Statement, "file" | "line">): string {
   return `${file}:${line}`;
 }

@@ -5,20 +5,20 @@ import { peakGain } from "./gain.ts";
 /** Half the power, in decibels. */
 const half = 10 * Math.log10(2);
 
-/** Where a circuit lets signals through, in hertz; an edge is missing where the simulated range does not show it. */
+/** A circuit's pass band in hertz; an edge outside the simulated range is missing. */
 export interface Band {
   lower?: number;
   upper?: number;
-  /** The distance of the edges; from zero on where it lets the lowest frequencies through. */
+  /** The distance of the edges; from zero if the lowest frequencies pass. */
   bandwidth?: number;
-  /** The middle of a band with two edges, and how narrow it is: the middle over the width. */
+  /** The centre of a band with two edges, and its quality: centre over width. */
   center?: number;
   quality?: number;
 }
 
 /**
- * The band in which the gain is at most 3 dB below the one at the lowest frequency; where that is not let through,
- * below the largest one.
+ * The band in which the gain is at most 3 dB below that at the lowest frequency or, if that does not pass, below the
+ * maximum.
  */
 export function band(response: Response): Band {
   const { gain } = response;
@@ -37,7 +37,9 @@ export function band(response: Response): Band {
   return { lower, upper, bandwidth, center, quality: center / bandwidth };
 }
 
-/** A resonance above a level that begins at the lowest frequency: the gain does not rise over the first octave. */
+/**
+ * Detects a resonance above a level that starts at the lowest frequency: the gain does not rise over the first octave.
+ */
 function isFlatFromTheStart({ gain: { x, y } }: Response, peak: number): boolean {
   const [start = 0] = [x[0]];
   for (let index = 1; index < x.length && (x[index] ?? 0) <= 2 * start; index += 1) {

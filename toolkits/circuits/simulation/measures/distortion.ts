@@ -1,11 +1,11 @@
 import { valueAt, type Curve } from "../plot/curve.ts";
 
-/** Harmonics that count, the fundamental among them; and samples of one period. */
+/** Harmonics counted, including the fundamental; and samples per period. */
 const [harmonics, samples] = [9, 2048];
 
 /**
- * Total harmonic distortion over the last whole periods of a sine of that frequency (hertz), in percent: the second to
- * the ninth harmonic against the first. `undefined` where there is no whole period.
+ * Total harmonic distortion over the last whole periods of a sine (hertz), in percent: the second to the ninth harmonic
+ * relative to the first. `undefined` without a whole period.
  */
 export function distortion(output: Curve, frequency: number): number | undefined {
   const [first = 0, last = 0] = [output.x[0], output.x[output.x.length - 1]];

@@ -1,6 +1,6 @@
 import type { Response } from "../response.ts";
 
-/** The gain at the lowest frequency that was simulated, in decibels. */
+/** The gain at the lowest simulated frequency, in decibels. */
 export function gain({ gain: { y } }: Response): number | undefined {
   return y[0];
 }

@@ -1,4 +1,4 @@
-/** A figure of a circuit: its name as goals say it, its value and its unit. */
+/** A measured figure: its name as in goals, its value and its unit. */
 export interface Measure {
   name: string;
   value: number;

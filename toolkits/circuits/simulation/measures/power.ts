@@ -2,7 +2,7 @@ import type { Plot } from "../raw-file.ts";
 import { vectorOf } from "../response.ts";
 import type { Source } from "../deck/sources.ts";
 
-/** What all voltage sources together give at the operating point, in watts. */
+/** The power delivered by all voltage sources at the operating point, in watts. */
 export function power(plot: Plot, sources: readonly Source[]): number | undefined {
   const supplies = sources.filter(({ kind }) => kind === "voltage");
   const given = supplies.flatMap(({ name, plus, minus }) => {

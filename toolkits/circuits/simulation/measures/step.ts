@@ -1,14 +1,14 @@
 import { crossing, part, valueAt, type Curve } from "../plot/curve.ts";
 
-/** The answer to a step: from one level to another. */
+/** A step response from one level to another. */
 export interface Step {
-  /** From 0 to 1, or beyond it while it overshoots; time in seconds from the step on. */
+  /** Normalised from 0 to 1, exceeding it on overshoot; time in seconds from the step on. */
   shape: Curve;
-  /** The distance of the two levels. */
+  /** The difference of the levels. */
   height: number;
 }
 
-/** The answer between the beginning of a step and the next one; `undefined` where there is none to speak of. */
+/** The response between a step and the next; `undefined` if negligible. */
 export function stepOf(output: Curve, from: number, to: number): Step | undefined {
   const [before, after] = [valueAt(output, from), valueAt(output, to)];
   const height = after - before;
@@ -20,14 +20,14 @@ export function stepOf(output: Curve, from: number, to: number): Step | undefine
   };
 }
 
-/** From 10 % to 90 % of the step, in seconds. */
+/** The time from 10 % to 90 % of the step, in seconds. */
 export function riseTime({ shape }: Step): number | undefined {
   const begin = crossing(shape, 0.1, { direction: "up" });
   const end = crossing(shape, 0.9, { direction: "up" });
   return begin === undefined || end === undefined ? undefined : end - begin;
 }
 
-/** How far the answer goes beyond its last level, in percent of the step. */
+/** The overshoot beyond the final level, in percent of the step. */
 export function overshoot({ shape }: Step): number {
   let peak = 1;
   for (let index = 0; index < shape.y.length; index += 1) peak = Math.max(peak, shape.y[index] ?? 0);

@@ -1,17 +1,16 @@
-/** Values over a scale that only grows: time in seconds, or frequency in hertz. */
+/** Values over a monotonic scale: time in seconds, or frequency in hertz. */
 export interface Curve {
   x: ArrayLike<number>;
   y: ArrayLike<number>;
 }
 
-/** How a curve is read between two points: along a line, or along a line over the logarithm of its scale. */
+/** Interpolation between two points: linear, or linear over the logarithm of the scale. */
 export type Between = "linear" | "logarithmic";
 
 type Direction = "up" | "down" | "any";
 
 /**
- * The first place from `from` on at which the curve passes a level, upwards, downwards or either way; `undefined` where
- * it does not.
+ * The first position from `from` on where the curve crosses a level in the given direction; `undefined` if it does not.
  */
 export function crossing(
   { x, y }: Curve,
@@ -40,7 +39,7 @@ function passes(from: number, to: number, level: number, direction: Direction): 
   return (isUp && direction !== "down") || (isDown && direction !== "up");
 }
 
-/** The value at a place of the scale; beyond its ends the first and the last value. */
+/** The interpolated value at a position; beyond the ends the first or last value. */
 export function valueAt({ x, y }: Curve, place: number, between: Between = "linear"): number {
   let [low, high] = [0, x.length - 1];
   if (high < 0) return Number.NaN;
@@ -57,14 +56,14 @@ export function valueAt({ x, y }: Curve, place: number, between: Between = "line
   return y0 + part * (y1 - y0);
 }
 
-/** The part of a curve from one place of its scale to another. */
+/** The part of a curve between two positions. */
 export function part({ x, y }: Curve, from: number, to: number): Curve {
   const [first, last] = [lowest(x, from), lowest(x, to)];
   const inner = { x: Array.from(x).slice(first, last), y: Array.from(y).slice(first, last) };
   return { x: [from, ...inner.x, to], y: [valueAt({ x, y }, from), ...inner.y, valueAt({ x, y }, to)] };
 }
 
-/** The area under a curve, along lines between its points. */
+/** The integral of a curve by the trapezoidal rule. */
 export function integral({ x, y }: Curve): number {
   let sum = 0;
   for (let index = 1; index < x.length; index += 1) {

@@ -4,20 +4,20 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { createPlaces } from "@millrace/engine/concurrency/limits";
 import { strokedTexts } from "./stroke-text.ts";
 
-/** Milliseconds and megabytes that a picture may take. */
+/** Limits of rendering in milliseconds and megabytes. */
 const [patience, mostMemory] = [20_000, 128];
 
-/** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
+/** The worker's file: next to this one, with the same extension in sources or a bundle. */
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./plot-worker.ts" : "./plot-worker.js", import.meta.url);
 
-/** Pictures that are drawn at once, of all sessions. */
+/** Concurrent renderings over all sessions. */
 const places = createPlaces(2);
 
 const Picture = z.instanceof(Uint8Array);
 
 /**
- * A picture of `plotSvg` as PNG, in its size, drawn in a thread of its own. Throws `execution_failed` and `timeout`,
- * and the signal's reason.
+ * Renders a picture of `plotSvg` as PNG in a worker thread. Throws `execution_failed` and `timeout`, and the signal's
+ * reason.
  */
 export async function plotPng(svg: string, signal: AbortSignal): Promise<Uint8Array> {
   const work = {

@@ -1,6 +1,6 @@
 import type { Waveform } from "../waveforms.ts";
 
-/** One row of values with its name. */
+/** A named series of values. */
 interface Row {
   name: string;
   values: readonly number[];
@@ -10,8 +10,8 @@ const [width, panel, left, right, top, gap] = [800, 260, 78, 20, 34, 52];
 const colours = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf"];
 
 /**
- * Draws rows of an analysis as SVG: one panel for each unit, gain above phase; frequencies on a logarithmic scale.
- * `names` are shown in this order; those that are not in the waveform are left out. Everything in it is text and lines.
+ * Draws series of an analysis as SVG: a panel per unit, gain above phase; frequencies on a logarithmic scale. `names`
+ * gives the order; names missing in the waveform are skipped. Contains only text and lines.
  */
 export function plotSvg({ analysis, scale, x, rows }: Waveform, names: readonly string[], title: string): string {
   const wanted = names.flatMap((name) => (rows[name] === undefined ? [] : [{ name, values: rows[name] }]));
@@ -72,7 +72,7 @@ function drawPanel(rows: readonly Row[], { x, unit, scale, isLogarithmic, y }: P
   return lines.join("\n");
 }
 
-/** Where a value lies on an axis, from 0 to 1, and the values at which it is marked. */
+/** A value's position on an axis, from 0 to 1, and the tick values. */
 function axis(values: readonly number[], isLogarithmic: boolean): { at(value: number): number; marks: number[] } {
   const place = (value: number): number => (isLogarithmic ? Math.log10(value) : value);
   let [low, high] = [Infinity, -Infinity];

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
 
-/** The thread that makes a PNG of a picture in SVG (`workerData`): to load and to draw takes longer than the event loop may wait. */
+/** The worker thread that renders an SVG (`workerData`) as PNG: loading and drawing would block the event loop. */
 
 await initWasm(readFile(fileURLToPath(import.meta.resolve("@resvg/resvg-wasm/index_bg.wasm"))));
 const png = new Resvg(String(workerData)).render().asPng();

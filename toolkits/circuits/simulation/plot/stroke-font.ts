@@ -1,6 +1,6 @@
 /**
- * A font of lines, for pictures that are drawn where there is no font. A sign is strokes divided by commas, a stroke is points
- * divided by blanks, a point is `xy`: 0 to 4 to the right, 0 to 8 down, with the line at 6. A point twice is a dot.
+ * A stroke font for pictures rendered without fonts. Commas separate a glyph's strokes, blanks a stroke's points; a
+ * point is `xy`: 0 to 4 to the right, 0 to 8 down, with the baseline at 6. A doubled point is a dot.
  */
 export const strokeFont: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -103,5 +103,5 @@ export const strokeFont: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** What stands for a sign that the font does not have. */
+/** The glyph for unsupported characters. */
 export const unknownSign = "00 40 46 06 00";

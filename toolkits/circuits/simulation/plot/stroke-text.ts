@@ -1,6 +1,6 @@
 import { strokeFont, unknownSign } from "./stroke-font.ts";
 
-/** Parts of the font's size: of a step to the right, of one down, from sign to sign, and of a line's width. */
+/** Relative to the font size: horizontal and vertical unit, advance, and stroke width. */
 const [across, down, advance, thickness] = [0.1, 0.12, 0.6, 0.09];
 const usualSize = 12;
 
@@ -11,7 +11,7 @@ const entities: ReadonlyMap<string, string> = new Map([
   ["&quot;", '"'],
 ]);
 
-/** The same picture with its texts drawn as lines, so that it needs no font. For pictures of `plotSvg`, whose form is known. */
+/** Draws a picture's texts as lines, so that it needs no font. For pictures of `plotSvg`, whose structure is known. */
 export function strokedTexts(svg: string): string {
   return svg.replaceAll(/<text ([^>]*)>([^<]*)<\/text>/gu, (_, attributes: string, content: string) =>
     stroked(
