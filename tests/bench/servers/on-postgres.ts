@@ -1,8 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { nothingTold } from "@millrace/engine/storage/attempt-store";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
+import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 import type { Figure, Section } from "../figures.ts";
 import { countdown, toolSteps } from "../graphs/steps.ts";
@@ -187,15 +189,15 @@ async function supersteps(database: string, { steps, long }: PostgresAmounts): P
   }
 }
 
-/** Milliseconds of a superstep, each on its checkpoint; two supersteps are one step with a tool. */
-async function perStep(
-  { checkpointer }: Storage,
-  graph: typeof countdown | typeof toolSteps,
-  steps: number,
-): Promise<number> {
-  const compiled = graph.compile({ checkpointer });
+/** Milliseconds of a superstep of a run, each on its checkpoint; two supersteps are one step with a tool. */
+async function perStep(storage: Storage, graph: typeof countdown | typeof toolSteps, steps: number): Promise<number> {
   const walk = async (left: number): Promise<void> => {
-    const configurable = { thread_id: crypto.randomUUID() };
+    const [session_id, run_id] = [crypto.randomUUID(), crypto.randomUUID()];
+    await storage.sessions.create(sessionRecord(session_id));
+    await storage.runs.admit(runRecord(run_id, session_id), { hasRoom: true });
+    const checkpointer = storage.attempt({ session_id, run_id, attempt: 1 }).checkpointer(nothingTold);
+    const compiled = graph.compile({ checkpointer });
+    const configurable = { thread_id: session_id, run_id };
     await compiled.invoke({ left }, { configurable, recursionLimit: 2 * left + 10, durability: "sync" });
   };
   await walk(Math.min(50, steps));

@@ -62,6 +62,27 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     });
   });
 
+  it("knows which runs are not over where they began before it had a table of those", async () => {
+    await migrate(database, migrations.slice(0, 4));
+    await database.change(`INSERT INTO sessions (session_id, status, metadata, config, interrupts, created_at, updated_at)
+      VALUES ('s1', 'busy', '{}', '{}', '{}', '2026', '2026')`);
+    await database.change(`INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata,
+        multitask_strategy, is_temporary, error, created_at, updated_at)
+      SELECT 'r-' || status, 1, 'a', 'g', status, '{}', '{}', 'enqueue', false, 'null', '2026', '2026'
+      FROM unnest(ARRAY['success', 'pending', 'running']) AS status`);
+    await migrate(database, migrations);
+    const open = "SELECT run_id, open_runs.status FROM open_runs JOIN runs ON runs.id = run ORDER BY run_id";
+    expect(await database.rows(open)).toEqual([
+      { run_id: "r-pending", status: "pending" },
+      { run_id: "r-running", status: "running" },
+    ]);
+    const second = database.change("UPDATE runs SET status = 'running' WHERE run_id = 'r-pending'");
+    await expect(second).rejects.toThrow("open_runs_one_running");
+    await database.change("UPDATE runs SET status = 'success' WHERE run_id = 'r-running'");
+    await database.change("DELETE FROM runs WHERE run_id = 'r-pending'");
+    expect(await database.rows(open)).toEqual([]);
+  });
+
   it("takes a change as a whole or not at all", async () => {
     await migrate(database, migrations);
     const broken = [...migrations, { id: last + 1, sql: "CREATE TABLE half (id int); SELECT nothing" }];

@@ -1,10 +1,14 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
+import type pg from "pg";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { withinRun } from "@millrace/engine/storage/attempt-store";
+import { AttemptStream } from "@millrace/engine/storage/postgres/checkpoints/stream";
+import { Threads } from "@millrace/engine/storage/postgres/checkpoints/threads";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import type { RunEvent } from "@millrace/engine/run-events";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { operation } from "../../contract/runs/operations.ts";
@@ -48,6 +52,41 @@ describe("a PostgreSQL that refuses", () => {
     await once(refusing, "close");
   });
 });
+
+/** How many statements wait for a lock in the database of `client`. */
+async function waitingFor(client: pg.Client): Promise<number> {
+  // Within a transaction PostgreSQL shows what it has shown before.
+  await client.query("SELECT pg_stat_clear_snapshot()");
+  const { rowCount } = await client.query(
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rowCount ?? 0;
+}
+
+const readTables = `sessions, runs, approvals, grants, tool_calls, operations, run_events, checkpoint_threads, model_requests,
+  owner_usage, store_items, indexed_files, namespaces, tasks, crons, assistants`;
+const page = { limit: 10, offset: 0 };
+
+/** What a run reads, each with one statement. */
+const reads: [what: string, read: (storage: Storage) => Promise<unknown>][] = [
+  ["its session", ({ sessions }) => sessions.get("s1")],
+  ["its row", ({ runs }) => runs.get("r1")],
+  ["the runs of its session", ({ runs }) => runs.list("s1", page)],
+  ["open questions", ({ approvals }) => approvals.pending("s1")],
+  ["what is allowed", ({ approvals }) => approvals.grants("s1")],
+  ["a call", ({ ledger }) => ledger.get("s1", "c1")],
+  ["what a call changed", ({ operations }) => operations.ofCall("s1", "c1")],
+  ["its events", ({ events }) => events.read("r1", -1, 10)],
+  ["a state", ({ checkpointer }) => checkpointer.getTuple({ configurable: { thread_id: "s0" } })],
+  ["a request to a model", ({ requests }) => requests.last("s1")],
+  ["what was used", ({ usage }) => usage.days("ada", { from: "2026-01-01", to: "2026-12-31" })],
+  ["an item", ({ items }) => items.get("ada", ["a"], "k")],
+  ["indexed files", ({ textIndex }) => textIndex.files("index")],
+  ["the session of a namespace", ({ namespaces }) => namespaces.get("ada", "n")],
+  ["tasks", ({ tasks }) => tasks.find({})],
+  ["due crons", ({ crons }) => crons.due("2026-01-01T00:00:00.000Z")],
+  ["the versions of an assistant", ({ assistants }) => assistants.versions("a1", page)],
+];
 
 describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
   let url: string;
@@ -95,6 +134,26 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await expect(both).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(await database.rows("SELECT text FROM notes")).toEqual([]);
     await database.close();
+  });
+
+  it("that is given up while a write of a run is under way leaves that write there once", async () => {
+    const storage = await createPostgresStorage(proxied);
+    await storage.sessions.create(sessionRecord("s1"));
+    await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+    const database = new PostgresDatabase(proxied, 300);
+    const stream = new AttemptStream(database, new Threads(database), { session_id: "s1", run_id: "r1", attempt: 1 });
+    const event: RunEvent = { id: 0, at: 0, event: "metadata", data: { run_id: "r1", attempt: 1 } };
+    await withClient(url, async (client) => {
+      await client.query("BEGIN; SELECT FROM runs FOR UPDATE");
+      const writing = stream.write({ events: [event], usage: [] });
+      // The first try, which nobody reads any more, and the next one.
+      await expect.poll(() => waitingFor(client)).toBeGreaterThan(1);
+      await client.query("COMMIT");
+      await writing;
+    });
+    expect(await storage.events.read("r1", -1, 10)).toEqual([event]);
+    await database.close();
+    await storage.close();
   });
 
   it("that cannot be made is waited for within a run, until the run is stopped, and not beside it", async () => {
@@ -154,9 +213,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
         await client.query("BEGIN");
         await client.query(lock);
         const result = work();
-        const waiting = `SELECT count(*)::int AS count FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-        await expect.poll(async () => (await client.query(waiting)).rows).toEqual([{ count: 1 }]);
+        await expect.poll(() => waitingFor(client)).toBe(1);
         proxy.cut();
         await client.query("COMMIT");
         return await result;
@@ -166,6 +223,21 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     const run = "SELECT FROM runs FOR UPDATE";
     const of = { session_id: "s1", run_id: "r1", attempt: 1 };
     const begin = () => storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+
+    it.each(reads)("has %s read again by a run", async (_what, read) => {
+      await begin();
+      const known = await read(storage);
+      const going = new AbortController();
+      const found = await cutDuring(`LOCK TABLE ${readTables}`, () => withinRun.run(going.signal, read, storage));
+      expect(found).toEqual(known);
+    });
+
+    it("leaves an item of a run's store that is there", async () => {
+      const put = () => storage.items.change("ada", [{ namespace: ["a"], key: "k", value: { one: 1 } }]);
+      const going = new AbortController();
+      await cutDuring("LOCK TABLE store_items", () => withinRun.run(going.signal, put));
+      expect(await storage.items.get("ada", ["a"], "k")).toMatchObject({ value: { one: 1 } });
+    });
 
     it("leaves an admission that is there once, and is the caller's to perform", async () => {
       const { run: admitted, taken } = await cutDuring(session, begin);

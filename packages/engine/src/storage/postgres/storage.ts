@@ -59,7 +59,7 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
       deleteUnfinished: () => threads.forgetAllAfter(sessions.deleteUnfinished()),
       deleteUnused: (sessionId) => threads.forgetAfter(sessionId, sessions.deleteUnused(sessionId)),
     },
-    runs: createRunStore(database),
+    runs: createRunStore(database, (sessionId) => threads.rows.expectNone(sessionId)),
     events: createEventStore(database, threads.codec),
     attempt: (of) => createAttempt(database, { threads, requests, of }),
     byHand: { ledger, operations },

@@ -6,7 +6,7 @@ import { later } from "../database/database.ts";
  * Writes the rows of a batch ($5) for an attempt of a run ($1 to $4), or for none; `writes` is null where that was refused.
  * The commit does not wait for the disk.
  */
-export const writeRows = `SELECT millrace_write_v1($1, $2, $3, $4, $5) AS writes, ${later}`;
+export const writeRows = `SELECT millrace_write_v2($1, $2, $3, $4, $5) AS writes, ${later}`;
 
 /** A new checkpoint, of which only writes are known while it has no row. */
 interface InsertedCheckpoint {
@@ -53,7 +53,7 @@ export class Batch {
   events: StoredEvents | undefined;
   usage: readonly UsageEntry[] = [];
 
-  /** What `millrace_write_v1` takes: lists of rows by name, as JSON. */
+  /** What `millrace_write_v2` takes: lists of rows by name, as JSON. */
   toRows(): string {
     return JSON.stringify({ ...this.#usual(), seldom: unlessNothing(this.#seldom()) });
   }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { CheckpointQuery, CheckpointRow, Data, ListedCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
 import { readRow, readRows } from "../../rows.ts";
 import type { PostgresDatabase, Values } from "../database/database.ts";
+import type { AbsentThreads } from "./absent-threads.ts";
 import { dataOf } from "./batch.ts";
 import { LoadedItems, NotLoaded } from "./items.ts";
 
@@ -79,29 +80,24 @@ export interface Place {
   isKnown?: boolean;
 }
 
-/** How many threads without rows are remembered. */
-const missingKept = 512;
-
 /** Loads the rows of checkpoints for one piece of work, each once. Its readers throw `NotLoaded` for what is not there yet. */
 export class Loader {
   readonly #database: PostgresDatabase;
-  readonly #missing: Set<string>;
+  readonly #absent: AbsentThreads;
   readonly #place: Place | undefined;
   readonly #loaded = new Map<string, unknown>();
   readonly items: LoadedItems;
 
-  /**
-   * `missing`: threads that had no rows when they were looked for last; `place`: what the work is about, which is loaded
-   * together.
-   */
-  constructor(database: PostgresDatabase, missing: Set<string>, place?: Place) {
+  /** `place`: what the work is about, which is loaded together. */
+  constructor(database: PostgresDatabase, absent: AbsentThreads, place?: Place) {
     this.#database = database;
-    this.#missing = missing;
+    this.#absent = absent;
     this.#place = place;
     this.items = new LoadedItems(database);
   }
 
   thread(threadId: string) {
+    if (this.#absent.has(threadId)) return undefined;
     const load = async (): Promise<void> => {
       const place = this.#place?.threadId === threadId ? this.#place : { threadId, name: "", run: undefined };
       await this.#loadPlace(place);
@@ -110,13 +106,13 @@ export class Loader {
   }
 
   /**
-   * Loads the place that the work writes to. A thread that had no rows is not looked for again: where it has some by now,
-   * the write cannot make it and fails.
+   * Loads the place that the work writes to. A thread that has no rows is not looked for: where it has some by now, the
+   * write cannot make it and fails.
    */
   async prefetch(): Promise<void> {
     if (this.#place === undefined) return;
     const { threadId } = this.#place;
-    if (this.#missing.delete(threadId)) this.#loaded.set(`thread ${threadId}`, undefined);
+    if (this.#absent.take(threadId)) this.#loaded.set(`thread ${threadId}`, undefined);
     else await this.#loadPlace(this.#place);
   }
 
@@ -125,8 +121,7 @@ export class Loader {
     const row = readRow(ThreadRow, "checkpoint_threads", found);
     this.#loaded.set(`thread ${threadId}`, row && { key: row.key, clock_went_back: row.clock_went_back });
     if (row === undefined) {
-      if (this.#missing.size >= missingKept) this.#missing.clear();
-      this.#missing.add(threadId);
+      this.#absent.see(threadId);
       return;
     }
     const { key, namespace, newest_id } = row;

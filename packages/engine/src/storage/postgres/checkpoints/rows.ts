@@ -28,6 +28,11 @@ export class PostgresCheckpointRows implements CheckpointRows {
     return this.#works.read(work, place);
   }
 
+  /** See `Works.expectNone`. */
+  expectNone(threadId: string): void {
+    this.#works.expectNone(threadId);
+  }
+
   /** See `Works.write`. */
   write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<Work> {
     return this.#works.write(work, place, send);

@@ -118,14 +118,18 @@ export class AttemptStream {
   async #send(batch: Batch): Promise<void> {
     const rows = batch.toRows();
     const until = performance.now() + patience;
+    let isUnknown = false;
     for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
       try {
         if (await this.#sendOnce(rows)) return;
+        // A try that got no answer may have been carried out since it was looked for.
+        if (isUnknown && (await this.#hasHappened(batch, until))) return;
         await this.#continueAttempt(batch.events?.first);
         pause = firstPause;
       } catch (error) {
         const isAway = error instanceof AppError && error.code === "storage_unavailable";
         if (!isAway || performance.now() > until) throw error;
+        isUnknown = true;
         await sleep(pause);
         if (await this.#hasHappened(batch, until)) return;
       }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { PostgresDatabase } from "../database/database.ts";
+import { AbsentThreads } from "./absent-threads.ts";
 import { Batch } from "./batch.ts";
 import { NotLoaded } from "./items.ts";
 import { Loader, type Place } from "./loader.ts";
@@ -25,8 +26,7 @@ const blockSize = 1000;
  */
 export class Works {
   readonly #database: PostgresDatabase;
-  /** Threads that had no rows when they were looked for last. */
-  readonly #missing = new Set<string>();
+  readonly #absent = new AbsentThreads();
   #current: Work | undefined;
   #keys = { next: 0, end: 0 };
 
@@ -38,6 +38,11 @@ export class Works {
   get current(): Work {
     if (this.#current === undefined) throw new Error("Checkpoints are read and written by `read` and `write` only.");
     return this.#current;
+  }
+
+  /** A run is about to begin in a thread that has no rows; nothing else writes to it before. */
+  expectNone(threadId: string): void {
+    this.#absent.expect(threadId);
   }
 
   /** A key that no row has. */
@@ -54,7 +59,7 @@ export class Works {
 
   /** The result of work that reads. */
   async read<Result>(work: () => Result, place?: Place): Promise<Result> {
-    const loader = new Loader(this.#database, this.#missing, place);
+    const loader = new Loader(this.#database, this.#absent, place);
     return (await this.#repeat(work, loader, () => undefined)).result;
   }
 
@@ -63,7 +68,7 @@ export class Works {
    * fails, and before it runs again. Gives the work that was written.
    */
   async write(work: () => void, place: Place, send: (batch: Batch) => Promise<void>): Promise<Work> {
-    const loader = new Loader(this.#database, this.#missing, place);
+    const loader = new Loader(this.#database, this.#absent, place);
     if (place.isKnown !== true) await loader.prefetch();
     const takeBack = ({ undo }: Work): void => {
       for (const step of undo.toReversed()) step();

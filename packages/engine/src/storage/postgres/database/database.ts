@@ -42,6 +42,11 @@ const types: pg.CustomTypesConfig = {
 export interface Statements {
   /** The rows of a statement as they came; see `readRows`. */
   rows(sql: string, values?: Values): Promise<unknown[]>;
+  /**
+   * `rows` of a statement that changes nothing. Outside of a transaction it is sent again where its connection has broken:
+   * a run waits for the answer for a minute, everybody else for two seconds.
+   */
+  read(sql: string, values?: Values): Promise<unknown[]>;
   /** How many rows a statement has changed. */
   change(sql: string, values?: Values): Promise<number>;
   /** Tells the listener of `watch` what the statements before have changed; in a transaction, when it is committed. */
@@ -107,7 +112,6 @@ export class PostgresDatabase implements Statements {
     return await this.#connected(async (client) => (await this.#run(client, sql, values)).rows);
   }
 
-  /** `rows` of a statement that changes nothing: it is sent again where its connection has broken. */
   async read(sql: string, values: Values = []): Promise<unknown[]> {
     return await this.#untilThere(
       () => this.rows(sql, values),
@@ -145,8 +149,10 @@ export class PostgresDatabase implements Statements {
   async transaction<Result>(work: (statements: Statements) => Promise<Result>, waits = true): Promise<Result> {
     return await this.#connected(async (client) => {
       const noted: Change[] = [];
+      const rows: Statements["rows"] = async (sql, values = []) => (await this.#run(client, sql, values)).rows;
       const statements: Statements = {
-        rows: async (sql, values = []) => (await this.#run(client, sql, values)).rows,
+        rows,
+        read: rows,
         change: async (sql, values = []) => (await this.#run(client, sql, values)).rowCount ?? 0,
         note: (...changes) => void noted.push(...changes),
       };

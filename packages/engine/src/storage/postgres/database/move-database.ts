@@ -117,7 +117,7 @@ function targetOf(statements: Statements, place: string, tables: readonly string
         );
       }
     },
-    clear: async () => void (await statements.change(`TRUNCATE ${quoted(tables)}`)),
+    clear: async () => void (await statements.change(`TRUNCATE ${quoted(tables)} CASCADE`)),
   };
 }
 

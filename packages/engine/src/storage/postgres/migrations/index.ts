@@ -3,6 +3,7 @@ import { records } from "./001-records.ts";
 import { items } from "./002-items.ts";
 import { checkpoints } from "./003-checkpoints.ts";
 import { webhooksTaken } from "./004-webhooks-taken.ts";
+import { openRuns } from "./005-open-runs.ts";
 
 /** All changes of the schema, in their order. */
-export const migrations: readonly Migration[] = [records, items, checkpoints, webhooksTaken];
+export const migrations: readonly Migration[] = [records, items, checkpoints, webhooksTaken, openRuns];

@@ -40,7 +40,7 @@ export async function recordAnswers(statements: Statements, run: Run, answer?: A
   const answers = (run.kwargs.command?.["resume"] ?? undefined) !== undefined;
   const known = await readConcerned(statements, run.session_id, answers ? answeredIds(run) : []);
   if (known.length === 0 && !answers && answer === undefined) return run;
-  const isBusy = `SELECT 1 FROM runs WHERE ${ofSession} AND status IN ('pending', 'running') LIMIT 1`;
+  const isBusy = `SELECT 1 FROM open_runs WHERE ${ofSession} LIMIT 1`;
   const busy = (await statements.change(isBusy, [run.session_id])) > 0;
   await write(statements, admitAnswers(known, run, { now, busy, answer }));
   if (answer?.grant !== undefined) await writeGrant(statements, run.session_id, answer.interrupt_id, answer.grant, now);
@@ -69,7 +69,7 @@ async function readConcerned(
   const sql = `SELECT ${approvalColumns} FROM approvals
     WHERE ${ofSession} AND (state = 'pending' OR interrupt_id = ANY ($2::text[]))
     ORDER BY state <> 'pending', asked_at, id`;
-  return readRows(ApprovalRow, "approvals", await statements.rows(sql, [sessionId, ids]));
+  return readRows(ApprovalRow, "approvals", await statements.read(sql, [sessionId, ids]));
 }
 
 /** The runs of these answers that are not over. */
@@ -77,7 +77,7 @@ async function findUnfinished(statements: Statements, known: readonly Approval[]
   const runIds = known.flatMap(({ run_id }) => run_id ?? []);
   if (runIds.length === 0) return new Set();
   const sql = "SELECT run_id FROM runs WHERE run_id = ANY ($1::text[]) AND status IN ('pending', 'running')";
-  const rows = readRows(RunIdRow, "runs", await statements.rows(sql, [runIds]));
+  const rows = readRows(RunIdRow, "runs", await statements.read(sql, [runIds]));
   return new Set(rows.map(({ run_id }) => run_id));
 }
 
@@ -116,7 +116,7 @@ export function createApprovalStore(database: Statements): ApprovalStore {
   return {
     async get(sessionId, interruptId) {
       const sql = `SELECT ${approvalColumns} FROM approvals WHERE ${ofSession} AND interrupt_id = $2`;
-      const [row] = await database.rows(sql, [sessionId, interruptId]);
+      const [row] = await database.read(sql, [sessionId, interruptId]);
       return readRow(ApprovalRow, "approvals", row);
     },
 
@@ -125,13 +125,13 @@ export function createApprovalStore(database: Statements): ApprovalStore {
     async askedBefore(before, { limit, offset }) {
       const sql = `SELECT ${approvalColumns} FROM approvals WHERE state = 'pending' AND asked_at < $1
         ORDER BY asked_at, id LIMIT $2 OFFSET $3`;
-      return readRows(ApprovalRow, "approvals", await database.rows(sql, [before, limit, offset]));
+      return readRows(ApprovalRow, "approvals", await database.read(sql, [before, limit, offset]));
     },
 
     async grants(sessionId) {
       const sql = `SELECT grant_id, $1::text AS session_id, tool, path_pattern, interrupt_id, created_at FROM grants
         WHERE ${ofSession} ORDER BY id`;
-      return readRows(StoredGrant, "grants", await database.rows(sql, [sessionId]));
+      return readRows(StoredGrant, "grants", await database.read(sql, [sessionId]));
     },
 
     revoke: async (sessionId, grantId) =>

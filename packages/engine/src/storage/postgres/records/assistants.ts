@@ -77,7 +77,7 @@ function condition({ owner, graph_id, name, metadata }: AssistantQuery, known: n
 }
 
 async function find(statements: Statements, assistantId: string, lock = ""): Promise<Assistant | undefined> {
-  const [row] = await statements.rows(`${stored} WHERE assistant_id = $1 ${lock}`, [assistantId]);
+  const [row] = await statements.read(`${stored} WHERE assistant_id = $1 ${lock}`, [assistantId]);
   return readRow(StoredRow, "assistants", row);
 }
 
@@ -132,11 +132,11 @@ async function search(
   const order = `${orders[query.sort_by ?? "created_at"]} ${direction}, assistant_id COLLATE "C" ${direction}`;
   const place = values.length;
   const [rows, [total]] = await Promise.all([
-    database.rows(
+    database.read(
       `${everything} SELECT * FROM everything ${where} ORDER BY ${order} LIMIT $${place + 1} OFFSET $${place + 2}`,
       [...values, query.limit, query.offset],
     ),
-    database.rows(`${everything} SELECT count(*) AS count FROM everything ${where}`, values),
+    database.read(`${everything} SELECT count(*) AS count FROM everything ${where}`, values),
   ]);
   return {
     assistants: readRows(StoredRow, "assistants", rows),
@@ -186,7 +186,7 @@ export function createAssistantStore(database: PostgresDatabase): AssistantStore
       const sql = `SELECT assistant_id, graph_id, config, context, metadata, one.version, name, description, one.created_at
         ${from} AND ($5::int[] IS NULL OR one.version = ANY ($5::int[])) ORDER BY one.version DESC LIMIT $3 OFFSET $4`;
       const values = [...asked, limit, offset, found?.map(Number) ?? null];
-      return readRows(StoredVersionRow, "assistant_versions", await database.rows(sql, values));
+      return readRows(StoredVersionRow, "assistant_versions", await database.read(sql, values));
     },
 
     delete: async (assistantId) =>

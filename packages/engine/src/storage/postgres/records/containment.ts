@@ -37,6 +37,6 @@ export async function keysContaining(
 ): Promise<string[] | undefined> {
   if (filter === undefined || isShort(filter)) return undefined;
   const { sql, values } = find();
-  const rows = readRows(Candidate, "metadata", await database.rows(sql, values));
+  const rows = readRows(Candidate, "metadata", await database.read(sql, values));
   return rows.flatMap(({ key, metadata }) => (contains(metadata, filter) ? key : []));
 }

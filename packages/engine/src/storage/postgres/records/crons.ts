@@ -69,8 +69,8 @@ async function search(database: PostgresDatabase, query: CronQuery): ReturnType<
   const order = query.sort_order === "asc" ? `${column} ASC NULLS FIRST, id ASC` : `${column} DESC NULLS LAST, id DESC`;
   const page = `LIMIT $${values.length + 1} OFFSET $${values.length + 2}`;
   const [rows, [total]] = await Promise.all([
-    database.rows(`${select} ${where} ORDER BY ${order} ${page}`, [...values, query.limit, query.offset]),
-    database.rows(`SELECT count(*) AS count FROM crons ${where}`, values),
+    database.read(`${select} ${where} ORDER BY ${order} ${page}`, [...values, query.limit, query.offset]),
+    database.read(`SELECT count(*) AS count FROM crons ${where}`, values),
   ]);
   return { crons: readRows(CronRow, "crons", rows), total: parseRow(CountRow, "crons", total).count };
 }
@@ -83,7 +83,7 @@ export function createCronStore(database: PostgresDatabase): CronStore {
     if (date !== undefined) for (const tell of listeners) tell(date);
   };
   const dueOnes = async (condition: string, values: Values): Promise<Cron[]> =>
-    readRows(CronRow, "crons", await database.rows(`${select} WHERE ${condition}`, values));
+    readRows(CronRow, "crons", await database.read(`${select} WHERE ${condition}`, values));
   return {
     onDate: (tell) => void listeners.push(tell),
 
@@ -123,7 +123,7 @@ export function createCronStore(database: PostgresDatabase): CronStore {
 
     async next() {
       const sql = `SELECT min(next_run_date) AS next_run_date FROM crons WHERE next_run_date IS NOT NULL AND enabled = 1`;
-      return readRow(DateRow, "crons", (await database.rows(sql))[0])?.next_run_date ?? undefined;
+      return readRow(DateRow, "crons", (await database.read(sql))[0])?.next_run_date ?? undefined;
     },
 
     async skip({ cron_id, due, next }) {

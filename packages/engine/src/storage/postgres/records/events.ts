@@ -34,8 +34,8 @@ const selectGroup = `SELECT text, bytes FROM run_events
   WHERE run = (SELECT id FROM runs WHERE run_id = $1) AND last_id = $2`;
 /** Removes the oldest rows of the oldest log that is due; see `EventStore.expire`. */
 const expirePart = `WITH log AS (
-    SELECT id FROM runs WHERE log_kept AND updated_at < $1 AND status NOT IN ('pending', 'running')
-    ORDER BY updated_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    SELECT id FROM runs WHERE log_kept AND created_at < $1 AND updated_at < $1 AND status NOT IN ('pending', 'running')
+    ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
   ), part AS (
     SELECT last_id FROM run_events WHERE run = (SELECT id FROM log) ORDER BY last_id LIMIT ${rowsExpiredAtOnce}
   ), gone AS (

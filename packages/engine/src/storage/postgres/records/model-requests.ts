@@ -86,13 +86,13 @@ export function createModelRequestStore(database: PostgresDatabase, threads: Thr
   const stored = new Set<string>();
 
   const read = async (session_id: string, condition: string, values: Values): Promise<ModelRequest | undefined> => {
-    const [found] = await database.rows(`${select} ${condition}`, [session_id, ...values]);
+    const [found] = await database.read(`${select} ${condition}`, [session_id, ...values]);
     const row = readRow(StoredRow, "model_requests", found);
     if (row === undefined) return undefined;
     if (row.head_text === null || row.tools_text === null) throw missingText();
     const hashes = hashesIn(row.tools_text);
     const sql = "SELECT hash, text FROM model_texts WHERE hash = ANY($1::text[])";
-    const known = hashes.length === 0 ? [] : readRows(TextRow, "model_texts", await database.rows(sql, [hashes]));
+    const known = hashes.length === 0 ? [] : readRows(TextRow, "model_texts", await database.read(sql, [hashes]));
     const byHash = new Map(known.map(({ hash, text }) => [hash, text]));
     const tools = hashes.map((hash) => {
       const text = byHash.get(hash);
@@ -129,7 +129,7 @@ export function createModelRequestStore(database: PostgresDatabase, threads: Thr
     async calls(session_id, run_id) {
       const sql = `SELECT number, run_id, model_call_id, node, is_silent, asked_at FROM model_requests
         WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND run_id = $2 ORDER BY number DESC`;
-      return readRows(CallRow, "model_requests", await database.rows(sql, [session_id, run_id]));
+      return readRows(CallRow, "model_requests", await database.read(sql, [session_id, run_id]));
     },
 
     async call(session_id, run_id, number) {
@@ -139,7 +139,7 @@ export function createModelRequestStore(database: PostgresDatabase, threads: Thr
         JOIN model_requests AS before ON before.session = own.session AND before.node = own.node AND before.id < own.id
         WHERE own.session = (SELECT id FROM sessions WHERE session_id = $1) AND own.run_id = $2 AND own.number = $3
           AND before.run_id <> '' ORDER BY before.id DESC LIMIT 1`;
-      const [before] = await database.rows(sql, [session_id, run_id, number]);
+      const [before] = await database.read(sql, [session_id, run_id, number]);
       return { request, before: readRow(BeforeRow, "model_requests", before) };
     },
   };

@@ -10,12 +10,12 @@ const select = `SELECT namespace, sessions.session_id, namespaces.updated_at FRO
 export function createNamespaceStore(database: Statements): NamespaceStore {
   return {
     async get(owner, namespace) {
-      const [row] = await database.rows(`${select} AND namespace = $2`, [owner, namespace]);
+      const [row] = await database.read(`${select} AND namespace = $2`, [owner, namespace]);
       return readRow(Namespace, "namespaces", row);
     },
 
     list: async (owner) =>
-      readRows(Namespace, "namespaces", await database.rows(`${select} ORDER BY namespace`, [owner])),
+      readRows(Namespace, "namespaces", await database.read(`${select} ORDER BY namespace`, [owner])),
 
     async set(owner, namespace, sessionId) {
       const sql = `INSERT INTO namespaces (owner, namespace, session, updated_at)

@@ -75,7 +75,7 @@ async function findApprovals(database: Statements, query: ApprovalQuery): Promis
   const order = isOldestFirst ? "asked_at, approvals.id" : "asked_at DESC, approvals.id DESC";
   const sql = `SELECT ${approvalColumns}, approvals.id AS key FROM approvals ${conditions.where}
     ORDER BY ${order} LIMIT ${conditions.value(query.limit + 1)}`;
-  const found = await database.rows(sql, conditions.values);
+  const found = await database.read(sql, conditions.values);
   return pageOf(found, readRows(ApprovalRow, "approvals", found), query.limit, ({ asked_at }) => asked_at);
 }
 
@@ -100,7 +100,7 @@ async function findRuns(database: Statements, query: RunQuery): Promise<PageOf<R
   const conditions = await runConditions(database, query);
   const sql = `SELECT ${runColumns}, runs.id AS key FROM runs ${conditions.where}
     ORDER BY runs.created_at DESC, runs.id DESC LIMIT ${conditions.value(query.limit + 1)}`;
-  const found = await database.rows(sql, conditions.values);
+  const found = await database.read(sql, conditions.values);
   return pageOf(found, readRows(StoredRun, "runs", found), query.limit, ({ created_at }) => created_at);
 }
 
@@ -112,13 +112,13 @@ export function createOverviewStore(database: Statements): OverviewStore {
     const conditions = new Conditions(table, await withFoundIds(database, sessions));
     conditions.and(condition);
     const sql = `SELECT count(*) AS count FROM ${table} ${conditions.where}`;
-    const [row] = await database.rows(sql, conditions.values);
+    const [row] = await database.read(sql, conditions.values);
     return parseRow(CountRow, table, row).count;
   };
   return {
     approvals: (query) => findApprovals(database, query),
     waiting: (sessions) => count("approvals", "state = 'pending'", sessions),
-    working: (sessions) => count("runs", "status IN ('pending', 'running')", sessions),
+    working: (sessions) => count("runs", "runs.id IN (SELECT run FROM open_runs)", sessions),
     runs: (query) => findRuns(database, query),
     async histogram({ seconds, ...query }) {
       const conditions = await runConditions(database, query);
@@ -126,7 +126,7 @@ export function createOverviewStore(database: Statements): OverviewStore {
       const sql = `SELECT floor(extract(epoch FROM runs.created_at::timestamptz))::bigint / ${span} * ${span} AS at,
           runs.status, count(*) AS count
         FROM runs ${conditions.where} GROUP BY 1, 2 ORDER BY 1, 2`;
-      const rows = readRows(BucketRow, "runs", await database.rows(sql, conditions.values));
+      const rows = readRows(BucketRow, "runs", await database.read(sql, conditions.values));
       return rows.map(({ at, ...row }) => ({ at: new Date(at * 1000).toISOString(), ...row }));
     },
   };

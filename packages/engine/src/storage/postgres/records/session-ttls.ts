@@ -39,7 +39,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
     onExpiry: (tell) => void listeners.push(tell),
 
     async get(sessionId) {
-      const [row] = await database.rows(`${select} WHERE session_id = $1`, [sessionId]);
+      const [row] = await database.read(`${select} WHERE session_id = $1`, [sessionId]);
       const found = readRow(SessionTtlRow, "session_ttls", row);
       return found === undefined ? undefined : toTtl(found);
     },
@@ -47,7 +47,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
     async due() {
       const now = new Date().toISOString();
       const sql = `${select} WHERE expires_at <= $1 ORDER BY expires_at`;
-      const rows = readRows(SessionTtlRow, "session_ttls", await database.rows(sql, [now]));
+      const rows = readRows(SessionTtlRow, "session_ttls", await database.read(sql, [now]));
       const moved = rows.filter((row) => expiryOf(row) > now);
       if (moved.length > 0) {
         // Unless somebody has given it another time since.
@@ -61,7 +61,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
     },
 
     async next() {
-      const [row] = await database.rows("SELECT min(expires_at) AS expires_at FROM session_ttls");
+      const [row] = await database.read("SELECT min(expires_at) AS expires_at FROM session_ttls");
       return readRow(ExpiryRow, "session_ttls", row)?.expires_at ?? undefined;
     },
   };

@@ -43,7 +43,7 @@ async function change(
   const config = { ...session.config, ...patch.config };
   // The runs decide: a session with one that is not over is busy, whatever somebody has found it to be.
   const sql = `UPDATE sessions SET metadata = $2, config = $3, interrupts = $4, updated_at = $5, status = CASE WHEN EXISTS (
-      SELECT FROM runs WHERE session = sessions.id AND runs.status IN ('pending', 'running')
+      SELECT FROM open_runs WHERE session = sessions.id
     ) THEN 'busy' ELSE $6 END WHERE session_id = $1 RETURNING ${columns}`;
   const texts = [metadata, config, next.interrupts].map((value) => JSON.stringify(value));
   const [written] = await statements.rows(sql, [sessionId, ...texts, new Date().toISOString(), next.status]);
@@ -154,12 +154,12 @@ export function createSessionStore(database: PostgresDatabase): SessionStore {
       const order = orders[query.sort_by ?? "created_at"][query.sort_order ?? "desc"];
       const page = `LIMIT $${values.length + 1} OFFSET $${values.length + 2}`;
       const [rows, [total]] = await Promise.all([
-        database.rows(`SELECT ${columns} FROM sessions ${where} ORDER BY ${order} ${page}`, [
+        database.read(`SELECT ${columns} FROM sessions ${where} ORDER BY ${order} ${page}`, [
           ...values,
           query.limit,
           query.offset,
         ]),
-        database.rows(`SELECT count(*) AS count FROM sessions ${where}`, values),
+        database.read(`SELECT count(*) AS count FROM sessions ${where}`, values),
       ]);
       return {
         sessions: readRows(SessionRow, "sessions", rows),

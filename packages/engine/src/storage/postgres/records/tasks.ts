@@ -36,7 +36,7 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
   const parameter = scope?.parameter ?? null;
   const one = async (statements: Statements, taskId: string, lock = ""): Promise<Task | undefined> => {
     const sql = `SELECT ${columns} FROM tasks WHERE ${ofScope(scope)} AND task_id = $2 ${lock}`;
-    const [row] = await statements.rows(sql, [parameter, taskId]);
+    const [row] = await statements.read(sql, [parameter, taskId]);
     return readRow(TitledRow, "tasks", row);
   };
   const change = (taskId: string, patch: (task: Task) => Partial<Task>): Promise<Task | undefined> =>
@@ -85,7 +85,7 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
     async find(view) {
       const { condition, wanted } = ofView(view);
       const sql = `SELECT ${columns} FROM tasks WHERE ${ofScope(scope)} AND ${condition} ORDER BY created_at, id`;
-      return readRows(TitledRow, "tasks", await database.rows(sql, [parameter, ...wanted]));
+      return readRows(TitledRow, "tasks", await database.read(sql, [parameter, ...wanted]));
     },
   };
 }

@@ -18,10 +18,10 @@ const countOwners = "SELECT count(DISTINCT owner) AS count FROM owner_usage WHER
 export function createUsageStore(database: Statements): UsageStore {
   return {
     days: async (owner, { from, to }) =>
-      readRows(DayRow, "owner_usage", await database.rows(ofDays, [owner, from, to])),
+      readRows(DayRow, "owner_usage", await database.read(ofDays, [owner, from, to])),
     owners: async ({ from, to }, { limit, offset }) => ({
-      owners: readRows(OwnerRow, "owner_usage", await database.rows(ofOwners, [from, to, limit, offset])),
-      total: parseRow(CountRow, "owner_usage", (await database.rows(countOwners, [from, to]))[0]).count,
+      owners: readRows(OwnerRow, "owner_usage", await database.read(ofOwners, [from, to, limit, offset])),
+      total: parseRow(CountRow, "owner_usage", (await database.read(countOwners, [from, to]))[0]).count,
     }),
   };
 }

@@ -32,7 +32,7 @@ export function createWebhookStore(database: Statements): WebhookStore {
     async next(busy = nobody) {
       const sql = `SELECT (SELECT due_at FROM webhooks WHERE ${isFree} ORDER BY due_at LIMIT 1) AS due_at,
         (SELECT min(taken_until) FROM webhooks WHERE taken_until >= now()) AS taken_until`;
-      const [row] = await database.rows(sql, valuesOf(busy));
+      const [row] = await database.read(sql, valuesOf(busy));
       const { due_at, taken_until } = parseRow(NextRow, "webhooks", row);
       return [due_at, taken_until?.toISOString()].flatMap((date) => date ?? []).toSorted()[0];
     },

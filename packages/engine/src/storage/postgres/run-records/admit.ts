@@ -8,7 +8,7 @@ import type { Admission, Admitted } from "../../storage.ts";
 import type { PostgresDatabase, Statements } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 import { recordAnswers } from "../records/approvals.ts";
-import { findRun, runColumns } from "./run-rows.ts";
+import { byId, toRun } from "./run-rows.ts";
 
 const Outcome = z.object({
   outcome: z.enum([
@@ -26,6 +26,7 @@ const Outcome = z.object({
     "done before",
   ]),
   known_run: z.string().nullable(),
+  has_states: z.boolean().nullable(),
 });
 
 /** One try to admit a run. */
@@ -77,7 +78,10 @@ async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<ty
   ];
   const places = values.map((_, index) => `$${index + 1}`).join(", ");
   try {
-    const [row] = await statements.rows(`SELECT outcome, known_run FROM millrace_admit_v1(${places})`, values);
+    const [row] = await statements.rows(
+      `SELECT outcome, known_run, has_states FROM millrace_admit_v2(${places})`,
+      values,
+    );
     return parseRow(Outcome, "runs", row);
   } catch (error) {
     if (isTaken(error)) throw alreadyExists(run);
@@ -95,7 +99,7 @@ async function settle(
     case "no session":
       throw new AppError("not_found", `Session "${run.session_id}" not found.`);
     case "known": {
-      const known = await findRun(statements, `SELECT ${runColumns} FROM runs WHERE run_id = $1`, [known_run]);
+      const known = toRun(await statements.read(byId, [known_run]));
       // It was removed since.
       if (known === undefined) throw new AppError("not_found", `Run "${known_run}" not found.`);
       return { run: known };
@@ -115,7 +119,7 @@ async function settle(
     case "answers":
       throw new AppError("invalid_state", `The answers of run "${run.run_id}" are not recorded.`);
     case "done before": {
-      const row = await findRun(statements, `SELECT ${runColumns} FROM runs WHERE run_id = $1`, [run.run_id]);
+      const row = toRun(await statements.read(byId, [run.run_id]));
       return admitted(statements, { ...run, kwargs: row?.kwargs ?? run.kwargs }, row?.started_at);
     }
     case "pending":
@@ -139,12 +143,21 @@ function admitted(statements: Statements, run: Run, startedAt?: string): Admitte
   return { run: pending, taken };
 }
 
-/** `RunStore.admit`. One statement, and four more where questions wait or are answered: what that means is decided here. */
-export async function admitRun(database: PostgresDatabase, run: Run, admission: Admission): Promise<Admitted> {
+/**
+ * `RunStore.admit`. One statement, and four more where questions wait or are answered: what that means is decided here.
+ * `onFirst`: called before a run begins whose session has no states.
+ */
+export async function admitRun(
+  database: PostgresDatabase,
+  run: Run,
+  admission: Admission,
+  onFirst: (sessionId: string) => void,
+): Promise<Admitted> {
   const now = new Date().toISOString();
   return await database.once(async (again) => {
     const attempt: Attempt = { run, admission, isAnswered: false, now, again };
     const found = await ask(database, attempt);
+    if (found.outcome === "taken" && found.has_states === false) onFirst(run.session_id);
     if (found.outcome !== "answers") return await settle(database, attempt, found);
     return await database.transaction(async (statements) => {
       await statements.rows("SELECT FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE", [run.session_id]);

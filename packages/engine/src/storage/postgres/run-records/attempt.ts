@@ -27,7 +27,7 @@ interface End {
 }
 
 /**
- * What `millrace_finish_v1` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
+ * What `millrace_finish_v2` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
  * what is written with it was.
  */
 async function end(
@@ -37,7 +37,7 @@ async function end(
 ): Promise<Run | "approvals" | "refused" | undefined> {
   const { status, error = null, session_status, interrupts, ended_at = now, webhook } = outcome;
   const sql = `SELECT outcome, session_status, ${runColumns}
-    FROM millrace_finish_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+    FROM millrace_finish_v2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
       $15, $16, $17) AS ended
     LEFT JOIN LATERAL (SELECT (ended.run).*) AS runs ON true`;
   const [row] = await statements.rows(sql, [

@@ -32,7 +32,7 @@ export function writerValues(of: RunWriter | undefined): [string, number | null]
 
 /** Throws why the fence has let nothing pass: `conflict` where another attempt has taken the run up, `not_found` without it. */
 export async function failFenced(database: Statements, of: RunWriter, stream?: StreamStanding): Promise<never> {
-  const [row] = await database.rows("SELECT attempt, writes FROM runs WHERE run_id = $1", [of.run_id]);
+  const [row] = await database.read("SELECT attempt, writes FROM runs WHERE run_id = $1", [of.run_id]);
   const current = readRow(AttemptRow, "runs", row);
   if (current === undefined) throw new AppError("not_found", `Run "${of.run_id}" not found.`);
   if (stream !== undefined && current.attempt === of.attempt && current.writes < stream.confirmed)

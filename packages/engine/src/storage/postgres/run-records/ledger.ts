@@ -24,7 +24,7 @@ const update = `w AS (
 export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?: StreamStanding): Ledger {
   const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined, () => stream?.isLost === true);
   const find = async (sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined> => {
-    const [row] = await database.rows(`${select} AND tool_call_id = $2`, [sessionId, toolCallId]);
+    const [row] = await database.read(`${select} AND tool_call_id = $2`, [sessionId, toolCallId]);
     return readRow(ToolCallRow, "tool_calls", row);
   };
 
@@ -54,6 +54,6 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
     get: find,
 
     list: async (sessionId) =>
-      readRows(ToolCallRow, "tool_calls", await database.rows(`${select} ORDER BY tool_calls.id`, [sessionId])),
+      readRows(ToolCallRow, "tool_calls", await database.read(`${select} ORDER BY tool_calls.id`, [sessionId])),
   };
 }

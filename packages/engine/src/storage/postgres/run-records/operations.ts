@@ -59,8 +59,8 @@ async function list(
   const page = `${select} ${filter} ORDER BY id DESC LIMIT $4 OFFSET $5`;
   const all = `SELECT count(*) AS count FROM operations WHERE ${ofSession} ${filter}`;
   const [rows, [total]] = await Promise.all([
-    database.rows(page, [...matching, limit, offset]),
-    database.rows(all, matching),
+    database.read(page, [...matching, limit, offset]),
+    database.read(all, matching),
   ]);
   return {
     operations: readRows(OperationRow, "operations", rows),
@@ -75,7 +75,7 @@ async function contentOf(
 ): Promise<Uint8Array | undefined> {
   const sql = `SELECT bytes FROM operation_contents JOIN operations ON operations.id = operation
     WHERE operation_id = $1 AND hash = $2`;
-  const [row] = await database.rows(sql, [operationId, hash]);
+  const [row] = await database.read(sql, [operationId, hash]);
   return readRow(ContentRow, "operation_contents", row)?.bytes;
 }
 
@@ -94,7 +94,7 @@ export function createOperationStore(
     sessionId: string,
     id: string,
   ): Promise<OperationRecord | undefined> => {
-    const [row] = await database.rows(`${select} AND ${column} = $2`, [sessionId, id]);
+    const [row] = await database.read(`${select} AND ${column} = $2`, [sessionId, id]);
     return readRow(OperationRow, "operations", row);
   };
 

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Run } from "../../records.ts";
 import { json, readRow, readRows, RunRow } from "../../rows.ts";
-import type { Statements, Values } from "../database/database.ts";
 
 /** The columns of a `Run`, of a row called `runs`. */
 export const runColumns = `runs.run_id, runs.assistant_id, runs.graph_id, runs.status, runs.kwargs, runs.metadata,
@@ -9,17 +8,20 @@ export const runColumns = `runs.run_id, runs.assistant_id, runs.graph_id, runs.s
   runs.cancel_reason, runs.error, runs.created_at, runs.updated_at, runs.started_at,
   (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
 
+/** A run by its id. */
+export const byId = `SELECT ${runColumns} FROM runs WHERE run_id = $1`;
+
 /** A row of `runs` with its session's id. A reason is a JSON text: people write it, and PostgreSQL takes no NUL. */
 export const StoredRun = RunRow.extend({
   cancel_reason: z.union([json(z.string()), z.null()]).transform((reason) => reason ?? undefined),
 });
 
-/** The only run of a statement that selects `runColumns`. */
-export async function findRun(statements: Statements, sql: string, values: Values): Promise<Run | undefined> {
-  return readRow(StoredRun, "runs", (await statements.rows(sql, values))[0]);
+/** The runs of the rows of a statement that selects `runColumns`. */
+export function toRuns(rows: unknown[]): Run[] {
+  return readRows(StoredRun, "runs", rows);
 }
 
-/** The runs of such a statement. */
-export async function findRuns(statements: Statements, sql: string, values: Values = []): Promise<Run[]> {
-  return readRows(StoredRun, "runs", await statements.rows(sql, values));
+/** The only run of such a statement, if there is one. */
+export function toRun(rows: unknown[]): Run | undefined {
+  return readRow(StoredRun, "runs", rows[0]);
 }

@@ -5,14 +5,18 @@ import { readRow, readRows } from "../../rows.ts";
 import type { RunStore } from "../../storage.ts";
 import { later, type PostgresDatabase, type Statements } from "../database/database.ts";
 import { admitRun } from "./admit.ts";
-import { findRun, findRuns, runColumns } from "./run-rows.ts";
+import { byId, runColumns, toRun, toRuns } from "./run-rows.ts";
 
 const isUnfinished = "runs.status IN ('pending', 'running')";
-const byId = `SELECT ${runColumns} FROM runs WHERE run_id = $1`;
 const SessionIdRow = z.object({ session_id: z.string() });
-const ChangeRow = z.object({ updated_at: z.string() });
+const ChangeRow = z.object({ updated_at: z.string().nullable() });
 
-const unfinished = `SELECT ${runColumns} FROM runs WHERE ${isUnfinished} ORDER BY runs.created_at, runs.id`;
+const ofSession = `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
+  AND ($2::text IS NULL OR runs.status = $2) ORDER BY runs.created_at DESC, runs.id DESC LIMIT $3 OFFSET $4`;
+const unfinished = `SELECT ${runColumns} FROM runs WHERE id IN (SELECT run FROM open_runs) ORDER BY runs.created_at, runs.id`;
+/** Dates of changes have no index, since each run changes its own: what changed last is among the runs that came last. */
+const newestChange = `SELECT max(updated_at) AS updated_at
+  FROM (SELECT updated_at FROM runs WHERE log_kept ORDER BY created_at DESC LIMIT 10000) AS newest`;
 const leftRollbacks = `SELECT ${runColumns} FROM runs WHERE stop_requested = 'rollback' AND NOT ${isUnfinished}
   ORDER BY runs.id`;
 
@@ -32,20 +36,20 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   const lock = `SELECT sessions.id FROM sessions JOIN runs ON runs.session = sessions.id WHERE run_id = $1
     FOR NO KEY UPDATE OF sessions`;
   await statements.rows(lock, [runId]);
-  const run = await findRun(statements, `DELETE FROM runs WHERE run_id = $1 RETURNING ${runColumns}`, [runId]);
+  const run = toRun(await statements.rows(`DELETE FROM runs WHERE run_id = $1 RETURNING ${runColumns}`, [runId]));
   if (run === undefined) return false;
   statements.note(changeOfRun("deleted", run));
   const updated_at = new Date().toISOString();
   const free = `UPDATE sessions SET status = 'idle', updated_at = $2 WHERE session_id = $1 AND status = 'busy'
-    AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id AND ${isUnfinished})`;
+    AND NOT EXISTS (SELECT FROM open_runs WHERE session = sessions.id)`;
   const isFree = (await statements.change(free, [run.session_id, updated_at])) > 0;
   if (isFree) statements.note(changeOfStatus(run.session_id, { status: "idle", updated_at }));
   return true;
 }
 
-const claimNext = `SELECT ${runColumns} FROM millrace_claim_v1($1, $2) AS runs`;
-const claimedAt = `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
-  AND status = 'running' AND updated_at = ANY ($2::text[])`;
+const claimNext = `SELECT ${runColumns} FROM millrace_claim_v2($1, $2) AS runs`;
+const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::text[]) AND id IN (
+    SELECT run FROM open_runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND status = 'running')`;
 
 /**
  * Claims the next run of a session. A claim whose answer was lost is looked for first, by its date: nobody else works on
@@ -59,16 +63,19 @@ function claimer(database: PostgresDatabase): (sessionId: string) => Promise<Run
     lost.set(sessionId, now);
     const run = await database.once(async (again) => {
       const dates = [...(before === undefined ? [] : [before]), ...(again ? [now] : [])];
-      const begun = dates.length === 0 ? undefined : await findRun(database, claimedAt, [sessionId, dates]);
-      return begun ?? (await findRun(database, claimNext, [sessionId, now]));
+      const begun = dates.length === 0 ? undefined : toRun(await database.read(claimedAt, [sessionId, dates]));
+      return begun ?? toRun(await database.rows(claimNext, [sessionId, now]));
     });
     lost.delete(sessionId);
     return run;
   };
 }
 
-/** The runs in PostgreSQL. What one session's runs are asked at once is done in its order. */
-export function createRunStore(database: PostgresDatabase): RunStore {
+/** The runs in PostgreSQL. What one session's runs are asked at once is done in its order. `onFirst`: see `admitRun`. */
+export function createRunStore(
+  database: PostgresDatabase,
+  onFirst: (sessionId: string) => void = () => undefined,
+): RunStore {
   const claim = claimer(database);
   const told = (run: Run | undefined): Run | undefined => {
     if (run !== undefined) database.note(changeOfRun("changed", run));
@@ -76,18 +83,12 @@ export function createRunStore(database: PostgresDatabase): RunStore {
   };
   return {
     admit: (run, admission = {}) =>
-      database.inOrder(`session ${run.session_id}`, () => admitRun(database, run, admission)),
+      database.inOrder(`session ${run.session_id}`, () => admitRun(database, run, admission, onFirst)),
 
-    get: (runId) => findRun(database, byId, [runId]),
+    get: async (runId) => toRun(await database.read(byId, [runId])),
 
-    list: (sessionId, { limit, offset, status }) =>
-      findRuns(
-        database,
-        `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
-           AND ($2::text IS NULL OR runs.status = $2)
-         ORDER BY runs.created_at DESC, runs.id DESC LIMIT $3 OFFSET $4`,
-        [sessionId, status ?? null, limit, offset],
-      ),
+    list: async (sessionId, { limit, offset, status }) =>
+      toRuns(await database.read(ofSession, [sessionId, status ?? null, limit, offset])),
 
     claim: (sessionId) => database.inOrder(`session ${sessionId}`, async () => told(await claim(sessionId))),
 
@@ -95,8 +96,8 @@ export function createRunStore(database: PostgresDatabase): RunStore {
       const now = new Date().toISOString();
       return database.once(async (again) => {
         const sql = `${byId} AND status = 'running' AND updated_at = $2`;
-        const done = again ? await findRun(database, sql, [runId, now]) : undefined;
-        return told(done ?? (await findRun(database, reclaim, [runId, now])));
+        const done = again ? toRun(await database.read(sql, [runId, now])) : undefined;
+        return told(done ?? toRun(await database.rows(reclaim, [runId, now])));
       });
     },
 
@@ -109,25 +110,24 @@ export function createRunStore(database: PostgresDatabase): RunStore {
 
     async deleteOfAssistant(assistantId) {
       const sql = `DELETE FROM runs WHERE assistant_id = $1 AND NOT ${isUnfinished} RETURNING ${runColumns}, ${later}`;
-      const gone = await findRuns(database, sql, [assistantId]);
+      const gone = toRuns(await database.rows(sql, [assistantId]));
       database.note(...gone.map((run) => changeOfRun("deleted", run)));
     },
 
-    unfinished: () => findRuns(database, unfinished),
+    unfinished: async () => toRuns(await database.read(unfinished)),
 
     async leftTemporary(keyedBefore) {
       const sql = `SELECT DISTINCT session_id FROM runs JOIN sessions ON sessions.id = runs.session
         WHERE is_temporary AND (idempotency_key IS NULL OR runs.updated_at < $1) AND NOT EXISTS (
-          SELECT FROM runs AS other WHERE other.session = sessions.id AND other.status IN ('pending', 'running'))`;
-      const rows = readRows(SessionIdRow, "runs", await database.rows(sql, [keyedBefore]));
+          SELECT FROM open_runs WHERE open_runs.session = sessions.id)`;
+      const rows = readRows(SessionIdRow, "runs", await database.read(sql, [keyedBefore]));
       return rows.map(({ session_id }) => session_id);
     },
 
-    leftRollbacks: () => findRuns(database, leftRollbacks),
+    leftRollbacks: async () => toRuns(await database.read(leftRollbacks)),
 
     async lastChange() {
-      const [row] = await database.rows("SELECT updated_at FROM runs WHERE log_kept ORDER BY updated_at DESC LIMIT 1");
-      return readRow(ChangeRow, "runs", row)?.updated_at;
+      return readRow(ChangeRow, "runs", (await database.read(newestChange))[0])?.updated_at ?? undefined;
     },
   };
 }

@@ -110,13 +110,13 @@ async function pendingItems(
     const sql = `${pendingSql} AND (namespace, key) IN (SELECT * FROM unnest($4::text[], $5::text[]))`;
     const namespaces = wanted.places.map(({ namespace }) => joined(namespace));
     const keys = wanted.places.map(({ key }) => key);
-    return readRows(PendingRow, "store_items", await database.rows(sql, [...given, namespaces, keys]));
+    return readRows(PendingRow, "store_items", await database.read(sql, [...given, namespaces, keys]));
   }
   const range = rangeOf(wanted.prefix);
   const sql = `${pendingSql} AND ($4::text IS NULL OR (namespace >= $4 AND namespace < $5::text))
     ${newestFirst} LIMIT $6`;
   const values = [...given, range?.from ?? null, range?.to ?? null, wanted.most];
-  return readRows(PendingRow, "store_items", await database.rows(sql, values));
+  return readRows(PendingRow, "store_items", await database.read(sql, values));
 }
 
 /** The rows of an owner's items in a range; the range is $3 and $4, further values follow. */
@@ -128,7 +128,7 @@ async function below<Schema extends z.ZodType>(
   const sql = `SELECT ${select} FROM store_items
     WHERE ${isThere} AND ($3::text IS NULL OR (namespace >= $3 AND namespace < $4::text)) ${order}`;
   const given = [owner, new Date().toISOString(), range?.from ?? null, range?.to ?? null, ...values];
-  return readRows(schema, "store_items", await database.rows(sql, given));
+  return readRows(schema, "store_items", await database.read(sql, given));
 }
 
 /** The rows of the store's items in PostgreSQL. Nothing of them waits for the disk. */
@@ -136,19 +136,22 @@ export function createItemRows(database: PostgresDatabase): ItemRows {
   return {
     async write(owner, items) {
       const [first = [], ...others] = partsOf(items);
-      if (others.length === 0) return await writePart(database, owner, first);
-      await database.transaction(async (statements) => {
-        for (const part of [first, ...others]) await writePart(statements, owner, part);
-      }, false);
+      // What was written already is written again, which changes nothing.
+      await database.once(async () => {
+        if (others.length === 0) return await writePart(database, owner, first);
+        await database.transaction(async (statements) => {
+          for (const part of [first, ...others]) await writePart(statements, owner, part);
+        }, false);
+      });
     },
     async at(owner, namespace, key) {
       const sql = `SELECT ${itemColumns} FROM store_items WHERE ${isThere} AND namespace = $3 AND key = $4`;
-      const [row] = await database.rows(sql, [owner, new Date().toISOString(), namespace, key]);
+      const [row] = await database.read(sql, [owner, new Date().toISOString(), namespace, key]);
       return readRow(ItemRow, "store_items", row);
     },
-    rows: async (ids) => readRows(ItemRow, "store_items", await database.rows(`SELECT ${itemColumns} ${byIds}`, [ids])),
+    rows: async (ids) => readRows(ItemRow, "store_items", await database.read(`SELECT ${itemColumns} ${byIds}`, [ids])),
     contents: async (ids) =>
-      readRows(ContentRow, "store_items", await database.rows(`SELECT id, value, indexed ${byIds}`, [ids])),
+      readRows(ContentRow, "store_items", await database.read(`SELECT id, value, indexed ${byIds}`, [ids])),
     async idsBelow(owner, range, { limit = null, offset }) {
       const order = `${newestFirst} LIMIT $5 OFFSET $6`;
       const rows = await below(
@@ -183,7 +186,7 @@ export function createItemRows(database: PostgresDatabase): ItemRows {
       readRows(
         VectorRow,
         "item_vectors",
-        await database.rows("SELECT item, vector FROM item_vectors WHERE item = ANY ($1::bigint[]) AND made_by = $2", [
+        await database.read("SELECT item, vector FROM item_vectors WHERE item = ANY ($1::bigint[]) AND made_by = $2", [
           ids,
           madeBy,
         ]),

@@ -55,18 +55,18 @@ function piecesOf(database: Statements, index: string): PieceRows {
     async at(path) {
       const sql = `SELECT piece FROM file_pieces JOIN indexed_files USING (file) WHERE index_name = $1
         AND ($2::text IS NULL OR path = $2 OR (path >= $2 || '/' AND path < $2 || '0')) ORDER BY piece`;
-      const rows = readRows(IdRow, "file_pieces", await database.rows(sql, [index, path]));
+      const rows = readRows(IdRow, "file_pieces", await database.read(sql, [index, path]));
       return rows.map(({ piece }) => piece);
     },
     async vectors(pieces) {
       const sql = "SELECT piece, vector FROM file_pieces WHERE piece = ANY ($1::bigint[])";
-      return readRows(PieceVectorRow, "file_pieces", await database.rows(sql, [pieces]));
+      return readRows(PieceVectorRow, "file_pieces", await database.read(sql, [pieces]));
     },
     async found(pieces) {
       const sql = `SELECT piece, path, first_line, last_line, text
         FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (piece, at)
         JOIN file_pieces USING (piece) JOIN indexed_files USING (file) ORDER BY at`;
-      return readRows(FoundRow, "file_pieces", await database.rows(sql, [pieces]));
+      return readRows(FoundRow, "file_pieces", await database.read(sql, [pieces]));
     },
   };
 }
@@ -78,7 +78,7 @@ export function createTextIndex(database: PostgresDatabase): TextIndexStore {
       readRows(
         FileRow,
         "indexed_files",
-        await database.rows(
+        await database.read(
           "SELECT path, stamp, hash, bytes, pieces FROM indexed_files WHERE index_name = $1 ORDER BY file",
           [index],
         ),
