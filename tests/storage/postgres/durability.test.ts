@@ -103,7 +103,7 @@ const quick: typeof waiting = [
     ({ attempt }) =>
       attempt
         .checkpointer(told)
-        .put({ configurable: { thread_id: "s1" } }, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {}),
+        .put({ configurable: { thread_id: "s1" } }, emptyCheckpoint(), { source: "loop", step: 0, parents: {} }, {}),
   ],
   ["the start of a pure call", ({ attempt }) => attempt.ledger.start(call("pure"))],
   [

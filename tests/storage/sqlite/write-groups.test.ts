@@ -43,6 +43,27 @@ test("what comes after a checkpoint is a group of its own, and each is written o
   expect(transactions).toEqual([["one"], ["two", "three"]]);
 });
 
+test("an input goes with the state after the first step, and nobody waits for it", async () => {
+  const { groups, transactions, note } = openGroups();
+  await groups.write(note("input"), "input");
+  await groups.write(note("checkpoint"), "now");
+  await groups.write(note("of a graph inside"), "input");
+  expect(transactions).toEqual([["input", "checkpoint"]]);
+  await nextTurn();
+  expect(transactions).toEqual([["input", "checkpoint"], ["of a graph inside"]]);
+});
+
+test("where an input cannot be written, nothing that comes after it is", async () => {
+  const { groups, transactions, note } = openGroups();
+  const broken = (): void => {
+    throw new Error("broken");
+  };
+  await groups.write(broken, "input");
+  await nextTurn();
+  await expect(groups.write(note("checkpoint"), "now")).rejects.toThrow("broken");
+  expect(transactions).toEqual([[]]);
+});
+
 test("a failure is that of all in its group, and of no other", async () => {
   const { groups, note } = openGroups();
   const broken = (): void => {

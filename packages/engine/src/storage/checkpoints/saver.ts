@@ -126,6 +126,8 @@ export class WriteGroups {
   readonly #write: (work: () => void) => Promise<void>;
   #open: Group | undefined;
   #isClosed = false;
+  /** Why something could not be written for which nobody waited. */
+  #failure: { error: unknown } | undefined;
   /** What is written next, in this order. */
   readonly #waiting: Group[] = [];
   #writing: Promise<void> | undefined;
@@ -135,8 +137,13 @@ export class WriteGroups {
     this.#write = write;
   }
 
-  /** Writes `now`, after what waits; or `soon`: with the next `now`, and in the next turn of the event loop at the latest. */
-  write(work: () => void, when: "now" | "soon"): Promise<void> {
+  /**
+   * Writes `now`, after what waits; or `soon`: with the next `now`, and in the next turn of the event loop at the latest. So is
+   * the `input` of a graph, for which LangGraph does not wait before the first step: it resolves at once, and where it cannot
+   * be written, nothing that comes after it is.
+   */
+  write(work: () => void, when: "now" | "soon" | "input"): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
     if (this.#isClosed) return Promise.resolve();
     const group = (this.#open ??= {
       works: [],
@@ -145,7 +152,11 @@ export class WriteGroups {
     });
     group.works.push(work);
     if (when === "now") this.#end(group);
-    return group.written.promise;
+    if (when !== "input") return group.written.promise;
+    group.written.promise.catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
+    return Promise.resolve();
   }
 
   /** Drops every later work, and resolves when what has begun is written, or has failed. */

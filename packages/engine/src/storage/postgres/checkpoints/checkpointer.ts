@@ -56,7 +56,7 @@ export class PostgresSaver extends BaseCheckpointSaver {
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
     const put = toPut(this.#threads.store, config, [checkpoint, metadata, newVersions]);
-    await this.#write(put, "now");
+    await this.#write(put, metadata.source === "input" ? "input" : "now");
     return put.config;
   }
 
@@ -119,7 +119,10 @@ export class PostgresSaver extends BaseCheckpointSaver {
     await this.#threads.write({ threadId, name: "", run: undefined }, work);
   }
 
-  async #write({ place, work }: { place: Place; work: () => void }, when: "now" | "soon"): Promise<void> {
+  async #write(
+    { place, work }: { place: Place; work: () => void },
+    when: Parameters<WriteGroups["write"]>[1],
+  ): Promise<void> {
     if (this.#groups === undefined) return await this.#threads.write(place, work);
     this.#place = place;
     await this.#groups.write(work, when);
