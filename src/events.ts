@@ -110,10 +110,10 @@ export type CustomEvent =
       to_remove: number;
     }
   /**
-   * A sub-agent starts or ends. Its own events in between carry `agent: {name, id}`. `cost` is `null` if no price is
+   * A sub-agent starts or ends; `tool_call_id` is the call that it works for. Its own events in between carry `agent: {name, id}`. `cost` is `null` if no price is
    * known.
    */
-  | { type: "subagent_started"; agent_id: string; agent_name: string; task: string }
+  | { type: "subagent_started"; agent_id: string; agent_name: string; task: string; tool_call_id: string }
   | {
       type: "subagent_completed";
       agent_id: string;

@@ -21,7 +21,7 @@ export function newCall(id: string, name: string, runId: string | undefined): Ca
     startedAt: undefined,
     endedAt: undefined,
     runId,
-    agent: undefined,
+    agents: [],
   };
 }
 

@@ -95,8 +95,8 @@ export interface Call {
   startedAt: number | undefined;
   endedAt: number | undefined;
   runId: string | undefined;
-  /** The agent that does the work of the call. */
-  agent: { name: string; task: string } | undefined;
+  /** The agents that do the work of the call, in their order. */
+  agents: readonly { id: string; name: string; task: string }[];
 }
 
 /** The steps an assistant means to take. */
@@ -121,7 +121,7 @@ export interface ThreadState {
   ended: ReadonlySet<string>;
   /** Runs that ended with a question, since the last one that did not. */
   waiting: ReadonlySet<string>;
-  /** Where agents work: the namespace of each, and the call that it works for. */
+  /** The calls that agents work for, by the id of the agent and by the namespace in which it works. */
   agents: ReadonlyMap<string, string>;
   plan: Plan | undefined;
   /** Share of the model's window that is used. */

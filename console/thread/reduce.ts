@@ -46,7 +46,9 @@ export function withItem(state: ThreadState, item: Item, parent?: string): Threa
   const items = editable(state.items).set(item.id, item);
   if (isKnown) return { ...state, items };
   if (parent === undefined) return { ...state, items, order: [...state.order, item.id] };
-  const inside = new Map(state.inside).set(parent, [...(state.inside.get(parent) ?? []), item.id]);
+  // A run that begins again after a crash says the same again.
+  const others = (state.inside.get(parent) ?? []).filter((id) => id !== item.id);
+  const inside = new Map(state.inside).set(parent, [...others, item.id]);
   return { ...state, items, inside };
 }
 
@@ -179,7 +181,13 @@ function ended(
 
 const Usage = z.object({ ratio: z.number() });
 const Status = z.object({ tool_call_id: z.string(), status: z.string() });
-const SubAgent = z.object({ agent_id: z.string(), agent_name: z.string(), task: z.string() });
+const SubAgent = z.object({
+  agent_id: z.string(),
+  agent_name: z.string(),
+  task: z.string(),
+  tool_call_id: z.optional(z.string()),
+});
+const ByAgent = z.object({ agent: z.object({ id: z.string() }) });
 const PlanSteps = z.array(
   z.union([
     z.string(),
@@ -196,19 +204,15 @@ const PlanSteps = z.array(
 function onCustom(state: ThreadState, event: ThreadEvent): ThreadState {
   const payload = z.safeParse(CustomData, event.data).data?.payload;
   if (payload === undefined) return state;
+  const agent = z.safeParse(ByAgent, payload).data?.agent.id;
+  if (agent !== undefined) return onAgent(state, event, agent, payload);
   switch (payload.type) {
     case "context_usage": {
       const ratio = z.safeParse(Usage, payload).data?.ratio;
       return ratio === undefined ? state : { ...state, usage: ratio };
     }
-    case "tool_status": {
-      const told = z.safeParse(Status, payload).data;
-      const call = told && state.calls.get(told.tool_call_id);
-      if (call === undefined || told?.status !== "awaiting_confirmation") return state;
-      return call.status === "done" || call.status === "failed"
-        ? state
-        : withCall(state, { ...call, status: "waiting" });
-    }
+    case "tool_status":
+      return withStatus(state, payload);
     case "subagent_started":
       return withAgent(state, event, payload);
     case "plan":
@@ -222,13 +226,34 @@ function onCustom(state: ThreadState, event: ThreadEvent): ThreadState {
   }
 }
 
-/** An agent begins: what is said at its place belongs to the call that it works for. */
+function withStatus(state: ThreadState, payload: unknown): ThreadState {
+  const told = z.safeParse(Status, payload).data;
+  const call = told && state.calls.get(told.tool_call_id);
+  if (call === undefined || told?.status !== "awaiting_confirmation") return state;
+  return call.status === "done" || call.status === "failed" ? state : withCall(state, { ...call, status: "waiting" });
+}
+
+/** An agent begins: what it says belongs to the call that it works for. */
 function withAgent(state: ThreadState, event: ThreadEvent, payload: unknown): ThreadState {
   const told = z.safeParse(SubAgent, payload).data;
-  const call = parentOf(state, event.namespace);
+  const call = told?.tool_call_id ?? parentOf(state, event.namespace);
   const known = call === undefined ? undefined : state.calls.get(call);
   if (told === undefined || known === undefined) return state;
-  return withCall(state, { ...known, agent: { name: told.agent_name, task: told.task } });
+  const { agent_id: id, agent_name: name, task } = told;
+  const others = known.agents.filter((agent) => agent.id !== id);
+  const agents = new Map(state.agents).set(id, known.id);
+  return withCall({ ...state, agents }, { ...known, agents: [...others, { id, name, task }] });
+}
+
+/** Something of an agent: from then on it is known where it works. Its window and its plan are not those of the thread. */
+function onAgent(state: ThreadState, event: ThreadEvent, agent: string, payload: { type: string }): ThreadState {
+  const call = state.agents.get(agent);
+  const place = event.namespace.join("|");
+  const isNew = call !== undefined && place !== "" && !state.agents.has(place);
+  const next = isNew ? { ...state, agents: new Map(state.agents).set(place, call) } : state;
+  if (payload.type === "tool_status") return withStatus(next, payload);
+  // It may hand parts of its work on.
+  return payload.type === "subagent_started" ? withAgent(next, event, payload) : next;
 }
 
 function planOf(plan: unknown): Plan | undefined {

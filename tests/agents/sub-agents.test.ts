@@ -66,7 +66,13 @@ describe("agents that work side by side", () => {
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai", "tool", "ai"]);
     const told = flow.events.filter((event) => event.type.startsWith("subagent_"));
     expect(told).toEqual([
-      { type: "subagent_started", agent_id: expect.any(String), agent_name: "writer", task: "Write b.txt" },
+      {
+        type: "subagent_started",
+        agent_id: expect.any(String),
+        agent_name: "writer",
+        task: "Write b.txt",
+        tool_call_id: "hand",
+      },
       expect.objectContaining({
         type: "subagent_completed",
         agent_name: "writer",

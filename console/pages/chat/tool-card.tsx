@@ -11,6 +11,7 @@ import { useTranslation } from "react-i18next";
 import { CodeBlock } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Disclosure } from "../../parts/disclosure.tsx";
+import { jsonText } from "../../text/json-text.ts";
 import { duration } from "../../text/time.ts";
 import type { Call } from "../../thread/items.ts";
 import { ItemComponent, useCall, useSnapshot } from "./thread-context.tsx";
@@ -37,7 +38,8 @@ export const ToolCard = memo(function ToolCard({ callId }: { callId: string }) {
   const [isOpen, setOpen] = useState(false);
   if (call === undefined) return null;
   const { verb, subject } = namingOf(call.name, call.args);
-  const isAgent = call.agent !== undefined || said.length > 0;
+  const { agents } = call;
+  const isAgent = agents.length > 0 || said.length > 0;
   return (
     <div
       role="group"
@@ -51,8 +53,12 @@ export const ToolCard = memo(function ToolCard({ callId }: { callId: string }) {
           {icons[call.status]}
         </span>
         {isAgent && <Bot size={16} />}
-        <span className="tool-verb">{call.agent?.name ?? t(`tool.${verb}` as "tool.call")}</span>
-        <code className="tool-subject">{call.agent?.task ?? subject}</code>
+        <span className="tool-verb">
+          {agents.map(({ name }) => name).join(", ") || t(`tool.${verb}` as "tool.call")}
+        </span>
+        <code className="tool-subject">
+          {visible(agents.map(({ task }) => task).join(" · ")).slice(0, 300) || subject}
+        </code>
         <Duration call={call} />
         <ChevronRight size={15} className="chevron" />
       </button>
@@ -82,7 +88,7 @@ function lastLine(text: string): string {
 
 function Body({ call }: { call: Call }) {
   const { t } = useTranslation();
-  const args = call.args === undefined ? call.argsText : JSON.stringify(call.args, null, 2);
+  const args = call.args === undefined ? call.argsText : jsonText(call.args);
   return (
     <div className="tool-body">
       <p className="tool-name">{call.name}</p>

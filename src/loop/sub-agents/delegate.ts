@@ -37,6 +37,7 @@ export async function delegate(state: LoopState, config: LangGraphRunnableConfig
   for (const [id, work] of Object.entries(state.delegations)) {
     const next = dueOf(id, work);
     if (next.length > 0) {
+      for (const task of next) tellStart(task, work.call.id, config);
       due.push(...next);
       delegations[id] = { sent: work.sent + next.length };
       continue;
@@ -72,15 +73,19 @@ function dueOf(id: string, work: Delegation): AgentTask[] {
   }));
 }
 
-/** Agents that start together share the remaining budget, so they cannot spend it several times. */
-function send(task: AgentTask, sharers: number, spent: Spent, config: LangGraphRunnableConfig): Send {
-  const { max_tokens, max_cost } = loopCall(config).limits;
+function tellStart(task: AgentTask, toolCallId: string, config: LangGraphRunnableConfig): void {
   emit(config, {
     type: "subagent_started",
     agent_id: agentId(task),
     agent_name: task.agent.name,
     task: task.agent.task.slice(0, 200),
+    tool_call_id: toolCallId,
   });
+}
+
+/** Agents that start together share the remaining budget, so they cannot spend it several times. */
+function send(task: AgentTask, sharers: number, spent: Spent, config: LangGraphRunnableConfig): Send {
+  const { max_tokens, max_cost } = loopCall(config).limits;
   const left = (budget: number, used: number): number => Math.max(0, budget - used) / sharers;
   const budget = {
     ...(max_tokens === undefined ? {} : { max_tokens: Math.floor(left(max_tokens, spent.total_tokens_used)) }),

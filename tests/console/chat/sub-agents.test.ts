@@ -1,0 +1,87 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { agentFiles, askedBy, hands, roundOf } from "../../agents/agent-flow.ts";
+import {
+  begin,
+  chromiumPath,
+  leave,
+  openStage,
+  rests,
+  sees,
+  storedTexts,
+  type Stage,
+  type Tab,
+} from "../console-page.ts";
+
+/** Where the agents wait in the middle of what they say. */
+let pause = Promise.withResolvers<void>();
+
+const scripts: Record<string, readonly (() => ModelStep)[]> = {
+  caller: [
+    () => ({ text: "I hand it over.", ...hands("parallel", { reader: "Read a.txt", writer: "Look around" }) }),
+    () => ({ text: "Both are back." }),
+  ],
+  reader: [
+    () => ({ toolCalls: [{ name: "read_file", arguments: { path: "a.txt" }, id: "read" }] }),
+    () => ({
+      chunks: ["Reader: ", "hello."],
+      text: "Reader: hello.",
+      hold: { after: 1, until: pause.promise },
+    }),
+  ],
+  writer: [
+    () => ({ text: "First a look.", toolCalls: [{ name: "list_files", arguments: { path: "" }, id: "list" }] }),
+    () => ({ text: "Writer: nothing new." }),
+  ],
+};
+
+function answer(request: ModelRequest): ModelStep {
+  return scripts[askedBy(request)]?.[roundOf(request)]?.() ?? { text: "?" };
+}
+
+describe.skipIf(chromiumPath === undefined)("agents that work for a chat", () => {
+  let stage: Stage;
+  let tab: Tab;
+  beforeAll(async () => {
+    stage = await openStage(answer);
+    const { workspace } = stage.server.config;
+    await mkdir(join(workspace, ".autocoderagents"));
+    const files = agentFiles({ reader: { tools: "read_file" }, writer: { tools: "list_files" } });
+    for (const [path, text] of Object.entries(files)) await writeFile(join(workspace, path), text);
+    await writeFile(join(workspace, "a.txt"), "hello\n");
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  it("have their words and calls inside of the call that they work for, and nowhere else", async () => {
+    pause = Promise.withResolvers();
+    tab = await stage.open({ height: 2_000 });
+    const { page } = tab;
+    /** What the assistant itself said and called. */
+    const own = (part: string): Promise<string[]> =>
+      page.locator(`.conversation-item > .assistant-message > ${part}`).allInnerTexts();
+    const thread = await begin(tab, "do both");
+    const inside = page.locator(".agent-stream");
+    await inside.getByText("Reader:").waitFor();
+    await inside.getByText("Writer: nothing new.").waitFor();
+    expect(await inside.locator(".tool-card").count()).toBe(2);
+    expect(await own(".md")).toEqual(["I hand it over."]);
+    expect(await page.locator(".conversation-item > .assistant-message > .tool-cards > .tool-card").count()).toBe(1);
+    pause.resolve();
+    await sees(tab, "Both are back.");
+    await rests(tab);
+    expect(await own(".md")).toEqual(["I hand it over.", "Both are back."]);
+    expect(["do both", ...(await own(".md"))]).toEqual(await storedTexts(stage, thread));
+    // The call closes with its end, and has all of it when it is opened.
+    expect(await inside.count()).toBe(0);
+    await page.locator(".tool-head").first().click();
+    const said = (await inside.locator(".md").allInnerTexts()).toSorted();
+    expect(said).toEqual(["First a look.", "Reader: hello.", "Writer: nothing new."]);
+    expect(await inside.locator(".tool-card").count()).toBe(2);
+    await page.reload();
+    await sees(tab, "Both are back.");
+    expect(await own(".md")).toEqual(["I hand it over.", "Both are back."]);
+  });
+});
