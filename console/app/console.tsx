@@ -7,6 +7,7 @@ import { startFeed } from "../api/live/feed.ts";
 import { currentKey, onKey } from "../api/key.ts";
 import { queryClient, useCaller } from "../api/threads.ts";
 import { HomePage } from "../pages/home.tsx";
+import { Announcer } from "../parts/announcer.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { overlays } from "../parts/overlay/overlays.ts";
 import { PageBoundary } from "../parts/page-boundary.tsx";
@@ -55,6 +56,7 @@ export function Console() {
       <Router base={base}>
         <SignedIn />
         <Toasts />
+        <Announcer />
         <Tooltips />
       </Router>
     </QueryClientProvider>

@@ -11,6 +11,17 @@ export function readDraft(threadId: string): string {
   }
 }
 
+/** The place of the draft of a thread that does not exist yet. */
+export const newThreadDraft = "new";
+
+/** Puts the draft of a thread that is gone where a new one is begun, below what stands there. */
+export function takeDraftAlong(threadId: string): void {
+  const draft = readDraft(threadId);
+  if (draft === "") return;
+  keepDraft(newThreadDraft, [readDraft(newThreadDraft), draft].filter(Boolean).join("\n"));
+  keepDraft(threadId, "");
+}
+
 /** Keeps a draft; an empty one is forgotten. */
 export function keepDraft(threadId: string, text: string): void {
   try {

@@ -23,7 +23,7 @@ import { AppMenu } from "./app-menu.tsx";
 import { useCommands, type Command } from "./commands.ts";
 import { useKeys } from "./keys.ts";
 import { KeysDialog } from "./keys-dialog.tsx";
-import { useNews } from "./news.ts";
+import { useNews, useSpokenQuestions } from "./news.ts";
 import { setPreferences, usePreferences } from "./preferences.ts";
 
 const lazyPalette = loadable(() => import("./palette.tsx"));
@@ -43,9 +43,11 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
   const [listOverAt, setListOverAt] = useState<string>();
   const isListOver = listOverAt === location;
   const [open, setOpen] = useState<"palette" | "keys">();
-  const waiting = useApprovals().data?.length ?? 0;
+  const approvals = useApprovals().data;
+  const waiting = approvals?.length ?? 0;
   const palette = lazyPalette.useModule(open === "palette");
   useNews(waiting);
+  useSpokenQuestions(approvals);
   useKeys();
   useShellCommands(navigate, setOpen);
   const toggleList = () => {

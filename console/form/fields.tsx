@@ -5,6 +5,7 @@ import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import * as z from "zod/mini";
 import { Button, IconButton } from "../parts/button.tsx";
+import { jsonText } from "../text/json-text.ts";
 import { work } from "../text/inspector/work.ts";
 
 const roles = ["human", "ai", "system", "tool"] as const;
@@ -109,7 +110,7 @@ export function JsonInput({
   rows?: number;
 }) {
   const { t } = useTranslation(work);
-  const [text, setText] = useState(() => (value === undefined ? "" : JSON.stringify(value, null, 2)));
+  const [text, setText] = useState(() => (value === undefined ? "" : jsonText(value)));
   const [problem, setProblem] = useState("");
   const id = useId();
   const change = (next: string) => {

@@ -6,8 +6,10 @@ import WrapText from "icon:wrap-text";
 import { memo, useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 
-/** Lines beyond which code is shown without colours, and characters beyond which only its beginning is. */
+/** Lines, and characters of a line, beyond which code is shown without colours: a browser lays out a line as a whole. */
 const mostLines = 2_000;
+const tooLong = /[^\n]{2000}/u;
+/** Characters beyond which only the beginning is shown. */
 const mostCharacters = 100_000;
 
 const grammars: Record<string, () => Promise<Parser>> = {
@@ -106,7 +108,8 @@ function useColours(text: string, language: string, isOpen: boolean): ReactNode 
   const name = otherNames[language.toLowerCase()] ?? language.toLowerCase();
   const load = Object.hasOwn(grammars, name) ? grammars[name] : undefined;
   const [grammar, setGrammar] = useState<Parser>();
-  const isColoured = load !== undefined && !isOpen && text.split("\n", mostLines + 1).length <= mostLines;
+  const isColoured =
+    load !== undefined && !isOpen && text.split("\n", mostLines + 1).length <= mostLines && !tooLong.test(text);
   useEffect(() => {
     let isCurrent = true;
     if (isColoured) void load().then((loaded) => isCurrent && setGrammar(() => loaded));

@@ -1,6 +1,7 @@
 import { memo, useMemo, useState } from "react";
 import { blocksOf, definitionsOf, growingParser } from "./parser.ts";
 import { renderBlock } from "./render.tsx";
+import { Words } from "../parts/words.tsx";
 import { settled } from "./settle.ts";
 
 /** Characters of a block beyond which it is shown as plain text. */
@@ -42,7 +43,12 @@ const MarkdownBlock = memo(
     definitions: ReadonlyMap<string, string>;
     isOpen: boolean;
   }) {
-    if (source.length > longestBlock) return <pre className="md-long">{source}</pre>;
+    if (source.length > longestBlock)
+      return (
+        <pre className="md-long">
+          <Words text={source} />
+        </pre>
+      );
     return renderBlock(source, { depth, definitions, isOpen });
   },
   (one, other) =>

@@ -5,6 +5,7 @@ import { anchor, picture } from "./anchor.tsx";
 import { CodeBlock } from "./code.tsx";
 import { entity } from "./entities.ts";
 import { Formula } from "./formula.tsx";
+import { marks } from "./marks.ts";
 import { formulaIn } from "./math.ts";
 import { parser } from "./parser.ts";
 
@@ -20,21 +21,6 @@ interface Source {
 /** Depth of nesting from which what is inside is shown as its text: a tree of a million levels is no text for people. */
 const deepest = 60;
 const headings = ["h3", "h4", "h5", "h6"] as const;
-/** Nodes that only mark where something begins or ends. */
-const marks = new Set([
-  "EmphasisMark",
-  "CodeMark",
-  "LinkMark",
-  "QuoteMark",
-  "ListMark",
-  "HeaderMark",
-  "StrikethroughMark",
-  "TableDelimiter",
-  "CodeInfo",
-  "LinkTitle",
-  "TaskMarker",
-  "LinkReference",
-]);
 
 /** A block of Markdown as React elements; there is no way from it to HTML. */
 export function renderBlock(text: string, about: Omit<Source, "text">): ReactNode {

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
 import { sendMessage } from "../app/outbox.ts";
-import { keepDraft, readDraft } from "../app/drafts.ts";
+import { keepDraft, newThreadDraft, readDraft } from "../app/drafts.ts";
 import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
@@ -16,7 +16,6 @@ import { shortTime } from "../text/time.ts";
 import { Choices, takeModelAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
 
-const draftName = "new";
 /** Threads that stand in a block. */
 const mostShown = 5;
 
@@ -29,7 +28,7 @@ export function HomePage() {
   const waiting = useThreadsOf("interrupted", recent);
   const working = useThreadsOf("busy", recent);
   const isNew = recent.data !== undefined && threads.length === 0;
-  const [text, setText] = useState(() => readDraft(draftName));
+  const [text, setText] = useState(() => readDraft(newThreadDraft));
   return (
     <div className="home">
       <div className="home-inner">
@@ -86,7 +85,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
   const [isSending, setSending] = useState(false);
   const change = (next: string) => {
     setText(next);
-    keepDraft(draftName, next);
+    keepDraft(newThreadDraft, next);
   };
   const send = async () => {
     const words = text.trim();

@@ -6,6 +6,7 @@ import { usePageTitle } from "../app/news.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { useThreads } from "../api/threads.ts";
 import { ApprovalCard } from "../parts/approval/approval-card.tsx";
+import { useKeptFocus } from "../parts/focus.ts";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { ageGroup, shortTime } from "../text/time.ts";
 
@@ -17,6 +18,7 @@ export function InboxPage() {
   const failed = useThreads({ status: "error" }).data?.pages.flatMap((page) => page.threads) ?? [];
   const failedToday = failed.filter(({ updated_at }) => ageGroup(updated_at) === "today");
   usePageTitle(t("app.inbox"));
+  useKeptFocus(".inbox .approval-card", "#main");
   const waiting = approvals.data ?? [];
   return (
     <div className="inbox">

@@ -11,6 +11,7 @@ import { useCommands } from "../app/commands.ts";
 import { importThread, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
 import { IconButton } from "../parts/button.tsx";
+import { useKeptFocus } from "../parts/focus.ts";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { notify } from "../parts/toast.tsx";
 import { ageGroup } from "../text/time.ts";
@@ -40,6 +41,7 @@ export function ThreadList({ onOpen }: { onOpen: () => void }) {
   const pinned = useThreads({ ...kept, pinned: true });
   const rows = useRows(threadsOf(threads), query === "" ? (threadsOf(pinned) ?? none) : none);
   const current = /^\/t\/([^/]+)/u.exec(location)?.[1];
+  useKeptFocus(".thread-row", ".list-tools input");
   const bringIn = (files: Iterable<File>) => void importFiles([...files], (id) => navigate(threadAddress(id)));
   useCommands(
     useMemo(

@@ -1,9 +1,32 @@
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { DiffLine, OperationDiff } from "../api/shapes.ts";
 import { visible } from "../markdown/links.ts";
 
+/** Lines, and characters of a line, that are drawn before somebody asks for all. */
+const firstLines = 1_000;
+const firstLetters = 2_000;
+
 /** The lines that differ, with their numbers. */
 export function DiffLines({ lines }: { lines: readonly DiffLine[] }) {
+  const { t } = useTranslation();
+  const [isWhole, setWhole] = useState(false);
+  const isCut = !isWhole && (lines.length > firstLines || lines.some(({ text }) => text.length > firstLetters));
+  const table = (
+    <LineTable lines={isCut ? lines.slice(0, firstLines) : lines} longest={isCut ? firstLetters : Infinity} />
+  );
+  if (!isCut) return table;
+  return (
+    <>
+      {table}
+      <button type="button" className="code-more" onClick={() => setWhole(true)}>
+        {t("tool.showAll")}
+      </button>
+    </>
+  );
+}
+
+function LineTable({ lines, longest }: { lines: readonly DiffLine[]; longest: number }) {
   const { t } = useTranslation();
   return (
     <div className="diff" role="group" tabIndex={0} aria-label={t("operation.diff")}>
@@ -14,7 +37,7 @@ export function DiffLines({ lines }: { lines: readonly DiffLine[] }) {
               <td className="diff-number">{old_line}</td>
               <td className="diff-number">{new_line}</td>
               <td className="diff-sign">{kind === "added" ? "+" : kind === "removed" ? "−" : ""}</td>
-              <td className="diff-text">{visible(text)}</td>
+              <td className="diff-text">{visible(text.length > longest ? `${text.slice(0, longest)}…` : text)}</td>
             </tr>
           ))}
         </tbody>

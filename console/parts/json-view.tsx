@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../markdown/links.ts";
+import { jsonText } from "../text/json-text.ts";
 import { byteSize } from "../text/time.ts";
 import { work } from "../text/inspector/work.ts";
 import { Button } from "./button.tsx";
@@ -11,7 +12,7 @@ const firstPart = 20_000;
 
 /** A value as JSON that can be read; a long one is cut until all of it is asked for. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
-  const text = typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+  const text = typeof value === "string" ? value : jsonText(value);
   return <LongText text={text} label={label} />;
 }
 

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { readPayload } from "../api/runs/trace.ts";
+import { jsonText } from "../text/json-text.ts";
 import { byteSize } from "../text/time.ts";
 import { work } from "../text/inspector/work.ts";
 import { Button } from "./button.tsx";
@@ -47,7 +48,7 @@ export function Payload({
 function pretty(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    return typeof value === "string" ? value : jsonText(value);
   } catch {
     return text;
   }

@@ -60,7 +60,7 @@ export function Toasts() {
   return (
     <div className="toasts" role="status" aria-live="polite">
       {shown.map(({ id, text, kind, action }) => (
-        <div key={id} className={`toast toast-${kind}`}>
+        <div key={id} className={`toast toast-${kind}`} role={kind === "error" ? "alert" : undefined}>
           <span className="toast-text">{text}</span>
           {action && (
             <Button

@@ -1,4 +1,4 @@
-import { Graph as LayoutGraph, layout } from "@dagrejs/dagre";
+import { Graph as LayoutGraph, layout, type EdgeLabel, type GraphLabel, type NodeLabel } from "@dagrejs/dagre";
 
 /** A graph as the server describes it. */
 export interface GraphDrawing {
@@ -114,7 +114,7 @@ export function placed(drawing: GraphDrawing): Box[] {
       const [from, to] = [within(source, parent, parentOf), within(target, parent, parentOf)];
       if (from !== undefined && to !== undefined && from !== to) graph.setEdge(from, to);
     }
-    layout(graph);
+    layout(graph, inside.length > mostNodes ? { customOrder: quickOrder } : {});
     const shift = parent === undefined ? { x: 0, y: 0 } : { x: padding.side, y: padding.top };
     for (const id of inside) {
       const box = boxes.get(id);
@@ -128,6 +128,47 @@ export function placed(drawing: GraphDrawing): Box[] {
   };
   arrange(undefined);
   return [...boxes.values()];
+}
+
+type Ranked = LayoutGraph<GraphLabel, NodeLabel, EdgeLabel>;
+
+/**
+ * Orders the nodes of each rank. Where their first order crosses no edges, as in every tree, no better one is looked for: a
+ * large drawing takes a fifth of its time for that.
+ */
+function quickOrder(graph: Ranked, order: (graph: Ranked) => void): void {
+  orderAsFound(graph);
+  if (hasCrossings(graph)) order(graph);
+}
+
+/** Orders the nodes of each rank as they are found from the top, each followed by what it leads to. */
+function orderAsFound(graph: Ranked): void {
+  const counts = new Map<number, number>();
+  const found = new Set<string>();
+  const rankOf = (id: string): number => graph.node(id).rank ?? 0;
+  const all: readonly string[] = graph.nodes();
+  const open = all.toSorted((one, other) => rankOf(other) - rankOf(one));
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (found.has(id)) continue;
+    found.add(id);
+    const rank = rankOf(id);
+    const place = counts.get(rank) ?? 0;
+    graph.node(id).order = place;
+    counts.set(rank, place + 1);
+    open.push(...(graph.successors(id) ?? []).toReversed());
+  }
+}
+
+/** Whether edges between the same two ranks cross. */
+function hasCrossings(graph: Ranked): boolean {
+  const edges: readonly { v: string; w: string }[] = graph.edges();
+  const between = Map.groupBy(edges, ({ v }) => graph.node(v).rank);
+  return [...between.values()].some((rank) => {
+    const ends = rank
+      .map(({ v, w }) => ({ from: graph.node(v).order ?? 0, to: graph.node(w).order ?? 0 }))
+      .toSorted((one, other) => one.from - other.from || one.to - other.to);
+    return ends.some(({ to }, index) => to < (ends[index - 1]?.to ?? 0));
+  });
 }
 
 /** The box within `parent` that is, or holds, a node; `undefined` for a node that lies elsewhere. */

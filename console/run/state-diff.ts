@@ -1,3 +1,5 @@
+import { jsonText } from "../text/json-text.ts";
+
 /** A line of a diff; as those of files. */
 export interface StateLine {
   kind: "same" | "removed" | "added";
@@ -44,7 +46,7 @@ function channelsOf(values: unknown): Map<string, unknown> {
 }
 
 function textOf(value: unknown): string | undefined {
-  return JSON.stringify(value, null, 2);
+  return value === undefined ? undefined : jsonText(value);
 }
 
 /** The lines that differ, with a few around them. */

@@ -132,6 +132,8 @@ export const en = {
     thoughtFor: "Thought for {{time}}",
     working: "Working…",
     answering: "Answering",
+    said: "The assistant said: {{said}}",
+    saidStopped: "The answer was stopped",
     interrupted: "Interrupted by you",
     interruptedFor: "Interrupted: {{reason}}",
     continue: "Continue",

@@ -134,6 +134,8 @@ export const zh: Catalogue = {
     thoughtFor: "思考了 {{time}}",
     working: "处理中…",
     answering: "正在回答",
+    said: "助手说：{{said}}",
+    saidStopped: "回答已停止",
     interrupted: "已被您中断",
     interruptedFor: "已中断：{{reason}}",
     continue: "继续",

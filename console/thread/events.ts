@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { jsonText } from "../text/json-text.ts";
 
 /** The events of the protocol that a conversation is made of. */
 
@@ -89,5 +90,5 @@ export function outputText(output: unknown): string {
   const WithContent = z.object({ content: z.unknown() });
   const content = z.safeParse(WithContent, output).data?.content;
   if (typeof content === "string") return content;
-  return JSON.stringify(content ?? output ?? "", null, 2);
+  return jsonText(content ?? output ?? "");
 }

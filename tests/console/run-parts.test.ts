@@ -236,6 +236,32 @@ describe("the drawing of a graph", () => {
     expect(overlap).toBe(false);
   });
 
+  it("crosses no edges of a large tree, and untangles a large graph that is none", () => {
+    const crossings = (names: readonly string[], pairs: readonly (readonly [string, string])[]): number => {
+      const nodes = names.map((id) => ({ id, name: id, type: "runnable", interrupt: undefined }));
+      const edges = pairs.map(([source, target]) => ({ source, target, label: undefined, conditional: false }));
+      const boxes = new Map(placed({ nodes, edges }).map((box) => [box.id, box]));
+      const ends = pairs.map(([source, target]) => {
+        const [from, to] = [boxes.get(source), boxes.get(target)];
+        return { rank: from?.y ?? 0, from: from?.x ?? 0, to: to?.x ?? 0 };
+      });
+      return ends.flatMap((one, at) =>
+        ends.slice(0, at).filter(({ rank, from, to }) => rank === one.rank && (one.from - from) * (one.to - to) < 0),
+      ).length;
+    };
+    const all = Array.from({ length: 300 }, (_, index) => index);
+    const branches = all.slice(1).map((index) => [`n${Math.floor((index - 1) / 2)}`, `n${index}`] as const);
+    const tree = all.map((index) => `n${index}`);
+    expect(crossings(tree, branches)).toBe(0);
+    // A zigzag, of which the names come in no order.
+    const half = all.slice(0, 35);
+    const zigzag = half
+      .flatMap((at) => [[`a${at}`, `b${at}`] as const, [`a${at}`, `b${at + 1}`] as const])
+      .slice(0, -1);
+    const mixed = [...half.map((at) => `a${(at * 37) % 35}`), ...half.map((at) => `b${(at * 11) % 35}`)];
+    expect(crossings(mixed, zigzag)).toBe(0);
+  });
+
   it("has each subgraph as one node until it is opened", () => {
     const names = ["__start__", "a:one", "a:b:two", "a:b:three", "c", "__end__"];
     const nodes = names.map((id) => ({ id, name: id, type: "runnable", interrupt: undefined }));

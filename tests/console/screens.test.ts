@@ -258,6 +258,16 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/inbox", "/approvals", "/inbox"],
         ["/runs", "/runs", "/runs"],
         ["/t/:thread/run/:run", `/threads/${threads.note}/runs/${run}`, `/t/${threads.note}/run/${run}`],
+        ["the bars of a run", `/threads/${threads.note}/runs/${run}/trace`, `/t/${threads.note}/run/${run}?view=time`],
+        ["the use of a run", `/threads/${threads.note}/runs/${run}/trace`, `/t/${threads.note}/run/${run}?view=usage`],
+        ["the states of a run", `/threads/${threads.note}/history`, `/t/${threads.note}/run/${run}?view=state`],
+        [
+          "the events of a run",
+          `/threads/${threads.note}/runs/${run}/stream`,
+          `/t/${threads.note}/run/${run}?view=events`,
+        ],
+        ["the drawing of a graph", "/assistants/agent/graph", "/g/agent"],
+        ["the form of a graph", "/assistants/agent/schemas", "/g/agent"],
         ["/t/:thread/context", `/threads/${threads.note}/context`, `/t/${threads.note}/context`],
         ["/g", "/assistants/search", "/g"],
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
@@ -265,16 +275,18 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       ] as const;
     const failures = [
       [403, "You may not see this"],
-      [404, /not here any more|does not exist any more|not served/u],
+      [404, /not here any more|does not exist any more|not served|no drawing/iu],
       [500, "That did not work"],
     ] as const;
 
-    it("say what it is when the server is slow, refuses, does not know, or fails", { timeout: 120_000 }, async () => {
-      const tab = await stage.open();
-      const { page } = tab;
-      const found: string[] = [];
-      for (const [name, asked, path] of needs()) {
-        for (const [status, words] of failures) {
+    it.each(failures)(
+      "say what it is when the server is slow and answers %i",
+      { timeout: 120_000 },
+      async (status, words) => {
+        const tab = await stage.open();
+        const { page } = tab;
+        const found: string[] = [];
+        for (const [name, asked, path] of needs()) {
           const answered = Promise.withResolvers<void>();
           const isAsked = ({ pathname }: URL): boolean => pathname === asked;
           await page.route(isAsked, async (route) => {
@@ -292,9 +304,9 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
           if (status === 500) found.push(...(await axeFindings(tab)).map((finding) => `${name} ${status}: ${finding}`));
           await page.unroute(isAsked);
         }
-      }
-      expect(found).toEqual([]);
-      await leave(tab);
-    });
+        expect(found).toEqual([]);
+        await leave(tab);
+      },
+    );
   });
 });

@@ -20,9 +20,10 @@ export function useThreadNews(threadId: string | undefined): void {
         void queryClient.invalidateQueries({ queryKey: [name, threadId] });
       }
     };
-    const end = onChange(({ type, thread_id }) => {
+    const end = onChange(({ type, id, thread_id }) => {
+      const isOwn = thread_id === threadId || (type === "thread" && id === threadId);
       // With its first line the feed has begun: what was read before may be older than that.
-      if (type !== "resync" && type !== "state" && thread_id !== threadId) return;
+      if (type !== "resync" && type !== "state" && !isOwn) return;
       read();
       clearTimeout(timer);
       timer = setTimeout(read, settled);

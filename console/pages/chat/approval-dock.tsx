@@ -4,6 +4,7 @@ import { answerApproval } from "../../api/approvals.ts";
 import type { Approval } from "../../api/shapes.ts";
 import { ApprovalCard } from "../../parts/approval/approval-card.tsx";
 import { Button } from "../../parts/button.tsx";
+import { useKeptFocus } from "../../parts/focus.ts";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 
@@ -13,6 +14,7 @@ export function ApprovalDock() {
   const thread = useOpenThread();
   const approvals = useSnapshot((snapshot) => snapshot.approvals);
   const [later, setLater] = useState<ReadonlySet<string>>(new Set());
+  useKeptFocus(".approval-dock .approval-card", ".composer-field");
   const shown = approvals.filter(({ id }) => !later.has(id));
   if (shown.length === 0) return null;
   const approvable = shown.filter(({ allowed_decisions }) => allowed_decisions.includes("approve"));

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
+import { takeDraftAlong } from "../../app/drafts.ts";
 import { isTyping } from "../../app/keys.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { onChange } from "../../api/live/feed.ts";
@@ -16,6 +17,7 @@ import { undoable } from "../../thread/operations.ts";
 import { isGone, OpenThread } from "../../thread/open-thread.ts";
 import CircleAlert from "icon:circle-alert";
 import SearchX from "icon:search-x";
+import { useAnnouncements } from "./announcements.ts";
 import { ApprovalDock } from "./approval-dock.tsx";
 import { Composer, editLast } from "./composer/composer.tsx";
 import { Conversation } from "./conversation.tsx";
@@ -44,11 +46,18 @@ function Chat() {
   const details = useThreadDetails(thread.id, !isGone(error));
   usePageTitle(details.data?.name);
   useStopByEscape();
+  useAnnouncements();
   useChatCommands();
   if (isGone(error)) {
     return (
       <Empty icon={<SearchX />} title={t("chat.gone")} hint={t("chat.goneHint")} isPage>
-        <Button kind="primary" onClick={() => navigate("/")}>
+        <Button
+          kind="primary"
+          onClick={() => {
+            takeDraftAlong(thread.id);
+            navigate("/");
+          }}
+        >
           {t("chat.newOne")}
         </Button>
       </Empty>

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import { rerun } from "../../api/runs/runs.ts";
 import { Button } from "../../parts/button.tsx";
+import { Words } from "../../parts/words.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import type { NoteItem } from "../../thread/items.ts";
 import { AssistantMessage } from "./assistant-message.tsx";
@@ -21,7 +22,11 @@ export const ItemView = memo(function ItemView({ id }: { id: string }) {
     case "note":
       return <Note item={item} />;
     case "system":
-      return <p className="system-line">{visible(item.text)}</p>;
+      return (
+        <p className="system-line">
+          <Words text={item.text} />
+        </p>
+      );
     case "error":
       return <ErrorBar text={item.text} id={item.id} />;
     case undefined:
@@ -45,7 +50,9 @@ function ErrorBar({ id, text }: { id: string; text: string }) {
   return (
     <div className="error-bar" role="alert">
       <CircleAlert size={18} />
-      <span>{visible(text)}</span>
+      <span>
+        <Words text={text} />
+      </span>
       {question !== undefined && (
         <Button size="small" onClick={() => again(question)}>
           {t("app.retry")}

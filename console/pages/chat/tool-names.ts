@@ -38,6 +38,9 @@ const subjects = [
   "title",
 ];
 
+/** Characters of a subject that a line has room for. */
+const longest = 300;
+
 /** How a call is named to people. */
 export function namingOf(tool: string, args: Readonly<Record<string, unknown>> | undefined): Naming {
   const lower = tool.replaceAll(/([a-z])([A-Z])/gu, "$1_$2").toLowerCase();
@@ -45,6 +48,8 @@ export function namingOf(tool: string, args: Readonly<Record<string, unknown>> |
   const subject = subjects.map((name) => args?.[name]).find((value) => typeof value === "string" && value !== "");
   return {
     verb,
-    subject: visible(typeof subject === "string" ? (subject.split("\n")[0] ?? "") : verb === "call" ? tool : ""),
+    subject: visible(
+      typeof subject === "string" ? (subject.split("\n", 1)[0] ?? "").slice(0, longest) : verb === "call" ? tool : "",
+    ),
   };
 }

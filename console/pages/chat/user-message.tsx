@@ -10,8 +10,8 @@ import { isComposing } from "../../app/keys.ts";
 import { rerun } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
-import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
+import { Words } from "../../parts/words.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { longTime } from "../../text/time.ts";
 import type { UserItem } from "../../thread/items.ts";
@@ -34,7 +34,7 @@ export function UserMessage({ item }: { item: UserItem }) {
   return (
     <article className="message user-message" data-state={item.state} aria-label={t("chat.you")}>
       <div className="user-bubble" title={item.timestamp === undefined ? undefined : longTime(item.timestamp)}>
-        {visible(item.text)}
+        <Words text={item.text} />
         <Attachments paths={item.attachments.map(({ name }) => name)} />
       </div>
       {item.state === "sending" && <span className="message-state">{t("chat.sending")}</span>}

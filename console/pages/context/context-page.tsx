@@ -8,6 +8,7 @@ import { usePageTitle } from "../../app/news.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { isGone } from "../../thread/open-thread.ts";
 import { work } from "../../text/inspector/work.ts";
 import { count, longTime, percent } from "../../text/time.ts";
 import { SectionList } from "./section-list.tsx";
@@ -22,6 +23,7 @@ export function ContextPage({ threadId }: { threadId: string }) {
   const context = useThreadContext(threadId);
   useThreadNews(threadId);
   usePageTitle(t("context.title"));
+  const shown = isGone(context.error) ? undefined : context.data;
   return (
     <div className="graphs">
       <header className="page-head">
@@ -33,10 +35,10 @@ export function ContextPage({ threadId }: { threadId: string }) {
         </Button>
       </header>
       {context.isPending && <Loading lines={8} />}
-      {context.error !== null && context.data === undefined && (
+      {context.error !== null && shown === undefined && (
         <Failed error={context.error} onRetry={() => void context.refetch()} />
       )}
-      {context.data !== undefined && <Context threadId={threadId} context={context.data} />}
+      {shown !== undefined && <Context threadId={threadId} context={shown} />}
     </div>
   );
 }

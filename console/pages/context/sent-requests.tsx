@@ -8,6 +8,7 @@ import { LongText } from "../../parts/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { diffOf } from "../../run/state-diff.ts";
 import { work } from "../../text/inspector/work.ts";
+import { jsonText } from "../../text/json-text.ts";
 import { longTime } from "../../text/time.ts";
 
 /** The requests of a run: each as it was sent, and how it differs from the one that its node made before. */
@@ -45,7 +46,7 @@ export function SentRequests({ threadId, runId }: { threadId: string; runId: str
 function Sent({ threadId, runId, number }: { threadId: string; runId: string; number: number }) {
   const { t } = useTranslation(work);
   const { data, error, refetch } = useSentRequest(threadId, runId, number);
-  const text = useMemo(() => JSON.stringify(data?.request, null, 2) ?? "", [data]);
+  const text = useMemo(() => jsonText(data?.request), [data]);
   if (error !== null) return <Failed error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading lines={4} />;
   return (
@@ -85,5 +86,5 @@ function Difference({ difference }: { difference: RequestDifference }) {
 }
 
 function linesOf(message: Record<string, unknown>): string[] {
-  return JSON.stringify(message, null, 2).split("\n");
+  return jsonText(message).split("\n");
 }

@@ -10,6 +10,7 @@ import { visible } from "../../markdown/links.ts";
 import { GraphView } from "../../parts/graph/graph-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { nodeStates } from "../../run/spans.ts";
+import { isGone } from "../../thread/open-thread.ts";
 import { work } from "../../text/inspector/work.ts";
 import { AssistantHead } from "./assistant-head.tsx";
 import { RunPanel, StateOfThread } from "./run-panel.tsx";
@@ -24,7 +25,8 @@ export function GraphPage({ assistantId }: { assistantId: string }) {
   useDrawing(assistantId);
   useSchemas(assistantId);
   usePageTitle(assistant.data?.name);
-  if (assistant.data !== undefined) return <Graph assistant={assistant.data} address={assistantId} />;
+  if (assistant.data !== undefined && !isGone(assistant.error))
+    return <Graph assistant={assistant.data} address={assistantId} />;
   const hint = assistant.error instanceof ApiError ? assistant.error.message : "";
   return (
     <>
@@ -54,7 +56,9 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
   const schemas = useSchemas(address);
   const [context, setContext] = useState<unknown>(assistant.context ?? undefined);
   useThreadNews(thread);
-  const run = useThreadRuns(thread).data?.[0];
+  const runs = useThreadRuns(thread);
+  const isThreadGone = isGone(runs.error);
+  const run = isThreadGone ? undefined : runs.data?.[0];
   const trace = useTrace(thread, run?.run_id);
   const states = useMemo(() => nodeStates(trace.spans.values()), [trace.spans]);
   return (
@@ -62,6 +66,7 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
       <AssistantHead assistant={assistant} context={context} />
       <div className="graph-columns">
         <section className="graph-start" aria-label={t("graph.input")}>
+          {schemas.error !== null && <Failed error={schemas.error} onRetry={() => void schemas.refetch()} />}
           {schemas.isPending ? (
             <Loading lines={5} />
           ) : (
@@ -103,7 +108,8 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
             )}
           </div>
           {thread === undefined && <p className="hint graph-hint">{t("graph.stepsHint")}</p>}
-          {thread !== undefined && run === undefined && (
+          {isThreadGone && <Failed error={runs.error} gone={{ title: t("graph.threadGone"), hint: "" }} />}
+          {thread !== undefined && run === undefined && !isThreadGone && (
             <div className="run-panel">
               <StateOfThread threadId={thread} />
             </div>

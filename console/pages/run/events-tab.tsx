@@ -11,6 +11,7 @@ import { IconButton } from "../../parts/button.tsx";
 import { LongText } from "../../parts/json-view.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
+import { jsonText } from "../../text/json-text.ts";
 import { byteSize } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
@@ -164,5 +165,5 @@ function parsed(text: string): unknown {
 
 function pretty(text: string): string {
   const value = parsed(text);
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return typeof value === "string" ? value : jsonText(value);
 }

@@ -4,13 +4,14 @@ import { useTranslation } from "react-i18next";
 import { runOf, type StartedRun } from "../../api/runs/all-runs.ts";
 import { useAssistant } from "../../api/graphs.ts";
 import { useThreadNews } from "../../api/live/thread-news.ts";
-import { useTrace } from "../../api/runs/trace.ts";
+import { useTrace, type Trace } from "../../api/runs/trace.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
+import { isGone } from "../../thread/open-thread.ts";
 import { work } from "../../text/inspector/work.ts";
 import { EventsTab } from "./events-tab.tsx";
 import { GraphTab } from "./graph-tab.tsx";
-import { usePlace, views } from "./place.ts";
+import { usePlace, views, type Place } from "./place.ts";
 import { RunHead } from "./run-head.tsx";
 import { SpanDetails } from "./span-details.tsx";
 import { StateTab } from "./state-tab.tsx";
@@ -27,7 +28,8 @@ export function RunPage({ threadId, runId }: { threadId: string; runId: string }
   });
   useThreadNews(threadId);
   usePageTitle(t("run.title"));
-  if (run.data !== undefined) return <Run run={run.data} />;
+  // What is deleted while it is looked at is not shown as if it were there.
+  if (run.data !== undefined && !isGone(run.error)) return <Run run={run.data} />;
   return (
     <>
       <header className="page-head">
@@ -87,13 +89,7 @@ function Run({ run }: { run: StartedRun }) {
         <div className="run-view">
           {trace.error !== undefined && hasDetails && <Failed error={trace.error} />}
           {trace.isPending && hasDetails && <Loading lines={6} />}
-          {place.view === "graph" && (
-            <GraphTab assistantId={run.assistant_id} spans={trace.spans} selected={place.span} onSelect={select} />
-          )}
-          {place.view === "time" && <TimeTab spans={trace.spans} selected={place.span} onSelect={select} />}
-          {place.view === "state" && <StateTab run={run} place={place} go={go} />}
-          {place.view === "events" && <EventsTab threadId={threadId} runId={runId} />}
-          {place.view === "usage" && <UsageTab spans={trace.spans} />}
+          <View run={run} trace={trace} place={place} go={go} onSelect={select} />
         </div>
         {hasDetails && span !== undefined && (
           <SpanDetails
@@ -108,4 +104,36 @@ function Run({ run }: { run: StartedRun }) {
       </div>
     </div>
   );
+}
+
+/** One side of a run. */
+function View({
+  run,
+  trace,
+  place,
+  go,
+  onSelect,
+}: {
+  run: StartedRun;
+  trace: Trace;
+  place: Place;
+  go: (changes: Partial<Place>) => void;
+  onSelect: (id: string | undefined) => void;
+}) {
+  const { thread_id: threadId, run_id: runId, assistant_id: assistantId } = run;
+  const { spans } = trace;
+  // That nothing happened is said only where that is known.
+  const isKnown = spans.size > 0 || (!trace.isPending && trace.error === undefined);
+  switch (place.view) {
+    case "graph":
+      return <GraphTab assistantId={assistantId} spans={spans} selected={place.span} onSelect={onSelect} />;
+    case "time":
+      return isKnown && <TimeTab spans={spans} selected={place.span} onSelect={onSelect} />;
+    case "state":
+      return <StateTab run={run} place={place} go={go} />;
+    case "events":
+      return <EventsTab threadId={threadId} runId={runId} />;
+    case "usage":
+      return isKnown && <UsageTab spans={spans} />;
+  }
 }

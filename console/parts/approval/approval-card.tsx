@@ -13,6 +13,7 @@ import { visible } from "../../markdown/links.ts";
 import { longTime, shortTime } from "../../text/time.ts";
 import { Button } from "../button.tsx";
 import { notify, notifyError } from "../toast.tsx";
+import { Words } from "../words.tsx";
 import { EffectView } from "./effect.tsx";
 import { AnswerForm, EditForm, RejectForm } from "./forms.tsx";
 
@@ -96,7 +97,9 @@ export function ApprovalCard({
       {head}
       <header className="approval-head">
         {isAction ? <ShieldAlert size={18} /> : <CircleHelp size={18} />}
-        <h2>{visible(approval.question ?? (isAction ? t("approval.title") : t("approval.question")))}</h2>
+        <h2>
+          <Words text={approval.question ?? (isAction ? t("approval.title") : t("approval.question"))} />
+        </h2>
         <Times approval={approval} />
       </header>
       {isLocked && <Locked approval={approval} />}

@@ -2,6 +2,7 @@ import { useTranslation } from "react-i18next";
 import type { Approval } from "../../api/shapes.ts";
 import { CodeBlock } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
+import { jsonText } from "../../text/json-text.ts";
 import { DiffLines, LineCounts } from "../diff.tsx";
 import { Disclosure } from "../disclosure.tsx";
 
@@ -29,7 +30,7 @@ export function EffectView({
       {effect?.command !== undefined && <CodeBlock text={visible(effect.command)} language="sh" isOpen={false} />}
       {effect?.diff && <EffectDiff diff={effect.diff} isWhole={isWhole} onToggle={onToggle} />}
       <Disclosure title={t("tool.arguments")} isOpenAtFirst={!effect}>
-        <CodeBlock text={visible(JSON.stringify(args ?? {}, null, 2))} language="json" isOpen={false} />
+        <CodeBlock text={visible(jsonText(args ?? {}))} language="json" isOpen={false} />
       </Disclosure>
     </div>
   );

@@ -5,6 +5,7 @@ import type { Decision } from "../../api/approvals.ts";
 import type { Approval } from "../../api/shapes.ts";
 import { isComposing } from "../../app/keys.ts";
 import { CodeBlock } from "../../markdown/code.tsx";
+import { jsonText } from "../../text/json-text.ts";
 import { Button } from "../button.tsx";
 import { Loading } from "../states.tsx";
 import { focusAtFirst } from "../focus.ts";
@@ -22,7 +23,7 @@ export function EditForm({
   onCancel: () => void;
 }) {
   const { t } = useTranslation();
-  const [text, setText] = useState(() => JSON.stringify(approval.args ?? {}, null, 2));
+  const [text, setText] = useState(() => jsonText(approval.args ?? {}));
   const [problem, setProblem] = useState("");
   const send = () => {
     try {
@@ -146,7 +147,7 @@ export function AnswerForm({
   return (
     <div className="approval-form">
       {isForeign && typeof approval.value !== "string" && approval.question === null && (
-        <CodeBlock text={JSON.stringify(approval.value, null, 2)} language="json" isOpen={false} />
+        <CodeBlock text={jsonText(approval.value)} language="json" isOpen={false} />
       )}
       {options.length > 0 && (
         <div className="suggestions">

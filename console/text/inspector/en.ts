@@ -118,6 +118,7 @@ export const workEn = {
     context: "Context",
     submit: "Run",
     drawing: "Drawing of {{name}}",
+    threadGone: "Its chat does not exist any more",
     noDrawing: "There is no drawing of this graph",
     fit: "Fit the drawing into view",
     zoomIn: "Zoom in",

@@ -120,6 +120,7 @@ export const workZh: WorkCatalogue = {
     context: "上下文",
     submit: "运行",
     drawing: "{{name}} 的图示",
+    threadGone: "它的对话已不存在",
     noDrawing: "此图没有图示",
     fit: "适应窗口",
     zoomIn: "放大",

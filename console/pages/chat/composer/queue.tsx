@@ -27,7 +27,7 @@ export function Queue({ threadId, onEdit }: { threadId: string; onEdit: (item: U
         {queue.map((item, index) => (
           <li key={item.id}>
             <span>
-              {visible(item.text)}
+              {visible(item.text.slice(0, 300))}
               <Attachments paths={item.attachments.map(({ name }) => name)} />
             </span>
             {index === 0 && (

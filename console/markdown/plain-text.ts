@@ -1,0 +1,16 @@
+import { marks } from "./marks.ts";
+import { parser } from "./parser.ts";
+
+/** The words of a text in Markdown without its marks, as they are read out. */
+export function plainText(markdown: string): string {
+  let words = "";
+  let at = 0;
+  parser.parse(markdown).iterate({
+    enter({ name, from, to }) {
+      if (!marks.has(name) && name !== "URL") return;
+      words += markdown.slice(at, from);
+      at = Math.max(at, to);
+    },
+  });
+  return (words + markdown.slice(at)).replaceAll(/[ \t]+/gu, " ").trim();
+}
