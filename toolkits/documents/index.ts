@@ -7,7 +7,10 @@ import { folderCheck } from "./prompts/folder-check.ts";
 import { identityDocument } from "./prompts/identity-document.ts";
 import { documentTools } from "./tools/index.ts";
 
-/** Work on documents: formats for the toolkit of files, the document in the editor, and an assistant that finishes its work. */
+/**
+ * Work on documents: formats for the file tools, the document in the editor, and checks that the assistant finishes its
+ * work.
+ */
 export const documents = defineToolkit({
   name: "documents",
   title: { en: "Documents", zh: "文档" },

@@ -6,17 +6,17 @@ import { environmentVariable } from "@millrace/engine/config/config";
 import { AppError, errorMessage, hasCode } from "@millrace/engine/errors/errors";
 import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
 
-/** Ways in which a repository may be reached. */
+/** Protocols for reaching a repository. */
 export type Protocol = "https" | "file";
 
-/** How long a clone may take. */
+/** Time limit of a clone. */
 const cloneMilliseconds = 120_000;
-/** How often its size is looked at, in milliseconds. */
+/** Milliseconds between checks of its size. */
 const lookEvery = 250;
 /** Characters of git's error message that are passed on. */
 const longestComplaint = 500;
 
-/** An address that may be cloned. Throws `invalid_parameter` for another protocol, and for one that holds a password. */
+/** A valid repository address. Throws `invalid_parameter` for another protocol, and for one with a password. */
 export function repositoryAddress(text: string, protocols: readonly Protocol[]): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isAllowed = url !== undefined && protocols.some((protocol) => url.protocol === `${protocol}:`);
@@ -29,7 +29,7 @@ export function repositoryAddress(text: string, protocols: readonly Protocol[]):
   );
 }
 
-/** How a repository may be reached, and how large its newest state may be. */
+/** Allowed protocols, and size limits of the newest state. */
 export interface CloneOptions {
   protocols: readonly Protocol[];
   signal: AbortSignal;
@@ -123,7 +123,7 @@ function failure(
   });
 }
 
-/** Nothing of ours but the search path and the way to the network. */
+/** Passes only the search path and proxy settings. */
 function environment(protocols: readonly Protocol[]): Record<string, string> {
   const passed = ["PATH", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"].flatMap((name) => {
     const value = environmentVariable(name);
@@ -140,18 +140,18 @@ function environment(protocols: readonly Protocol[]): Record<string, string> {
   };
 }
 
-/** What a clone may take on the disk: bytes, its history of one state included, and files and folders. */
+/** Disk limits of a clone: bytes, including git's data, and files and folders. */
 export interface CloneLimits {
   bytes: number;
   files: number;
 }
 
-/** Much more than all documentation that models could be given to read. */
+/** Far more than any documentation for models. */
 export const cloneLimits: CloneLimits = { bytes: 512 * 1024 * 1024, files: 50_000 };
 
 /**
- * What is too large of a folder, `undefined` while nothing is. Looks no further than the limits. What goes while it
- * looks does not count: git moves its files about.
+ * Which limit a folder exceeds, if any. Stops at the limits. Files that vanish meanwhile are ignored: git moves its
+ * files around.
  */
 export async function tooLarge(folder: string, limits: CloneLimits): Promise<string | undefined> {
   let [bytes, files] = [0, 0];

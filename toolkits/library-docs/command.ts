@@ -5,7 +5,7 @@ import { prepareFolders } from "@millrace/engine/process/folders";
 import { createLibraries, type LoadedLibraries } from "./libraries.ts";
 import { createLogger } from "@millrace/engine/logger";
 
-/** The documentation of libraries that models are given to read, by command: `npm run libraries`. */
+/** Library documentation on the command line: `npm run libraries`. */
 
 const usage = `npm run libraries                               lists them, and their documents
 npm run libraries -- add <user/library>         adds one; the first time the repository is cloned
@@ -63,7 +63,7 @@ process.once("SIGINT", () => stop.abort(new AppError("cancelled", "Stopped; noth
 try {
   process.stdout.write(`${await perform(stop.signal)}\n`);
 } catch (error) {
-  // A wrong option is parseArgs' TypeError, whose message says which.
+  // parseArgs throws a TypeError that names the wrong option.
   const text = isAppError(error) ? explain(error) : error instanceof Error ? error.message : String(error);
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;

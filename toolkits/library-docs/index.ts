@@ -3,7 +3,7 @@ import { openLibraries } from "./libraries-document.ts";
 import { libraryDocs as text, libraryDocsRead } from "./prompts/library-docs.ts";
 import { libraryDocsRoutes } from "./routes/library-docs.ts";
 
-/** The documentation of the libraries that a project uses, from a repository, which models read before they work. */
+/** Documentation of a project's libraries from a repository, which models read before they work. */
 export const libraryDocs = defineToolkit({
   name: "library-docs",
   title: { en: "Library documentation", zh: "第三方库文档" },

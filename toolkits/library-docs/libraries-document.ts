@@ -3,14 +3,14 @@ import type { OpenedToolkit, ToolkitServer } from "../../src/toolkits/toolkit.ts
 import { createLibraries, librariesKey, type Libraries } from "./libraries.ts";
 import { libraryDocs, libraryDocsRead } from "./prompts/library-docs.ts";
 
-/** Opens the libraries of the project, for models, and for the routes that change them. */
+/** Opens the project's libraries for models and routes. */
 export function openLibraries({ config: { dataDir }, workspace, logger, services }: ToolkitServer): OpenedToolkit {
   const libraries = createLibraries({ dataDir, workspace, logger });
   services.add(librariesKey, libraries);
   return { documents: [librariesDocument(libraries)] };
 }
 
-/** The documents of the libraries that were added, with blank lines between them. */
+/** The added libraries' documents, separated by blank lines. */
 function librariesDocument(source: Libraries): DocumentSource {
   return {
     kind: "library_docs",

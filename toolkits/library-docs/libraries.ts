@@ -8,17 +8,17 @@ import { type CloneLimits, cloneRepository, type Protocol, repositoryAddress } f
 import { openLibrarySettings } from "./library-settings.ts";
 import { documentsOf, librariesIn, librariesNamed, libraryIn, type Library } from "./library-files.ts";
 
-/** One document of a library that was added; the path is the repository's. */
+/** A document of an added library; the path is relative to the repository. */
 export interface LibraryDocument {
   library: string;
   path: string;
   text: string;
 }
 
-/** What is there of the libraries of a project. */
+/** The current libraries of a project. */
 export interface LoadedLibraries {
   repository: string;
-  /** Whether the repository is on this machine. */
+  /** Whether the repository has been cloned. */
   is_cloned: boolean;
   /** Names as `user/library`. */
   libraries: readonly string[];
@@ -29,40 +29,40 @@ export interface LoadedLibraries {
 /** The libraries of the server's project. */
 export const librariesKey = new ServiceKey<Libraries>("libraries");
 
-/** The documentation of the libraries that a project uses. Changes come one after the other. */
+/** The documentation of a project's libraries. Changes are serialised. */
 export interface Libraries {
-  /** Only what was added. `name` (`library` or `user/library`) restricts it. Never throws. */
+  /** Only added libraries. `name` (`library` or `user/library`) restricts it. Never throws. */
   load(name?: string): LoadedLibraries;
   /**
-   * Adds a library; the first time the repository is cloned. Throws `not_found` when it has no such library, `conflict`
-   * when several have this name, and what keeps the repository from being cloned.
+   * Adds a library, cloning the repository the first time. Throws `not_found` for an unknown library, `conflict` for an
+   * ambiguous name, and errors of the clone.
    */
   add(name: string, signal: AbortSignal): Promise<LoadedLibraries>;
-  /** Throws `not_found` when it was not added. */
+  /** Throws `not_found` if it was not added. */
   remove(name: string): Promise<LoadedLibraries>;
-  /** Clones the repository again; when that fails, what was there stays. */
+  /** Clones the repository again; on failure the old clone stays. */
   refresh(signal: AbortSignal): Promise<LoadedLibraries>;
-  /** The repository that is cloned from now on (`lib-proxy`); `null`: the default. Throws `invalid_parameter`. */
+  /** Sets the repository for future clones (`lib-proxy`); `null`: the default. Throws `invalid_parameter`. */
   setRepository(url: string | null): Promise<LoadedLibraries>;
 }
 
-/** Where the libraries of a workspace are kept. */
+/** The storage of a workspace's libraries. */
 export interface LibrariesOptions {
-  /** Absolute; outside of the workspace, so that no tool can write there. */
+  /** Absolute; outside the workspace, so that no tool can write there. */
   dataDir: string;
   workspace: string;
   logger: Pick<Logger, "warn">;
-  /** Default: https alone. */
+  /** Default: https only. */
   protocols?: readonly Protocol[];
-  /** What the repository may take on the disk; it has a default. */
+  /** Disk limits; have a default. */
   limits?: CloneLimits;
 }
 
 const largestDocument = 256 * 1024;
-/** Characters of all documents together. */
+/** Maximum characters of all documents together. */
 const mostCharacters = 1024 * 1024;
 
-/** Opens the libraries of a workspace; nothing is cloned before one is added. */
+/** Opens a workspace's libraries; nothing is cloned before one is added. */
 export function createLibraries(options: LibrariesOptions): Libraries {
   const { dataDir, workspace, logger, protocols = ["https"], limits } = options;
   const folder = join(dataDir, "library-docs");
@@ -97,7 +97,7 @@ export function createLibraries(options: LibrariesOptions): Libraries {
   };
 
   let last: Promise<unknown> = Promise.resolve();
-  /** One change after the other; a failed one does not block the next. */
+  /** Serialises changes; a failed one does not block the next. */
   const inTurn = (change: () => Promise<void> | void): Promise<LoadedLibraries> => {
     const mine = last.then(change).then(() => load());
     last = mine.catch(() => undefined);
@@ -133,11 +133,11 @@ function theOne(found: readonly Library[], name: string, who: string): string {
   });
 }
 
-/** Makes a folder anew beside the old one, which it replaces when it is whole. */
+/** Builds a folder next to the old one and replaces it when complete. */
 async function replaceFolder(folder: string, make: (place: string) => Promise<void>): Promise<void> {
   const parent = join(folder, "..");
   mkdirSync(parent, { recursive: true });
-  // What a crash has left of an earlier try.
+  // Leftovers of an earlier attempt after a crash.
   for (const name of readdirSync(parent)) {
     if (/^(?:new|old)-/u.test(name)) rmSync(join(parent, name), { recursive: true, force: true });
   }

@@ -1,19 +1,19 @@
 import { readdirSync, type Dirent } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** A library in a repository of documentation, whose layout is `domain/user/library`. */
+/** A library in a documentation repository with the layout `domain/user/library`. */
 export interface Library {
   /** `user/library`. */
   name: string;
   folder: string;
 }
 
-/** Folders of one kind that are looked at, and documents of one library that are read. */
+/** Maximum folders scanned per level, and documents read per library. */
 const mostFolders = 5000;
 const mostDocuments = 200;
 const deepest = 6;
 
-/** The libraries of a repository, by name; of several domains with one name the first counts. */
+/** The libraries of a repository by name; the first of several domains wins. */
 export function librariesIn(repository: string): Library[] {
   const found = new Map<string, Library>();
   for (const domain of foldersIn(repository)) {
@@ -29,19 +29,19 @@ export function librariesIn(repository: string): Library[] {
   return [...found.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-/** The library of this name, without a look at the others: there may be thousands, and each turn asks. */
+/** One library by name, without scanning the others: there may be thousands, and it is called every turn. */
 export function libraryIn(repository: string, name: string): Library | undefined {
   const places = foldersIn(repository).map((domain) => join(repository, domain, name));
   const folder = places.find((place) => foldersIn(dirname(place)).includes(basename(place)));
   return folder === undefined ? undefined : { name, folder };
 }
 
-/** Those that a text means: `library`, or `user/library`. */
+/** Libraries matching `library`, or `user/library`. */
 export function librariesNamed(libraries: readonly Library[], name: string): Library[] {
   return libraries.filter((library) => library.name === name || library.name.endsWith(`/${name}`));
 }
 
-/** The Markdown files of a library, by path. Links are not followed. */
+/** A library's Markdown files by path. Links are not followed. */
 export function documentsOf({ folder }: Library): string[] {
   const found: string[] = [];
   const walk = (place: string, depth: number): void => {
@@ -62,7 +62,7 @@ function foldersIn(folder: string): string[] {
     .map(({ name }) => name);
 }
 
-/** What is not there, or cannot be read, holds nothing. */
+/** A missing or unreadable folder counts as empty. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).toSorted((left, right) => (left.name < right.name ? -1 : 1));

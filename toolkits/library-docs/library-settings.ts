@@ -8,24 +8,24 @@ const defaultRepository = "https://github.com/allwefantasy/llm_friendly_packages
 
 const Settings = z.object({
   repository: z.string().optional(),
-  /** Names of libraries by workspace. */
+  /** Library names by workspace. */
   projects: z.record(z.string(), z.array(z.string())).default({}),
 });
 type Settings = z.infer<typeof Settings>;
 
-/** What is remembered of a project's libraries. */
+/** The stored settings of a project's libraries. */
 export interface LibrarySettings {
-  /** The address of the repository. */
+  /** The repository's address. */
   address(): string;
-  /** The libraries that were added, as `user/library`. */
+  /** The added libraries, as `user/library`. */
   names(): string[];
-  /** Saving throws what keeps the file from being written, and `conflict` for one that cannot be read. */
+  /** Throws errors of writing the file, and `conflict` if it is unreadable. */
   saveNames(names: readonly string[]): void;
   /** `undefined`: the default. */
   saveAddress(address: string | undefined): void;
 }
 
-/** Opens the file of the settings, which need not be there. It is read again when it has changed. */
+/** Opens the settings file, which is optional. It is read again after changes. */
 export function openLibrarySettings(path: string, workspace: string, logger: Pick<Logger, "warn">): LibrarySettings {
   const file = new OverrideFile<Settings>(path, readSettings, (warning) =>
     logger.warn(warning, "library_settings_not_used"),
@@ -35,7 +35,7 @@ export function openLibrarySettings(path: string, workspace: string, logger: Pic
     return found.kind === "value" ? found.value : { projects: {} };
   };
   const save = (changed: Settings): void => {
-    // What cannot be read is not overwritten: a person may want to mend it.
+    // An unreadable file is not overwritten: a person may want to fix it.
     const found = file.read();
     if (found.kind === "unusable") throw new AppError("conflict", `${path} cannot be used: ${found.problem}.`);
     file.write(`${JSON.stringify(changed, null, 2)}\n`);

@@ -8,14 +8,14 @@ import type { McpServerConfig, McpTransport } from "./mcp-config.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { withTimeout } from "@millrace/engine/concurrency/abort";
 
-/** The only module that loads the SDK; it is imported when a server is first used, so that a start does not pay for it. */
+/** The only module that loads the SDK; imported on first use of a server, to keep the start fast. */
 
-/** What became of a call. `lost`: the server knows nothing of us any more and has not run it. */
+/** The outcome of a call. `lost`: the server has lost our session and has not run it. */
 export type Reply = { kind: "result"; result: unknown } | { kind: "lost" };
 
-/** One connection to a server, until it breaks or is closed; then it is of no use any more. */
+/** One connection to a server, usable until it breaks or is closed. */
 export interface Connection {
-  /** Every tool as the server describes it, unread. Throws an `AppError` that says why the list does not come. */
+  /** All tools as the server describes them, unvalidated. Throws an `AppError` if the list fails. */
   listTools(signal: AbortSignal): Promise<unknown[]>;
   /** Throws an `AppError` for errors of the server, and the signal's reason after an abort. */
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<Reply>;
@@ -28,7 +28,7 @@ export interface Connection {
 
 const Listing = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** Pages of a list at most: a server may page without end. */
+/** Maximum pages of a list: a server may page endlessly. */
 const pageLimit = 50;
 /** Milliseconds for a ping and for a shutdown. */
 const shortMilliseconds = 2_000;

@@ -71,5 +71,5 @@ export const sameOriginFetch: FetchLike = async (url, init) => {
   throw new Error(`it redirects more than ${mostRedirects} times`);
 };
 
-/** Bytes that one message of a server may have: more is not read, and ends the connection. */
+/** Maximum bytes of a server's message: more ends the connection. */
 export const messageLimit = 10 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 import { openMcp } from "./mcp-source.ts";
 
-/** The tools of MCP servers, which the operator names in a file. */
+/** Tools of MCP servers, which the operator lists in a file. */
 export const mcp = defineToolkit({
   name: "mcp",
   title: { en: "MCP servers", zh: "MCP 服务器" },

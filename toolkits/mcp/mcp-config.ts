@@ -12,22 +12,22 @@ export interface ToolRule {
   approval: "ask" | "allow";
 }
 
-/** How a server is reached. `environment` and `headers` hold secrets: never log or send this object. */
+/** A server's transport. `environment` and `headers` contain secrets: never log or send this object. */
 export type McpTransport =
   | { kind: "stdio"; command: string; args: string[]; cwd: string; environment: Record<string, string> }
   | { kind: "http"; url: string; headers: Record<string, string> };
 
-/** One server that is to be used. */
+/** One configured server. */
 export interface McpServerConfig {
   name: string;
   transport: McpTransport;
   /** Secrets from the environment, removed from error texts. */
   secrets: readonly string[];
-  /** How long one call may take. */
+  /** Time limit of a call. */
   timeoutSeconds: number;
-  /** How long a start may take, until its tools are listed. */
+  /** Time limit of a start, until its tools are listed. */
   connectSeconds: number;
-  /** The server's names of the tools that are offered; `undefined`: all. */
+  /** The offered tools by their server names; `undefined`: all. */
   only: string[] | undefined;
   ruleOf(tool: string): ToolRule;
 }
@@ -38,10 +38,10 @@ export interface McpSettings {
   problems: { server: string; message: string }[];
 }
 
-/** A variable in the text of a header. */
+/** A variable in a header. */
 const placeholder = /\$\{([^}]*)\}/gu;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/u;
-/** Two underscores part a server's name from a tool's, so they may not stand in it. */
+/** Two underscores separate the server's name from the tool's, so neither contains them. */
 const serverName = /^(?!.*__)[a-z][a-z0-9_-]{0,23}$/u;
 
 const Rule = z.strictObject({
@@ -79,8 +79,8 @@ const McpFile = z.strictObject({ mcpServers: z.record(z.string(), z.looseObject(
 const inherited = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 /**
- * Reads the file of MCP servers. A server that is wrong is a problem and the others are used. Throws `config` when the
- * file itself cannot be read.
+ * Reads the file of MCP servers. An invalid server is reported as a problem and the others are used. Throws `config` if
+ * the file itself is unreadable.
  */
 export function readMcpConfig(file: string, readVariable: ReadVariable): McpSettings {
   const settings: McpSettings = { servers: [], problems: [] };
@@ -132,7 +132,7 @@ function readServer(name: string, entry: object, folder: string, readVariable: R
   };
 }
 
-/** The variables that a server names. */
+/** The variables a server refers to. */
 function variablesOf(server: z.infer<typeof ProcessServer> | z.infer<typeof HttpServer>): string[] {
   if (!("url" in server)) return server.env;
   return Object.values(server.headers).flatMap((text) =>
@@ -140,7 +140,7 @@ function variablesOf(server: z.infer<typeof ProcessServer> | z.infer<typeof Http
   );
 }
 
-/** What a rule says, without what it leaves open. */
+/** A rule's set fields. */
 function ruleIn(rules: Record<string, z.infer<typeof Rule>>, tool: string): Partial<ToolRule> {
   const { effect, approval } = (Object.hasOwn(rules, tool) ? rules[tool] : undefined) ?? {};
   return { ...(effect === undefined ? {} : { effect }), ...(approval === undefined ? {} : { approval }) };

@@ -7,7 +7,7 @@ import { readCallResult, toTools } from "./mcp-tool.ts";
 import type { Connection } from "./connection.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 
-/** Seconds after which a server that could not be reached is tried again by the next run. */
+/** Seconds after which an unreachable server may be retried by the next run. */
 const defaultRetrySeconds = 30;
 
 /**
@@ -23,7 +23,7 @@ export class McpServer {
   #live: Connection | undefined;
   #tools: Tool[] = [];
   #isListOld = false;
-  /** A call was stopped without an answer: perhaps it hangs. */
+  /** The last call was aborted without an answer: the server may hang. */
   #isSuspect = false;
   #failedAt: number | undefined;
 
@@ -33,14 +33,14 @@ export class McpServer {
     this.#retrySeconds = retrySeconds;
   }
 
-  /** What it offers now; nothing while it is down. Waits for the first attempt to reach it, and throws only at an abort. */
+  /** Its current tools; none while it is down. Waits for the first connection attempt, and throws only on abort. */
   async tools(signal: AbortSignal): Promise<Tool[]> {
     if (this.#closing.signal.aborted) return [];
     const failedBefore = this.#failedAt;
     if (failedBefore !== undefined && Date.now() - failedBefore < this.#retrySeconds * 1_000) return [];
     const connected = this.#connect();
     if (failedBefore !== undefined) {
-      // Why it failed is logged; this run does without either way.
+      // The failure is logged; this run continues without it.
       connected.catch(() => undefined);
       return [];
     }
@@ -55,7 +55,7 @@ export class McpServer {
     }
   }
 
-  /** Ends the connection, and the server when it is ours. */
+  /** Ends the connection, and the server if we started it. */
   async close(): Promise<void> {
     this.#closing.abort();
     const connecting = this.#connecting;
@@ -90,7 +90,7 @@ export class McpServer {
     return failure("network", `The MCP server ${name} forgets its clients.`, "Go on without it.");
   }
 
-  /** A connection that answers: one whose last call was given up is asked first, and replaced when it does not. */
+  /** A working connection: after an aborted call it is pinged first, and replaced if it does not answer. */
   async #usable(): Promise<Connection> {
     const connection = await this.#connect();
     if (!this.#isSuspect) return connection;
@@ -127,7 +127,7 @@ export class McpServer {
     let connection: Connection | undefined;
     try {
       signal.throwIfAborted();
-      // Loaded at the first use: a program without servers never pays for the SDK.
+      // Loaded on first use, so that programs without servers do not load the SDK.
       const { connect } = await import("./connection.ts");
       connection = await connect(this.#config, signal, () => (this.#isListOld = true));
       await this.#list(connection, signal);
@@ -154,7 +154,7 @@ export class McpServer {
     this.#tools = tools;
   }
 
-  /** The server has announced a new list of tools. The known ones stay until that list is read. */
+  /** The server announced new tools. The known ones stay until the list is read. */
   async #listAgain(connection: Connection, signal: AbortSignal): Promise<void> {
     const timeUp = AbortSignal.timeout(Math.ceil(this.#config.connectSeconds * 1_000));
     try {

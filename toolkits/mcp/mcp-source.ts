@@ -8,7 +8,7 @@ import type { ToolSource } from "../../src/tools/runtime/tool.ts";
 import { readMcpConfig, type McpServerConfig, type McpSettings, type ReadVariable } from "./mcp-config.ts";
 import { McpServer } from "./mcp-server.ts";
 
-/** The tools of all given MCP servers. Nothing is started or loaded before they are first asked for. */
+/** The tools of all given MCP servers. Nothing is started or loaded before the first use. */
 export function createMcpSource(
   servers: readonly McpServerConfig[],
   logger: Pick<Logger, "warn">,
@@ -23,7 +23,7 @@ export function createMcpSource(
   };
 }
 
-/** Opens the MCP servers of the configuration as a source of tools. */
+/** Opens the configured MCP servers as a tool source. */
 export function openMcp({ config, workspace, logger }: ToolkitServer): OpenedToolkit {
   const toolSources = openMcpSources(config, workspace, logger);
   return {

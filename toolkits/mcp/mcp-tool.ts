@@ -4,9 +4,9 @@ import { defineTool, type Tool } from "../../src/tools/runtime/tool.ts";
 import { readArgumentSchema } from "../../src/tools/runtime/argument-schema.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 
-/** What providers take as the name of a tool, with the server's name and the two underscores in it. */
+/** Maximum length of a tool name at providers, including the server's name and two underscores. */
 const nameLength = 64;
-/** Characters of a description that the model is shown. */
+/** Maximum characters of a description for the model. */
 const descriptionLength = 4_000;
 
 const Listed = z.looseObject({
@@ -16,7 +16,7 @@ const Listed = z.looseObject({
   inputSchema: z.unknown().optional(),
 });
 
-/** Calls a tool of the server by the server's own name for it. */
+/** Calls a server's tool by its own name. */
 export type CallServer = (
   tool: string,
   args: Record<string, unknown>,
@@ -72,7 +72,7 @@ function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: C
     parameters: read.parameters,
     effect,
     timeoutSeconds: server.timeoutSeconds,
-    // What changes something on a server happens one after the other; what only looks need not wait.
+    // Calls that change something on a server are serialised; read-only ones are not.
     resources: () => (effect === "pure" ? [] : [`mcp:${server.name}`]),
     operation: async () => (kind === "HighRiskOperation" ? { type: kind, what, what_zh } : { type: kind }),
     kinds: [kind],
@@ -80,15 +80,15 @@ function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: C
   });
 }
 
-/** A server's words, without characters that a person does not see and a model reads. */
+/** A server's text without characters that are invisible to people but not to models. */
 function shown(text: string, length: number): string {
-  // Cut first: half a character at the end goes with the others.
+  // Cut first: half a character at the end is removed with the others.
   return text.slice(0, length).replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, "");
 }
 
 /** Characters kept of one result. */
 const resultLength = 200_000;
-/** Parts that a result may have: each is checked, and each that is wrong is a finding. */
+/** Maximum parts of a result: each is validated, and each invalid one is a finding. */
 const mostParts = 10_000;
 
 const Resource = z.looseObject({

@@ -9,15 +9,15 @@ import { withTimeout } from "@millrace/engine/concurrency/abort";
 import type { McpTransport } from "./mcp-config.ts";
 import { messageLimit } from "./http-fetch.ts";
 
-/** Milliseconds that a server gets to end by itself once its input is closed, and once more after SIGTERM. */
+/** Milliseconds for a server to end after its input is closed, and again after SIGTERM. */
 const endMilliseconds = 500;
 
-/** Characters kept of what a server writes to its error output: enough to say why it ended. */
+/** Characters kept of a server's stderr: enough to say why it ended. */
 const errorTextLength = 1_000;
 
 /**
- * A server in a process of its own, spoken to by its input and output. The SDK's own transport leaves a server's
- * children behind; here it leads a process group, and the whole group ends with it.
+ * A server as a child process with stdio. The SDK's own transport leaves the server's children behind; here it leads a
+ * process group, and the whole group is ended with it.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
@@ -35,12 +35,12 @@ export class ProcessTransport implements Transport {
     this.#server = server;
   }
 
-  /** Why it ended, for a reader; `undefined` while nothing was wrong. */
+  /** Why it ended, for a reader; `undefined` without a problem. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Rejects when the command cannot be started. */
+  /** Rejects if the command cannot be started. */
   async start(): Promise<void> {
     const { command, args, cwd, environment } = this.#server;
     const child = spawn(command, args, { cwd, env: environment, stdio: "pipe", detached: true });
@@ -69,7 +69,7 @@ export class ProcessTransport implements Transport {
     return promise;
   }
 
-  /** Ends the server and everything it has started: kindly at first, after a second by force. */
+  /** Ends the server and its descendants: gracefully first, after a second by force. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child === undefined || this.#isOver) return;
@@ -117,7 +117,7 @@ export class ProcessTransport implements Transport {
   }
 }
 
-/** Whether a process ends within the time it is given. */
+/** Whether a process ends in time. */
 async function isOverSoon(exited: Promise<unknown>): Promise<boolean> {
   return await withTimeout(
     exited.then(() => true),
@@ -126,7 +126,7 @@ async function isOverSoon(exited: Promise<unknown>): Promise<boolean> {
   );
 }
 
-/** What came: messages in order, and why nothing more can be read, if so. */
+/** Parsed messages in order, and why reading stopped, if it did. */
 export interface ReadMessages {
   messages: JSONRPCMessage[];
   problem?: string;
@@ -140,7 +140,7 @@ export class MessageLines {
   #parts: Buffer[] = [];
   #length = 0;
 
-  /** Takes the next bytes. After a problem it must not be called again. */
+  /** Parses the next bytes. Must not be called after a problem. */
   read(bytes: Buffer): ReadMessages {
     const messages: JSONRPCMessage[] = [];
     let start = 0;
@@ -173,7 +173,7 @@ function parseLine(line: string): JSONRPCMessage | "chatter" | "broken" {
     const value: unknown = JSON.parse(line);
     const parsed = JSONRPCMessageSchema.safeParse(value);
     if (parsed.success) return parsed.data;
-    // A line of a log may be JSON too.
+    // A line of a log may be JSON, too.
     return typeof value === "object" && value !== null && "jsonrpc" in value ? "broken" : "chatter";
   } catch {
     return "broken";

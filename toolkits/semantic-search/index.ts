@@ -2,7 +2,7 @@ import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 import { semanticSearch } from "./tools/semantic-search.ts";
 import { isAvailable, openWorkspaceIndex } from "./workspace-index/workspace-index.ts";
 
-/** Search of the workspace by meaning, where a model makes vectors. */
+/** Semantic search of the workspace, if there is an embedding model. */
 export const semanticSearchToolkit = defineToolkit({
   name: "semantic-search",
   title: { en: "Search by meaning", zh: "语义搜索" },

@@ -7,8 +7,8 @@ import { externalToolRoutes } from "./routes/external-tools.ts";
 import { harmfulCommands } from "./rules/harmful-commands.ts";
 
 /**
- * Commands of the machine. An operator has to name it: on a machine without a sandbox a command, once approved, can do
- * what the server's user can. The user's own programs are described to models in any case.
+ * Commands of the machine. Operators must enable it: without a sandbox, an approved command can do whatever the
+ * server's user can. The user's own programs are described to models in any case.
  */
 export const shell = defineToolkit({
   name: "shell",

@@ -5,7 +5,7 @@ import { webSearchRoutes } from "./routes/web-search.ts";
 import { searchAhead } from "./search/search-ahead.ts";
 import { webTools } from "./tools/index.ts";
 
-/** The public web, as far as the operator has set it up. */
+/** The public web, as configured by the operator. */
 export const web = defineToolkit({
   name: "web",
   title: { en: "Web", zh: "网络" },

@@ -4,18 +4,18 @@ import type { ToolkitServer } from "../../src/toolkits/toolkit.ts";
 import { createWebPages, type WebPages } from "./pages/read-page.ts";
 import { createWebSearch, type WebSearch } from "./search/web-search.ts";
 
-/** The parts of the web that the operator has set up. */
+/** The configured parts of the web. */
 export interface Web {
-  /** `undefined`: no search engine is set up. */
+  /** `undefined`: no search engine is configured. */
   readonly search: WebSearch | undefined;
   /** `undefined`: pages may not be opened. */
   readonly pages: WebPages | undefined;
 }
 
-/** The web as the settings of this moment allow it. A run keeps the settings that it began with. */
+/** The web under the current settings. A run keeps the settings it started with. */
 export const webKey = new ServiceKey<Web>("web");
 
-/** Adds the web to the services. It is set up again when its settings change while the server runs. */
+/** Adds the web to the services, and replaces it when its settings change at run time. */
 export function openWebToolkit({ settings: live, models, services }: ToolkitServer): undefined {
   let last: { settings: WebSettings; web: Web } | undefined;
   const current = (): Web => {
@@ -34,7 +34,7 @@ export function openWebToolkit({ settings: live, models, services }: ToolkitServ
   services.add(webKey, web, current);
 }
 
-/** The web under these settings. `storedKeys` is read at each use, so that a new key counts at once. */
+/** The web under these settings. `storedKeys` is read on every use, so that a new key applies at once. */
 export function openWeb(settings: WebSettings, storedKeys: () => Readonly<Record<string, string>>): Web {
   const rules = { allowed: settings.allowed };
   const pages = createWebPages(rules);

@@ -3,21 +3,24 @@ import { type Change, changeText, formatOf, run, untracked } from "./change-text
 import { type Cell, type Line, lineBreak, type Paragraph, plainText, type Table } from "./word-lines.ts";
 import { cellsOf, isRow, markPattern, type Step } from "./steps.ts";
 
-/** The changes of a source, and how many paragraphs stay without text since something else is in them. */
+/**
+ * The changes of a source, and the number of paragraphs that lose their text but stay, since they contain something
+ * else.
+ */
 export interface Changes {
   changes: Change[];
   kept: number;
 }
 
-/** What is written with: the source, the prefix of its tags, and the style for a heading or a list that has no example. */
+/** The context for writing: the source, its tag prefix, and styles for headings and lists without an example. */
 export interface Source {
   xml: string;
   prefix: string;
-  /** The id of the style that has a mark. */
+  /** The id of the style with this mark. */
   styleOf: (mark: string) => string | undefined;
 }
 
-/** The changes in a document, which begins at `begin`: paragraphs and rows are changed where they stand, come and go. */
+/** The changes of a document that begins at `begin`: paragraphs and rows are changed in place, added and removed. */
 export function changesOf(source: Source, steps: readonly Step[], begin: number): Changes {
   const changes: Change[] = [];
   let kept = 0;
@@ -41,7 +44,7 @@ function changedLine({ prefix }: Source, line: Line, wanted: string): Change[] {
   return cellsOf(wanted).flatMap((text, index) => changedCell(line.cells[index] ?? null, text, prefix));
 }
 
-/** Gives each paragraph of a cell as many lines as it had; the last one has the rest, and those without any go. */
+/** Gives each paragraph of a cell as many lines as before; the last gets the rest, and empty ones are removed. */
 function changedCell(cell: Cell, text: string, prefix: string): Change[] {
   if (cell === null) {
     if (text === "") return [];
@@ -61,7 +64,7 @@ function changedCell(cell: Cell, text: string, prefix: string): Change[] {
   });
 }
 
-/** Tables of which no row is left. */
+/** Tables that lose all their rows. */
 function tablesLost(steps: readonly Step[]): ReadonlySet<Table> {
   const rows = steps.filter(({ line }) => line?.kind === "row");
   const counts = new Map<Table, number>();
@@ -82,13 +85,13 @@ function tablesLost(steps: readonly Step[]): ReadonlySet<Table> {
   );
 }
 
-/** How many paragraphs of a line have something beside text. */
+/** The number of a line's paragraphs that contain something besides text. */
 function held(line: Line): number {
   const all = line.kind === "paragraph" ? [line.paragraph] : line.cells.flatMap((cell) => cell?.paragraphs ?? []);
   return all.filter(({ holds }) => holds).length;
 }
 
-/** Takes a line away; where something else is in it, only its text. */
+/** Removes a line, or only its text if it contains something else. */
 function removed({ xml, prefix }: Source, line: Line): Changes {
   const { start, end } = line;
   if (line.kind === "row") {
@@ -97,7 +100,7 @@ function removed({ xml, prefix }: Source, line: Line): Changes {
     return { changes, kept: held(line) };
   }
   const [before, after] = [xml.slice(Math.max(0, start - 40), start), xml.slice(end, end + 40)];
-  // Two tables would become one, and a control for content needs a paragraph.
+  // Two tables would merge, and a content control needs a paragraph.
   const isNeeded =
     (before.endsWith(`</${prefix}tbl>`) && !after.startsWith(`<${prefix}p`)) ||
     (before.endsWith(`<${prefix}sdtContent>`) && after.startsWith(`</${prefix}sdtContent>`));
@@ -106,12 +109,12 @@ function removed({ xml, prefix }: Source, line: Line): Changes {
   return { changes: [{ start, end, put: line.paragraph.anchors.join("") }], kept: 0 };
 }
 
-/** Takes the text of a paragraph away. Formulas and the marks of notes stay. */
+/** Removes a paragraph's text. Formulas and note marks stay. */
 function emptied({ pieces }: Paragraph): Change[] {
   return pieces.flatMap(({ kind, start, end }) => (kind === "fixed" ? [] : [{ start, end, put: "" }]));
 }
 
-/** A line that was not there: after the one before it, with the look of a line of its kind. */
+/** A new line after the previous one, formatted like a line of its kind. */
 function newLine(source: Source, steps: readonly Step[], index: number, begin: number, text: string): Change {
   const before = steps.slice(0, index).findLast(({ line }) => line !== undefined)?.line;
   const after = steps.slice(index).find(({ line }) => line !== undefined)?.line;

@@ -3,7 +3,7 @@ import { lineBreak, type Paragraph, type Piece } from "./word-lines.ts";
 import { type Hunk, hunksOf } from "./word-diff.ts";
 import { xmlEscaped } from "./xml-tags.ts";
 
-/** What takes the place of a part of the source. */
+/** A replacement for a part of the source. */
 export interface Change {
   start: number;
   end: number;
@@ -11,8 +11,8 @@ export interface Change {
 }
 
 /**
- * The changes that make a paragraph say `text`. Each word keeps the look that it has, and a new one has that of what it
- * replaces, or of what stands before it. Throws `invalid_parameter` where a part would go that cannot be put back.
+ * The changes that set a paragraph's text. Each word keeps its formatting, and a new one takes that of what it replaces
+ * or follows. Throws `invalid_parameter` if a part that cannot be restored would be lost.
  */
 export function changeText(paragraph: Paragraph, text: string, prefix: string): Change[] {
   const change = new ParagraphChange(paragraph, prefix);
@@ -24,7 +24,7 @@ class ParagraphChange {
   readonly #paragraph: Paragraph;
   readonly #prefix: string;
   readonly #changes: Change[] = [];
-  /** What changes in elements of text. */
+  /** Changes within text elements. */
   readonly #places = new Map<Piece, Hunk[]>();
 
   constructor(paragraph: Paragraph, prefix: string) {
@@ -43,7 +43,7 @@ class ParagraphChange {
       if (piece.kind === "fixed") throw isFixed(piece.text);
       if (piece.kind === "text") this.#inPiece(piece, { from: from - begin, to: to - begin, put });
       else {
-        // What replaces a tab alone stands in its place.
+        // The replacement of a single tab takes its position.
         const isAll = put !== "" && hunk.from === from && hunk.to === to;
         const { start, end } = piece;
         this.#changes.push({ start, end, put: isAll ? textElement(put, this.#prefix) : "" });
@@ -62,7 +62,7 @@ class ParagraphChange {
     this.#places.set(piece, [...(this.#places.get(piece) ?? []), hunk]);
   }
 
-  /** Puts a text between two characters. */
+  /** Inserts text between two characters. */
   #insert(from: number, put: string): void {
     let at = 0;
     const near = this.#paragraph.pieces.flatMap((piece) => {
@@ -80,7 +80,7 @@ class ParagraphChange {
     else throw isFixed(near[0]?.piece.text ?? "");
   }
 
-  /** Puts a text at the beginning or the end of the paragraph. */
+  /** Inserts text at the beginning or end of the paragraph. */
   #newRun(put: string, isBefore: boolean): Change {
     const { start, end, inside } = this.#paragraph;
     const prefix = this.#prefix;
@@ -102,7 +102,7 @@ class ParagraphChange {
   }
 }
 
-/** A new text as it stands in an element of text. */
+/** New text in the notation of a text element. */
 function written(text: string, prefix: string): string {
   const between = (tag: string): string => `</${prefix}t><${prefix}${tag}/><${prefix}t xml:space="preserve">`;
   return xmlEscaped(text).replaceAll(lineBreak, between("br")).replaceAll("\t", between("tab"));
@@ -112,12 +112,12 @@ function textElement(text: string, prefix: string, isWritten = false): string {
   return `<${prefix}t xml:space="preserve">${isWritten ? text : written(text, prefix)}</${prefix}t>`;
 }
 
-/** A run that says a text. */
+/** A run with this text. */
 export function run(text: string, format: string, prefix: string): string {
   return `<${prefix}r>${format}${textElement(text, prefix)}</${prefix}r>`;
 }
 
-/** How the most of a paragraph's text looks; of one without text, its end. */
+/** The predominant format of a paragraph; if empty, that of its end. */
 export function formatOf({ pieces, properties }: Paragraph, prefix: string): string {
   const texts = pieces.filter(({ kind }) => kind === "text");
   const longest = texts.reduce<Piece | undefined>(
@@ -128,7 +128,7 @@ export function formatOf({ pieces, properties }: Paragraph, prefix: string): str
   return new RegExp(String.raw`<${prefix}rPr>.*</${prefix}rPr>`, "su").exec(untracked(properties, prefix))?.[0] ?? "";
 }
 
-/** Properties without what belongs to one place alone: a change that is tracked, the end of a section. */
+/** Properties without those for one place alone: tracked changes, section ends. */
 export function untracked(properties: string, prefix: string): string {
   const whole = ["rPrChange", "pPrChange", "trPrChange", "tcPrChange", "sectPr"].map(
     (name) => String.raw`<${prefix}${name}[\s>][\s\S]*?</${prefix}${name}>`,

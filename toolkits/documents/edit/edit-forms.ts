@@ -2,8 +2,8 @@ import type { Edit } from "../../../src/tools/files/apply-edits.ts";
 import { lineBreak, rowText } from "./word-lines.ts";
 
 /**
- * The ways in which an edit of a document may be meant, in its lines: to the letter; as it was copied from the Markdown that
- * `read_file` gives; the same with line ends that are breaks of a paragraph; and without the marks of headings and lists.
+ * Possible readings of a document edit, line by line: literal; copied from `read_file`'s Markdown; the same with line
+ * ends as breaks within a paragraph; and without heading and list marks.
  */
 export function editForms(edit: Edit): Edit[] {
   const { old_string: old, new_string: now } = edit;
@@ -17,12 +17,12 @@ export function editForms(edit: Edit): Edit[] {
   ];
 }
 
-/** One blank for any number, no empty lines, no blanks around line ends. */
+/** Collapses white space, and removes empty lines and blanks around line ends. */
 function tidied(text: string): string {
   return text.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/ ?\n[ \n]*/gu, "\n");
 }
 
-/** Markdown as the lines of a document: marks of headings and lists in one form, no marks of emphasis and links. */
+/** Markdown as a document's lines: heading and list marks in one form, no emphasis or links. */
 function unmarked(text: string): string {
   const lines = text.split("\n").flatMap((line) => {
     if (/^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/u.test(line) || /^\s*```/u.test(line)) return [];
@@ -45,7 +45,7 @@ function unmarked(text: string): string {
   return tidied(lines.join("\n"));
 }
 
-/** A line without marks of emphasis, code and links; a break in a cell is one of the document. */
+/** A line without emphasis, code and links; a break in a cell is the document's. */
 function inline(line: string): string {
   return line
     .replaceAll(/<br\s*\/?>/giu, lineBreak)
@@ -58,7 +58,7 @@ function inline(line: string): string {
     );
 }
 
-/** A single line end between two lines of text is a break of their paragraph. */
+/** A single line end between two lines of text is a break within their paragraph. */
 function withBreaks(text: string): string {
   return text.replaceAll(/(?<=[^\n|]) *\n(?=[^\n|#>\s-])/gu, lineBreak);
 }

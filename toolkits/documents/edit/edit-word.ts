@@ -10,7 +10,7 @@ import { wordLines } from "./word-reader.ts";
 
 const namespace = /\sxmlns(?::([\w.-]+))?\s*=\s*["'][^"']*\/wordprocessingml\/(?:2006\/)?main["']/u;
 
-/** A Word document after its edits: `undefined` where they change nothing; `kept` as in `Changes`. */
+/** An edited Word document: `undefined` if nothing changed; `kept` as in `Changes`. */
 export interface EditedWord {
   file: Uint8Array | undefined;
   count: number;
@@ -18,9 +18,8 @@ export interface EditedWord {
 }
 
 /**
- * Makes edits in the text of a Word document. All other parts of the file stay byte for byte, and so does all of the text's
- * part that no edit is about. Throws what `applyEdits` and `readParts` throw, and `invalid_parameter` for what cannot be
- * made in a document.
+ * Edits the text of a Word document. All other parts of the file stay byte for byte, as does unaffected text. Throws
+ * what `applyEdits` and `readParts` throw, and `invalid_parameter` for what a document cannot contain.
  */
 export function editWord(file: Uint8Array, edits: readonly Edit[]): EditedWord {
   requireText(edits);
@@ -45,7 +44,7 @@ export function editWord(file: Uint8Array, edits: readonly Edit[]): EditedWord {
   return { file: replacePart(file, main, Buffer.from(changed(xml, changes))), count, kept };
 }
 
-/** The name of the part that has the text. */
+/** The name of the main text part. */
 function mainPart(file: Uint8Array): string {
   const relations =
     readParts(file, (name) => name === "_rels/.rels")
@@ -80,7 +79,7 @@ function prefixOf(xml: string): string {
   return found[1] === undefined ? "" : `${found[1]}:`;
 }
 
-/** Throws for characters that no document may have. */
+/** Throws for characters not allowed in documents. */
 function requireText(edits: readonly Edit[]): void {
   for (const [index, { new_string }] of edits.entries()) {
     if (new_string.isWellFormed() && !/[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]/u.test(new_string)) continue;

@@ -1,14 +1,14 @@
 import type { Edit } from "../../../src/tools/files/apply-edits.ts";
 import { cellBorder, type Line, lineText } from "./word-lines.ts";
 
-/** A line and what becomes of it: without `text` it goes, without `line` it comes. `was` is what it says now. */
+/** A line and its change: without `text` it is removed, without `line` added. `was` is its current text. */
 export interface Step {
   line?: Line;
   was: string;
   text?: string;
 }
 
-/** The lines of a document of which none changes. */
+/** Unchanged lines. */
 export function unchanged(lines: readonly Line[]): Step[] {
   return lines.map((line) => {
     const was = lineText(line);
@@ -16,16 +16,16 @@ export function unchanged(lines: readonly Line[]): Step[] {
   });
 }
 
-/** What the lines will say. */
+/** The resulting text. */
 export function textOf(steps: readonly Step[]): string {
   return steps.map(({ text }) => (text === undefined ? "" : `${text}\n`)).join("");
 }
 
-/** The steps after an edit of what they say. Lines in which it is not made stay as they are. */
+/** The steps after an edit of their text. Lines it does not touch stay as they are. */
 export function stepsAfter(steps: readonly Step[], { old_string, new_string }: Edit): Step[] {
   const after: Step[] = [];
   let open: Step[] = [];
-  /** The text of the lines in which the edit is being made, and up to where of it that is done. */
+  /** The text of the lines being edited, and the position up to which it is done. */
   let [text, from] = ["", 0];
   for (const step of steps) {
     open.push(step);
@@ -35,7 +35,7 @@ export function stepsAfter(steps: readonly Step[], { old_string, new_string }: E
       text = text.slice(0, at) + new_string + text.slice(at + old_string.length);
       from = at + new_string.length;
     }
-    // The edit may begin here and go on in the next line, or has put this one and the next together.
+    // The match may start here and continue in the next line, or the edit has joined the two lines.
     const next = beginning(text, from, old_string);
     const end = next === text.length ? next : text.lastIndexOf("\n", next - 1) + 1;
     const isWhole = text === "" || (end > 0 && text[end - 1] === "\n");
@@ -48,7 +48,7 @@ export function stepsAfter(steps: readonly Step[], { old_string, new_string }: E
   return [...after, ...stepsOf(open, text)];
 }
 
-/** Where at the end of a text the wanted one may begin, to go on behind it; its length where it does not. */
+/** The position at the end of a text where the wanted one may begin and continue beyond it; its length if none. */
 function beginning(text: string, from: number, wanted: string): number {
   if (!wanted.includes("\n")) return text.length;
   for (let at = Math.max(from, text.length - wanted.length + 1); at < text.length; at += 1) {
@@ -57,7 +57,7 @@ function beginning(text: string, from: number, wanted: string): number {
   return text.length;
 }
 
-/** Where the last so many lines begin that still say something. */
+/** The start of the last `count` non-empty lines. */
 function linesFromEnd(steps: readonly Step[], count: number): number {
   let left = count;
   let at = steps.length;
@@ -65,14 +65,14 @@ function linesFromEnd(steps: readonly Step[], count: number): number {
   return at;
 }
 
-/** What becomes of lines that say `text` together. */
+/** The changes that make lines have `text` together. */
 function stepsOf(open: readonly Step[], text: string): Step[] {
   const wanted = text.split("\n").flatMap((line) => line.trim().replaceAll(/\s+/gu, " ") || []);
   if (open.length === 1 && open[0]?.text === wanted[0] && wanted.length === 1) return [...open];
   const lasting = open.filter(({ line, text: said }) => line !== undefined && said !== undefined);
   const lost = open.filter(({ line, text: said }) => line !== undefined && said === undefined);
   const steps = paired(lasting, wanted);
-  // Lines that have gone before stand among those that are left, in the order of the document.
+  // Lines removed earlier stay among the remaining ones, in document order.
   for (const step of lost) {
     const next = steps.findIndex(({ line }) => (line?.start ?? -1) > (step.line?.start ?? 0));
     steps.splice(next === -1 ? steps.length : next, 0, step);
@@ -80,10 +80,10 @@ function stepsOf(open: readonly Step[], text: string): Step[] {
   return steps;
 }
 
-/** Lines that are compared with each other; of more each is paired with the one in its place. */
+/** Maximum lines compared with each other; beyond it, lines are paired by position. */
 const mostCompared = 100;
 
-/** Which of the new lines takes the place of which old one, in order: the pairs that have the most in common. */
+/** Pairs old and new lines in order, maximising similarity. */
 function paired(gone: readonly Step[], come: readonly string[]): Step[] {
   const becomes = (step: Step, text: string): Step => ({ ...step, text });
   const goes = ({ line, was }: Step): Step => (line === undefined ? { was } : { line, was });
@@ -95,7 +95,7 @@ function paired(gone: readonly Step[], come: readonly string[]): Step[] {
       return [...(text === undefined ? [] : [comes(text)]), ...(step === undefined ? [] : [goes(step)])];
     }).flat();
   }
-  /** By how many of both are left: what the best pairs of these have in common. */
+  /** Dynamic programming over the remaining lines of both: the best similarity. */
   const best = Array.from({ length: gone.length + 1 }, () => Array<number>(come.length + 1).fill(0));
   const at = (i: number, j: number): number => best[i]?.[j] ?? 0;
   const alike = gone.map((step) =>
@@ -123,7 +123,7 @@ function paired(gone: readonly Step[], come: readonly string[]): Step[] {
   return [...steps, ...gone.slice(i).map(goes), ...come.slice(j).map(comes)];
 }
 
-/** How many words two lines have in common, from 0 to 1; the same line has more. */
+/** The share of common words of two lines, from 0 to 1; identical lines score more. */
 function likeness(one: string, other: string): number {
   if (one === other) return 2;
   const [some, others] = [one, other].map((text) => new Set(text.match(/\p{sc=Han}|[\p{L}\p{N}]+/gu)));
@@ -131,18 +131,18 @@ function likeness(one: string, other: string): number {
   return (2 * some.intersection(others).size) / (some.size + others.size);
 }
 
-/** The mark of a heading or of an item of a list. */
+/** The mark of a heading or list item. */
 export const markPattern = /^(?:#{1,6} |- )/u;
-/** Whether a text is a row of a table. */
+/** Whether a text is a table row. */
 export const isRow = (text: string): boolean => text.startsWith(`${cellBorder} `) && text.endsWith(` ${cellBorder}`);
-/** What the cells of a row say. */
+/** The cells of a row. */
 export const cellsOf = (text: string): string[] =>
   text
     .split(cellBorder)
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** Whether a line can be changed to this text where it stands. */
+/** Whether a line can be changed to this text in place. */
 function canBecome({ line, was }: Step, text: string): boolean {
   if (line?.kind === "row") return isRow(text) && cellsOf(text).length === line.cells.length;
   if (isRow(text) || line === undefined) return false;

@@ -1,7 +1,7 @@
 import { diffLines } from "../../../src/tools/undo/line-diff.ts";
 import type { Piece } from "./word-lines.ts";
 
-/** A part of a text that differs, in characters of the old one. */
+/** A differing part of a text, in characters of the old one. */
 export interface Hunk {
   from: number;
   to: number;
@@ -11,7 +11,7 @@ export interface Hunk {
 const letters = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]`;
 const words = String.raw`\s+|${letters}|(?:(?!${letters})[\p{L}\p{N}\p{M}])+|.`;
 
-/** Where a text differs from that of the pieces, word by word. Blanks are the same however many they are. */
+/** Word-level differences between the pieces' text and another. Runs of blanks are equal. */
 export function hunksOf(pieces: readonly Piece[], text: string): Hunk[] {
   const fixed = pieces.flatMap(({ kind, text: said }) => (kind === "fixed" ? [said] : []));
   const whole = fixed.map((one) => one.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`));
@@ -36,7 +36,7 @@ export function hunksOf(pieces: readonly Piece[], text: string): Hunk[] {
   return hunks;
 }
 
-/** The words of the pieces; blanks around all of them, up to `begin` before them, are not spoken of. */
+/** The words of the pieces, without blanks around all of them, up to `begin` before them. */
 function tokensOf(pieces: readonly Piece[]): { tokens: string[]; begin: number } {
   const all: string[] = [];
   let run = "";
@@ -45,7 +45,7 @@ function tokensOf(pieces: readonly Piece[]): { tokens: string[]; begin: number }
       run += text;
       continue;
     }
-    // A word may go over several runs.
+    // A word may span several runs.
     all.push(...(run.match(new RegExp(words, "gsu")) ?? []), ...(text === "" ? [] : [text]));
     run = "";
   }

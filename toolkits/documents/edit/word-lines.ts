@@ -1,41 +1,41 @@
-/** A place in the source of a part of a document. */
+/** A range in a document part's source. */
 export interface Span {
   start: number;
   end: number;
 }
 
 /**
- * A piece of a paragraph's text. `text`: one that can be changed. `element`: a tab or a break, which can go. `fixed`: a
- * formula or the mark of a note, which stays.
+ * A piece of a paragraph's text. `text`: changeable. `element`: a tab or break, removable. `fixed`: a formula or note
+ * mark, which stays.
  */
 export interface Piece extends Span {
   kind: "text" | "element" | "fixed";
   text: string;
-  /** The properties of its run. */
+  /** Its run's properties. */
   format: string;
 }
 
 /** A paragraph, in a cell or by itself. */
 export interface Paragraph extends Span {
-  /** Where its content begins and ends; the same as `start` and `end` where it is one empty tag. */
+  /** The range of its content; equals the paragraph's if that is one empty tag. */
   inside: Span;
   properties: string;
   pieces: Piece[];
-  /** Ends of bookmarks and the like, which stand as well beside a paragraph. */
+  /** Bookmark ends and the like, which may also be outside a paragraph. */
   anchors: string[];
-  /** Something beside text is in it: a picture, a comment, what was deleted while changes were tracked. */
+  /** Whether it contains something besides text: a picture, a comment, a tracked deletion. */
   holds: boolean;
 }
 
-/** A cell of a table; `null` stands for a column more that the cell before it covers. */
+/** A table cell; `null` for another column that the previous cell spans. */
 export type Cell = { properties: string; paragraphs: Paragraph[] } | null;
 
-/** A table of a document; one inside of another's cell counts as text of that. */
+/** A table; a nested one counts as text of its cell. */
 export interface Table extends Span {
   rows: number;
 }
 
-/** A line of the text: a paragraph with the mark of a heading or a list, or a row of a table. */
+/** A line of the text: a paragraph with its heading or list mark, or a table row. */
 export type Line =
   | ({ kind: "paragraph"; mark: string; paragraph: Paragraph } & Span)
   | ({ kind: "row"; mark: ""; properties: string; cells: Cell[]; table: Table } & Span);
@@ -43,17 +43,17 @@ export type Line =
 /** The text of a document. */
 export interface WordText {
   lines: Line[];
-  /** Where the first paragraph of a document without any would stand. */
+  /** Where the first paragraph of an empty document would be. */
   begin: number;
 }
 
-/** What stands in a line for a break, and between the cells of a row. Neither is likely to be text of a document. */
+/** Stand for a break within a line, and for a cell border. Documents rarely contain either. */
 export const [lineBreak, cellBorder] = ["␊", "│"];
 
-/** Marks of paragraphs by the names of their styles. */
+/** Paragraph marks by style name. */
 export type StyleMarks = ReadonlyMap<string, string>;
 
-/** The text of these paragraphs as it is searched: one blank for any number. */
+/** The paragraphs' text for searching, with collapsed white space. */
 export function plainText(paragraphs: readonly Paragraph[]): string {
   return paragraphs
     .map(({ pieces }) => pieces.map(({ text }) => text).join(""))
@@ -63,23 +63,23 @@ export function plainText(paragraphs: readonly Paragraph[]): string {
     .trim();
 }
 
-/** A row of these cells. */
+/** The text of a row with these cells. */
 export function rowText(cells: readonly string[]): string {
   return `${cellBorder} ${cells.map((cell) => (cell === "" ? cellBorder : `${cell} ${cellBorder}`)).join(" ")}`;
 }
 
-/** What a line says. */
+/** The text of a line. */
 export function lineText(line: Line): string {
   if (line.kind === "paragraph") return line.mark + plainText([line.paragraph]);
   return rowText(line.cells.map((cell) => (cell === null ? "" : plainText(cell.paragraphs))));
 }
 
-/** An attribute of a tag. */
+/** A tag's attribute. */
 export function attributeOf(tag: string, prefix: string, name: string): string | undefined {
   return new RegExp(String.raw`\s(?:${prefix})?${name}\s*=\s*["']([^"']*)["']`, "u").exec(tag)?.[1];
 }
 
-/** The value of a setting among properties. */
+/** The value of a setting in properties. */
 export function valueOf(properties: string, prefix: string, name: string): string | undefined {
   const tag = new RegExp(String.raw`<${prefix}${name}(?=[\s/>])[^>]*>`, "u").exec(properties)?.[0];
   return tag === undefined ? undefined : (attributeOf(tag, prefix, "val") ?? "");
@@ -94,7 +94,7 @@ export function markOf(properties: string, prefix: string, marks: StyleMarks): s
   return list === "0" ? "" : "- ";
 }
 
-/** The marks that styles give: of headings, the title, and lists. */
+/** Marks by style: headings, the title, and lists. */
 export function styleMarks(styles: string, prefix: string): StyleMarks {
   const marks = new Map<string, string>();
   for (const source of styles.split(new RegExp(String.raw`(?=<${prefix}style[\s>])`, "u")).slice(1)) {

@@ -17,7 +17,7 @@ import {
 } from "./word-lines.ts";
 import { type XmlTag, xmlTags, xmlText } from "./xml-tags.ts";
 
-/** Parts that are not looked into. */
+/** Elements whose content is not read. */
 const closed = new Set([
   "drawing",
   "pict",
@@ -34,20 +34,20 @@ const closed = new Set([
   "oMath",
   "AlternateContent",
 ]);
-/** What may be in a paragraph without being lost with its text. */
+/** Paragraph contents that are not lost with its text. */
 const plain = new Set(["r", "t", "tab", "br", "cr", "noBreakHyphen", "softHyphen", "ins", "moveTo", "hyperlink"]);
 const unimportant = new Set(["rPr", "pPr", "proofErr", "lastRenderedPageBreak", "smartTag"]);
 const anchor = /(?:Range|bookmark|perm)(?:Start|End)$/u;
 const characters: Record<string, string> = { tab: "\t", cr: lineBreak, noBreakHyphen: "\u2011", softHyphen: "\u00AD" };
 
-/** The lines of the main part of a Word document. `prefix` is that of its tags, such as `w:`. Throws `invalid_format`. */
+/** The lines of a Word document's main part. `prefix` is its tag prefix, such as `w:`. Throws `invalid_format`. */
 export function wordLines(xml: string, prefix: string, marks: StyleMarks): WordText {
   const reader = new WordReader(xml, prefix, marks);
   for (const tag of xmlTags(xml)) reader.take(tag);
   return reader.end();
 }
 
-/** Reads the tags of a document one by one. */
+/** Reads a document's tags in sequence. */
 class WordReader {
   readonly #xml: string;
   readonly #prefix: string;
@@ -55,7 +55,7 @@ class WordReader {
   readonly #lines: Line[] = [];
   #begin = 0;
   #notes = 0;
-  /** How many tables the present place is in. */
+  /** The current table nesting. */
   #depth = 0;
   #format = "";
   #text: XmlTag | undefined;
@@ -139,7 +139,7 @@ class WordReader {
     else if (!plain.has(name)) this.#whole(name, tag);
   }
 
-  /** An element that is not looked into. */
+  /** Skips an element. */
   #whole(name: string, span: Span): void {
     const source = this.#xml.slice(span.start, span.end);
     const paragraph = this.#paragraph;
@@ -183,7 +183,7 @@ class WordReader {
   #endCell(cell: NonNullable<Cell>): void {
     this.#cell = undefined;
     const merge = valueOf(cell.properties, this.#prefix, "vMerge");
-    // Below a merged cell there is none.
+    // Continuation cells of a vertical merge are skipped.
     if (merge !== undefined && merge !== "restart") return;
     const width = Math.min(100, Number(valueOf(cell.properties, this.#prefix, "gridSpan") ?? 1) || 1);
     this.#row?.cells.push(cell, ...Array<null>(width - 1).fill(null));
@@ -192,7 +192,7 @@ class WordReader {
   #endRow(row: Line & { kind: "row" }): void {
     this.#row = undefined;
     row.table.rows += 1;
-    // A row whose deletion is tracked is not read.
+    // Skips rows with a tracked deletion.
     if (!row.properties.includes(`<${this.#prefix}del `)) this.#lines.push(row);
   }
 }
@@ -201,7 +201,7 @@ function noText(start: number, end: number): Paragraph {
   return { start, end, inside: { start: end, end }, properties: "", pieces: [], anchors: [], holds: false };
 }
 
-/** The name of a tag without its prefix. Of other namespaces only those are told that are asked for. */
+/** A tag's name without its prefix. Of other namespaces, only requested names are returned. */
 function nameOf(name: string, prefix: string): string {
   if (prefix === "" ? !name.includes(":") : name.startsWith(prefix)) return name.slice(prefix.length);
   return /:(?<name>oMath|AlternateContent)$/u.exec(name)?.groups?.["name"] ?? name;

@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 
-/** A tag of an XML text, and where it stands. */
+/** An XML tag and its position. */
 export interface XmlTag {
   kind: "open" | "close" | "empty";
   name: string;
@@ -8,14 +8,14 @@ export interface XmlTag {
   end: number;
 }
 
-/** What is no tag: its beginning, and its end. */
+/** Markup that is not a tag: its beginning and end. */
 const others = [
   ["<!--", "-->"],
   ["<![CDATA[", "]]>"],
   ["<?", "?>"],
 ] as const;
 
-/** The tags of an XML text, in order. Throws `invalid_format` for what is none. Each character is looked at once. */
+/** The tags of an XML text, in order. Throws `invalid_format` for invalid XML. Linear time. */
 export function* xmlTags(xml: string): Generator<XmlTag> {
   const tag = /<(\/?)([^\s"'<>/]+)(?:[^"'<>]|"[^"]*"|'[^']*')*>/uy;
   for (let start = xml.indexOf("<"); start !== -1;) {
@@ -44,7 +44,7 @@ function notXml(): AppError {
 
 const named: Record<string, string> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
-/** The text that stands between two tags. */
+/** The text between two tags, unescaped. */
 export function xmlText(source: string): string {
   return source.replaceAll(
     /<!--[\s\S]*?-->|<!\[CDATA\[([\s\S]*?)\]\]>|&(?:#x([\da-f]+)|#(\d+)|(\w+));/giu,
@@ -57,7 +57,7 @@ export function xmlText(source: string): string {
   );
 }
 
-/** A text as it stands between two tags. */
+/** Text escaped for XML. */
 export function xmlEscaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

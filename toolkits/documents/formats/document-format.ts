@@ -1,8 +1,8 @@
-/** Documents that are no plain text, and that `read_file` gives the text of. */
+/** Non-text documents that `read_file` converts to text. */
 export const readFormats = ["docx", "pdf", "odt", "pptx", "xlsx", "rtf"] as const;
 export type ReadFormat = (typeof readFormats)[number];
 
-/** The same form under other names: templates, and documents with macros. */
+/** The same formats under other extensions: templates, and documents with macros. */
 const otherEndings: Record<string, ReadFormat> = {
   docm: "docx",
   dotx: "docx",
@@ -12,7 +12,7 @@ const otherEndings: Record<string, ReadFormat> = {
   xlsm: "xlsx",
   ott: "odt",
 };
-/** Forms of their own of older programs, of which no text is read. */
+/** Legacy formats that cannot be read. */
 const oldEndings = new Set(["doc", "xls", "ppt", "wps"]);
 const otherDocuments = new Set(["ods", "odp", "epub"]);
 
@@ -20,23 +20,26 @@ function endingOf(path: string): string {
   return /\.([a-z]+)$/iu.exec(path)?.[1]?.toLowerCase() ?? "";
 }
 
-/** The format of a document by the ending of its name; `undefined` for plain text and for what is not known. */
+/** A document's format by file extension; `undefined` for plain text and unknown ones. */
 export function formatOf(path: string): ReadFormat | undefined {
   const ending = endingOf(path);
   return readFormats.find((format) => format === ending) ?? otherEndings[ending];
 }
 
-/** Whether a document of this name has the form of an older program. */
+/** Whether the extension is a legacy format. */
 export function isOldFormat(path: string): boolean {
   return oldEndings.has(endingOf(path));
 }
 
-/** Whether a text written under this name has to become a Word document. */
+/** Whether text written under this name must become a Word document. */
 export function isWordDocument(path: string): boolean {
   return endingOf(path) === "docx";
 }
 
-/** Whether a text of this name would be a broken file: only programs make such ones. Rich Text is written as text. */
+/**
+ * Whether plain text under this name would be a broken file, since only programs write the format. Rich Text is written
+ * as text.
+ */
 export function isMadeByPrograms(path: string): boolean {
   const format = formatOf(path);
   const isOther = isOldFormat(path) || otherDocuments.has(endingOf(path));
@@ -52,7 +55,7 @@ const names: Record<ReadFormat, string> = {
   rtf: "a Rich Text document",
 };
 
-/** What a format is called. */
+/** A format's display name. */
 export function nameOf(format: ReadFormat): string {
   return names[format];
 }
@@ -71,13 +74,13 @@ export function otherThan(format: ReadFormat, head: Uint8Array): string | undefi
   return bytes.includes(0) ? "some binary file" : "plain text";
 }
 
-/** The text of a document, mostly as Markdown, and what of the document is not in it. */
+/** A document's text, mostly as Markdown, and what it leaves out. */
 export interface DocumentText {
   text: string;
   left_out: string[];
 }
 
-/** "1 picture", "2 pictures"; nothing for none. */
+/** "1 picture", "2 pictures"; empty for none. */
 export function counted(count: number, what: string): string[] {
   return count === 0 ? [] : [`${count} ${what}${count === 1 ? "" : "s"}`];
 }

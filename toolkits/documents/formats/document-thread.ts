@@ -5,13 +5,13 @@ import { createPlaces } from "@millrace/engine/concurrency/limits";
 import { Edits } from "../../../src/tools/files/apply-edits.ts";
 import { readFormats } from "./document-format.ts";
 
-/** In what a text is written that becomes a Word document. */
+/** The source syntax of a text that becomes a Word document. */
 export const Syntax = z.enum(["html", "markdown"]);
 export type Syntax = z.infer<typeof Syntax>;
 
 const Bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 
-/** What a thread for documents is asked for. */
+/** The job of a document thread. */
 export const DocumentJob = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("read"), format: z.enum(readFormats), file: Bytes }),
   z.object({ kind: z.literal("write"), content: z.string(), syntax: Syntax }),
@@ -19,7 +19,7 @@ export const DocumentJob = z.discriminatedUnion("kind", [
 ]);
 export type DocumentJob = z.infer<typeof DocumentJob>;
 
-/** What it answers, once. */
+/** Its single answer. */
 export const DocumentAnswer = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("text"), text: z.string(), left_out: z.array(z.string()) }),
   z.object({ kind: z.literal("file"), file: Bytes, pictures: z.number() }),
@@ -34,16 +34,16 @@ export const DocumentAnswer = z.discriminatedUnion("kind", [
 ]);
 export type DocumentAnswer = z.infer<typeof DocumentAnswer>;
 
-/** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
+/** The worker's file: next to this one, with the same extension in sources or a bundle. */
 const workerFile = new URL(
   import.meta.url.endsWith(".ts") ? "./document-worker.ts" : "./document-worker.js",
   import.meta.url,
 );
 
-/** Milliseconds for one document, and megabytes of memory: below the time that a tool for files has. */
+/** Limits per document in milliseconds and megabytes: below the file tools' time limit. */
 const [patience, mostMemory] = [20_000, 512];
 
-/** Documents that are read or written at once, of all sessions. */
+/** Concurrent documents over all sessions. */
 const places = createPlaces(2);
 
 /**

@@ -5,10 +5,10 @@ import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { DocumentAnswer, DocumentJob } from "./document-thread.ts";
 import type { DocumentText } from "./document-format.ts";
 
-/** The thread in which one document is read, written or edited. It ends with it. */
+/** The worker thread for a single document. */
 keepCompiled();
 
-/** Bytes of a single piece of memory that a document may make this thread take. */
+/** Maximum bytes of a single allocation caused by a document. */
 const largestPiece = 64 * 1024 * 1024;
 
 // Documents may reference remote or local pictures, which must not be fetched.
@@ -17,14 +17,14 @@ Socket.prototype.connect = () => {
 };
 
 let isTooLarge = false;
-// Memory beyond the heap has no limit of its own, and a stream of a few bytes may unpack to any size.
+// Memory outside the heap has no limit of its own, and a few compressed bytes may expand to any size.
 globalThis.Uint8Array = new Proxy(Uint8Array, {
   construct(target, given: unknown[], made) {
     if (typeof given[0] === "number" && given[0] > largestPiece) {
       isTooLarge = true;
       throw new RangeError("The document is too large.");
     }
-    // What this constructor makes is one of these.
+    // This constructor returns that type.
     return Reflect.construct(target, given, made) as Uint8Array<ArrayBuffer>;
   },
 });
@@ -49,7 +49,8 @@ async function textOf(job: DocumentJob & { kind: "read" }): Promise<DocumentText
 const verbs = { read: "read", write: "made", edit: "edited" };
 
 async function answer(): Promise<DocumentAnswer> {
-  // Types alone of the module that asks, which checks what it passes on: its schemas would take a sixth of the time here.
+  // Imported as types only, from the module that checks the data: loading its schemas would take a sixth of the time
+  // here.
   const job = workerData as DocumentJob;
   try {
     if (job.kind === "read") return { kind: "text", ...(await textOf(job)) };

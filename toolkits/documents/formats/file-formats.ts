@@ -14,7 +14,7 @@ import {
 import type { ReadFormat } from "./document-format.ts";
 import { inThread } from "./document-thread.ts";
 
-/** Documents that tools for files read and write. */
+/** Document formats for the file tools. */
 export const documentFormats: readonly FileFormat[] = [
   { title: nameOf("docx"), isOf: isWordDocument, read: readAs("docx"), write: wordContent, edit: editedWord },
   ...readFormats.map((format): FileFormat => ({
@@ -26,7 +26,7 @@ export const documentFormats: readonly FileFormat[] = [
     ...(format === "docx" ? { edit: editedWord } : {}),
   })),
   { title: "a document of an older program", isOf: isOldFormat, read: oldFormat, write: notMadeFromText },
-  // Read as text they are found to be none.
+  // Reading them as text fails anyway.
   { title: "a document", isOf: isMadeByPrograms, write: notMadeFromText },
 ];
 
@@ -35,8 +35,8 @@ function readAs(format: ReadFormat): NonNullable<FileFormat["read"]> {
 }
 
 /**
- * The text of a document. Throws `too_large`, `timeout`, and `invalid_format` for one that is not what its name says, is
- * protected or damaged, or has no text; each says what can be done.
+ * The text of a document. Throws `too_large`, `timeout`, and `invalid_format` for one that has another format, is
+ * protected or damaged, or has no text; each error names a remedy.
  */
 export async function readDocument(file: Uint8Array, format: ReadFormat, signal: AbortSignal): Promise<FormatText> {
   const other = otherThan(format, file.subarray(0, 4096));

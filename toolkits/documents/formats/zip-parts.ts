@@ -1,18 +1,18 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { AppError, hasCode } from "@millrace/engine/errors/errors";
 
-/** Bytes that the parts of a document may have when they are unpacked, and how many parts there may be. */
+/** Maximum unpacked bytes of a document, and number of parts. */
 const [mostBytes, mostParts] = [64 * 1024 * 1024, 10_000];
 
-/** Marks in a ZIP file (APPNOTE 6.3.10, 4.3): its end, one entry of its list, one file. */
+/** ZIP signatures (APPNOTE 6.3.10, 4.3): end record, directory entry, local file. */
 const [endMark, entryMark, fileMark] = [0x06054b50, 0x02014b50, 0x04034b50];
 const [endLength, entryLength, fileLength] = [22, 46, 30];
-/** A comment at the end has at most so many bytes. */
+/** Maximum bytes of the final comment. */
 const longestComment = 65_535;
 
 /**
- * The parts of a ZIP file that `isWanted`, unpacked, by name. Throws `invalid_format` for what is no whole ZIP file or
- * is encrypted, and `too_large` for one that unpacks to more than can be read, whatever it says of itself.
+ * The parts of a ZIP file that `isWanted`, unpacked, by name. Throws `invalid_format` for an incomplete or encrypted
+ * file, and `too_large` if it expands to too much, whatever it declares.
  */
 export function readParts(file: Uint8Array, isWanted: (name: string) => boolean): Map<string, Buffer> {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
@@ -27,7 +27,7 @@ export function readParts(file: Uint8Array, isWanted: (name: string) => boolean)
   return parts;
 }
 
-/** A ZIP file of these parts, in their order; `isPacked`: made small. */
+/** A ZIP file of these parts, in order; `isPacked`: compressed. */
 export function packParts(parts: ReadonlyMap<string, Uint8Array>, { isPacked = false } = {}): Buffer {
   const files: Buffer[] = [];
   const list: Buffer[] = [];
@@ -41,7 +41,7 @@ export function packParts(parts: ReadonlyMap<string, Uint8Array>, { isPacked = f
     // Names are UTF-8.
     head.writeUInt16LE(0x0800, 6);
     head.writeUInt16LE(isPacked ? 8 : 0, 8);
-    // The first day that the format has; without one some programs find the file damaged.
+    // The format's first day; without a date some programs consider the file damaged.
     head.writeUInt16LE(0x0021, 12);
     head.writeUInt32LE(crc32(content), 14);
     head.writeUInt32LE(data.length, 18);
@@ -67,8 +67,8 @@ export function packParts(parts: ReadonlyMap<string, Uint8Array>, { isPacked = f
 }
 
 /**
- * The same ZIP file with one part replaced: all bytes of the others stay, compressed as they are. Throws what `readParts`
- * throws, and `invalid_format` where the part is missing or there twice.
+ * The ZIP file with one part replaced: the others stay byte for byte. Throws what `readParts` throws, and
+ * `invalid_format` if the part is missing or duplicate.
  */
 export function replacePart(file: Uint8Array, name: string, content: Uint8Array): Buffer {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
@@ -78,7 +78,7 @@ export function replacePart(file: Uint8Array, name: string, content: Uint8Array)
   const end = endOf(bytes);
   const [listLength, listAt] = [bytes.readUInt32LE(end + 12), bytes.readUInt32LE(end + 16)];
   const { begin } = placeOf(bytes, entry);
-  // A part may be followed by its lengths and its checksum once more; they go with it.
+  // A part may be followed by a data descriptor, which is removed with it.
   const next = Math.min(...entries.map(({ offset }) => offset).filter((offset) => offset > entry.offset), listAt);
   const packed = deflateRawSync(content);
   const head = Buffer.from(bytes.subarray(entry.offset, begin));
@@ -96,9 +96,9 @@ export function replacePart(file: Uint8Array, name: string, content: Uint8Array)
   return Buffer.concat([bytes.subarray(0, entry.offset), head, packed, bytes.subarray(next, listAt), list, tail]);
 }
 
-/** Writes how a part is packed into its head, whose flags stand at `at`. Its name and its time stay. */
+/** Writes a part's compression into its header, whose flags are at `at`. Name and time stay. */
 function describePart(head: Buffer, at: number, { content, packed }: { content: Uint8Array; packed: Buffer }): void {
-  // The lengths stand in the head, not behind the part.
+  // The sizes are in the header, not in a data descriptor.
   head.writeUInt16LE(head.readUInt16LE(at) & ~0x0008, at);
   head.writeUInt16LE(8, at + 2);
   head.writeUInt32LE(crc32(content), at + 8);
@@ -141,7 +141,7 @@ function endOf(bytes: Buffer): number {
   throw broken();
 }
 
-/** Where the bytes of a part lie. */
+/** The range of a part's bytes. */
 function placeOf(bytes: Buffer, { packedLength, offset }: Entry): { begin: number; end: number } {
   if (offset + fileLength > bytes.length || bytes.readUInt32LE(offset) !== fileMark) throw broken();
   const begin = offset + fileLength + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);

@@ -11,12 +11,11 @@ import { owesContent } from "./summary.ts";
 import { checkingProgress, movingProgress, noTask, readingProgress } from "./task-progress.ts";
 import { asksToGoOn, reasonsNotDone } from "./task-words.ts";
 
-/** Whether the files of the request were all moved or looked into, and whether what was read was told. */
+/** Whether the requested files were all moved or checked, and what was read was reported. */
 export const documentCompletion: CompletionCheck = { assess: assessTask, owed: owedWork };
 
 /**
- * The task of several steps that this turn works on, and how far it is. When the reply says why the rest was left,
- * nothing asks for more work.
+ * The turn's multi-step task and its progress. If the reply explains why the rest was left, no more work is requested.
  */
 function assessTask(turn: Turn): TaskVerdict {
   const found = recognise(turn);
@@ -45,12 +44,12 @@ function owedWork(turn: Turn, prompts: Prompts): ForcedPrompt | null {
       ? { kind: "folder_check", prompt: folderCheckPrompt({ progress, remaining: task.remaining }, prompts) }
       : { kind: "file_move", prompt: fileMovePrompt({ progress, remaining: task.remaining }, prompts) };
   }
-  // What breaks off is first asked to go on.
+  // An unfinished reply is continued first.
   if (breaksOff(turn.rounds.at(-1)?.text ?? "")) return null;
   return owesContent(turn, task) ? { kind: "file_summary", prompt: fileSummaryPrompt(prompts) } : null;
 }
 
-/** The reply says why the rest was left, and announces no more work: that is an end, not a break. */
+/** The reply explains why the rest was left and announces no more work: a deliberate end. */
 function explainsRest(reply: string, remaining: readonly string[]): boolean {
   if (asksToGoOn.test(reply) || promises.test(reply)) return false;
   return reasonsNotDone.test(reply) && accountsFor(reply, remaining);

@@ -1,24 +1,24 @@
 import { plainPath, type PastCall, type Turn } from "../../../src/guardrails/turn.ts";
 
-/** A folder that a listing has shown. `checked`: it was looked into, or cannot be; `whole`: all that is in it was shown. */
+/** A folder known from a listing. `checked`: it was listed, or cannot be; `whole`: its listing was complete. */
 interface KnownFolder {
   checked: boolean;
   whole: boolean;
 }
 
-/** What this turn's results say about the workspace. Paths are plain and relative; the workspace itself is `.`. */
+/** What this turn's results reveal about the workspace. Paths are normalised and relative; `.` is the workspace. */
 export interface KnownFiles {
   files: Set<string>;
   folders: Map<string, KnownFolder>;
 }
 
-/** Folders whose insides `list_files` leaves out: nobody is asked to check them. */
+/** Folders whose content `list_files` omits: they need no check. */
 const closedFolders = new Set([".git", "node_modules"]);
 
-/** Marks of a listing that does not show everything, by the tool or by the limit for results. */
+/** Signs of an incomplete listing, from the tool or the result limit. */
 const cutMarks = /^\[(?:… cut: |(?:more than )?\d+ further entries are not shown)/u;
 
-/** Replays the calls that succeeded: listings show what is there, moves and deletions change it. */
+/** Replays the successful calls: listings show what exists, moves and deletions change it. */
 export function knownFiles(turn: Turn): KnownFiles {
   const known: KnownFiles = { files: new Set(), folders: new Map() };
   for (const call of turn.rounds.flatMap(({ calls }) => calls)) {
@@ -30,18 +30,18 @@ export function knownFiles(turn: Turn): KnownFiles {
   return known;
 }
 
-/** The folder a path lies in. */
+/** A path's parent folder. */
 export function parentOf(path: string): string {
   const end = path.lastIndexOf("/");
   return end === -1 ? "." : path.slice(0, end);
 }
 
-/** Whether a path is the folder or lies below it. */
+/** Whether a path is the folder or inside it. */
 export function isWithin(path: string, folder: string): boolean {
   return folder === "." || path === folder || path.startsWith(`${folder}/`);
 }
 
-/** Where `move_file` or `rename_file` leads. */
+/** The target of `move_file` or `rename_file`. */
 export function destinationOf(call: PastCall): string | null {
   const { destination, new_name: name } = call.args;
   if (typeof destination === "string") return plainPath(destination);
@@ -69,7 +69,7 @@ function remove(known: KnownFiles, path: string): void {
   for (const folder of known.folders.keys()) if (isWithin(folder, path)) known.folders.delete(folder);
 }
 
-/** A folder that could not be listed counts as looked at: asking again would not open it. */
+/** A folder that could not be listed counts as checked: another attempt would fail, too. */
 function applyListing(known: KnownFiles, call: PastCall): void {
   const folder = call.path ?? ".";
   if (call.outcome !== "success") {
@@ -79,7 +79,7 @@ function applyListing(known: KnownFiles, call: PastCall): void {
   const lines = call.result.split("\n");
   const cut = lines.findIndex((line) => cutMarks.test(line));
   const isWhole = cut === -1;
-  // What stands right before a cut by the limit for results may be half a path.
+  // The line before a cut may be an incomplete path.
   const isTorn = !isWhole && (lines[cut]?.startsWith("[… cut") ?? false);
   const entries = isWhole ? lines : lines.slice(0, isTorn ? cut - 1 : cut);
   const before = new Map(known.folders);

@@ -23,7 +23,7 @@ const countWords: Readonly<Record<string, number>> = {
   十: 10,
 };
 
-/** Whether a reply accounts for things it did not do: by name, by number, or as the rest. */
+/** Whether a reply mentions what it did not do: by name, by number, or as the rest. */
 export function accountsFor(reply: string, remaining: readonly string[]): boolean {
   if (remaining.every((path) => namesPath(reply, path))) return true;
   return (
@@ -32,7 +32,7 @@ export function accountsFor(reply: string, remaining: readonly string[]): boolea
   );
 }
 
-/** Whether a reply speaks of a text: at least two of its words, or a third of a text that has fewer than six. */
+/** Whether a reply refers to a text: at least two of its words, or a third if it has fewer than six. */
 export function sharesWords(reply: string, text: string): boolean {
   const words = wordsOf(text);
   const said = wordsOf(reply);
@@ -54,7 +54,7 @@ function namesPath(reply: string, path: string): boolean {
   return reply.toLowerCase().includes(name.toLowerCase());
 }
 
-/** Words of four letters and more, numbers, and pairs of Chinese characters: what two texts about one thing share. */
+/** Words of four or more letters, numbers, and pairs of Chinese characters: common to texts about the same subject. */
 function wordsOf(text: string): Set<string> {
   const words = new Set(text.toLowerCase().match(/[\p{Script=Latin}]{4,}|\d+/gu) ?? []);
   for (const [run] of text.matchAll(/\p{Script=Han}{2,}/gu)) {

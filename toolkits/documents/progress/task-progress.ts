@@ -4,10 +4,10 @@ import { filesInScope, scopeOf } from "./task-scope.ts";
 import { everyFolder, sorting, wantsContent } from "./task-words.ts";
 import type { PastCall, Turn } from "../../../src/guardrails/turn.ts";
 
-/** No task of several steps. */
+/** Not a multi-step task. */
 export const noTask: TaskVerdict = { task: null, verdict: "none", done: 0, total: 0, remaining: [], failed: [] };
 
-/** Files that are to be moved or sorted into folders, against those that have been. */
+/** Files to move or sort, compared with those already moved. */
 export function movingProgress(turn: Turn): TaskVerdict {
   const calls = callsOf(turn);
   const moves = calls.filter((call) => call.tool === "move_file" && call.path !== null);
@@ -23,7 +23,7 @@ export function movingProgress(turn: Turn): TaskVerdict {
   return verdictOf(isSorting ? "classification" : "file_move", [...done], remaining, [...failed], scope.isWhole);
 }
 
-/** Folders that the user wants looked into, every one of them, against those that a listing has shown. */
+/** Folders to check, compared with those already listed. */
 export function checkingProgress(turn: Turn): TaskVerdict {
   const isAsked = everyFolder.some((words) => words.test(turn.userRequest));
   if (!isAsked || !callsOf(turn).some(({ tool }) => tool === "list_files")) return noTask;
@@ -37,7 +37,7 @@ export function checkingProgress(turn: Turn): TaskVerdict {
   return verdictOf("recursive_check", done, remaining, [], true);
 }
 
-/** Files that were read; whether their content is to be told. */
+/** Files that were read, if their content is to be reported. */
 export function readingProgress(turn: Turn): TaskVerdict {
   const read = filesRead(turn);
   if (read.length === 0) return noTask;
@@ -46,7 +46,7 @@ export function readingProgress(turn: Turn): TaskVerdict {
   return { ...noTask, task: "reading", verdict, done, total: done };
 }
 
-/** The calls that have read a file. */
+/** The calls that read a file. */
 export function filesRead(turn: Turn): PastCall[] {
   return callsOf(turn).filter(({ tool, outcome }) => tool === "read_file" && outcome === "success");
 }
@@ -55,7 +55,7 @@ function callsOf(turn: Turn): PastCall[] {
   return turn.rounds.flatMap(({ calls }) => calls);
 }
 
-/** One task of several steps is two things at least; with one there is nothing to count. */
+/** A multi-step task has at least two items; one needs no counting. */
 function verdictOf(
   task: NonNullable<TaskVerdict["task"]>,
   done: string[],
@@ -70,13 +70,13 @@ function verdictOf(
   return { task, verdict, done: done.length, total, remaining, failed };
 }
 
-/** What became of each source. What a person or a rule refused was tried: it is not asked for again. */
+/** The outcome per source. A refusal by a person or a rule counts as an attempt: it is not requested again. */
 function attempts(moves: readonly PastCall[]): { done: Set<string>; failed: Set<string>; open: Set<string> } {
   const [done, failed, open] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const arrived = new Set<string>();
   for (const call of moves) {
     const from = call.path ?? "";
-    // Moved on from where it was put: the same thing, not another one.
+    // A second move of the same file.
     if (arrived.has(from)) continue;
     if (call.outcome === "success") {
       done.add(from);
@@ -93,7 +93,7 @@ function attempts(moves: readonly PastCall[]): { done: Set<string>; failed: Set<
   return { done, failed, open };
 }
 
-/** A request may name a file without its folder. Two files of one name are told apart where listings show both. */
+/** A request may name a file without its folder. Files of the same name are distinguished if listings show both. */
 function sameName(wanted: string, settled: string, known: KnownFiles): boolean {
   return !wanted.includes("/") && !known.files.has(wanted) && settled.endsWith(`/${wanted}`);
 }

@@ -2,7 +2,7 @@ import { parentOf, type KnownFiles } from "./known-files.ts";
 import { exceptions } from "./task-words.ts";
 import { plainPath } from "../../../src/guardrails/turn.ts";
 
-/** A file's name or path in a request: letters of any script, with an ending. */
+/** A file name or path in a request: letters of any script, with an extension. */
 const fileToken = String.raw`["'“‘\x60]?[\p{L}\p{N}_./-]{0,200}[\p{L}\p{N}_-]\.[a-z0-9]{1,8}["'”’\x60]?`;
 const listOfFiles = String.raw`(${fileToken}(?:\s*(?:,\s*and|,|、|，|\band\b|和|与|及|以及)\s*${fileToken})+)`;
 const namedLists = [
@@ -28,7 +28,7 @@ const allFiles = [
   ),
 ];
 
-/** What stands behind "all files" and makes it some of them. */
+/** Qualifiers after "all files" that narrow it. */
 const narrowing =
   /^\s*(?:that|which|whose|with|about|named|called|containing|older|larger|smaller|bigger|newer|modified|created|starting|ending|matching|beginning|of type|for|from (?:last|this|yesterday))\b/iu;
 const inFolder = new RegExp(
@@ -49,20 +49,20 @@ const workspaceWords = new Set([
   "这",
 ]);
 
-/** Characters of a request that rules read; a longer one says more than that files are to be moved. */
+/** Maximum characters of a request that rules parse; a longer one is about more than moving files. */
 const longestRequest = 4000;
 
-/** What a request for moving speaks of: files it names, or all files of a kind in a folder. */
+/** The scope of a move request: named files, or all files of a kind in a folder. */
 export type Scope =
   | { kind: "named"; files: string[] }
-  /** `ending` without dot, `folder` `null` where the request does not say. */
+  /** `ending` without a dot; `folder` is `null` if unspecified. */
   | { kind: "all"; ending: string | null; folder: string | null }
-  /** The request does not say it in words that rules can read. */
+  /** Not expressed in a way that rules can parse. */
   | { kind: "unknown" };
 
-/** Reads what a request for moving speaks of. Anything that narrows "all" makes it unknown: never more than was asked. */
+/** Parses the scope of a move request. Any qualifier of "all" makes it unknown: never more than was asked. */
 export function scopeOf(given: string, isSorting: boolean): Scope {
-  // The patterns take their time, of a run of white space by its square.
+  // The patterns take quadratic time on runs of white space.
   const request = given.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/\s*\n\s*/gu, "\n");
   if (request.length > longestRequest) return { kind: "unknown" };
   for (const list of namedLists) {
@@ -92,9 +92,9 @@ function folderOf(word: string | undefined): string | null {
 }
 
 /**
- * The files of a scope that lie where they did, and whether that is all of them. Of "all files" those directly in the
- * folder that the request names, else in the folders that the work has begun on. An ending that no file has had was an
- * adjective, which rules cannot judge.
+ * A scope's files that are still in place, and whether the list is complete. "All files" means those directly in the
+ * named folder, else in the folders the work has begun on. An extension that no file has was an adjective, which rules
+ * cannot judge.
  */
 export function filesInScope(
   scope: Scope,
@@ -121,7 +121,7 @@ export function filesInScope(
   }
 }
 
-/** Chinese puts no space before a name: then the longest known folder that the words end with is meant. */
+/** Chinese has no space before a name: the longest known folder at the end is meant. */
 function foldersNamed(words: string, known: KnownFiles): string[] {
   const candidates = [...known.folders.keys()].filter((folder) => words === folder || words.endsWith(folder));
   return candidates.toSorted((one, other) => other.length - one.length).slice(0, 1);

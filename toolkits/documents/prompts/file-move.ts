@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../../../src/prompts/prompts.ts";
 import { namesText } from "./task-progress.ts";
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** What follows a reply that leaves files where they were. */
+/** Follows a reply that leaves files unmoved. */
 export const fileMove = defineTemplate({
   name: "file_move",
   title: { en: "Go on moving files", zh: "继续移动文件" },
@@ -16,7 +16,7 @@ export const fileMove = defineTemplate({
   ].join("\n"),
 });
 
-/** Makes the model go on when files that it was to move still lie where they were. */
+/** Makes the model continue if files to move are still in place. */
 export function fileMovePrompt(
   { progress, remaining }: { progress: string; remaining: readonly string[] },
   prompts: Prompts = builtInPrompts,

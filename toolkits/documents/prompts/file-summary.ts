@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../../../src/prompts/prompts.ts";
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** The summary of a text that was read. */
+/** Requests the summary of a text that was read. */
 export const fileSummary = defineTemplate({
   name: "file_summary",
   title: { en: "Summary of a text", zh: "文件内容总结" },
@@ -12,7 +12,7 @@ export const fileSummary = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks for what a text says when it was read but not told. */
+/** Requests a text's content if it was read but not reported. */
 export function fileSummaryPrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(fileSummary, {});
 }

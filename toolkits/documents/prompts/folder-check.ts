@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../../../src/prompts/prompts.ts";
 import { namesText } from "./task-progress.ts";
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** What follows a reply that leaves folders out. */
+/** Follows a reply that skips folders. */
 export const folderCheck = defineTemplate({
   name: "folder_check",
   title: { en: "Go on checking folders", zh: "继续检查文件夹" },
@@ -15,7 +15,7 @@ export const folderCheck = defineTemplate({
   ].join("\n"),
 });
 
-/** Makes the model go on when it has looked into fewer folders than there are. */
+/** Makes the model continue if it has not checked all folders. */
 export function folderCheckPrompt(
   { progress, remaining }: { progress: string; remaining: readonly string[] },
   prompts: Prompts = builtInPrompts,

@@ -1,4 +1,4 @@
-/** What has become of the files of a task. */
+/** The states of a task's files. */
 const words: Readonly<Record<string, string>> = {
   file_move: "moved",
   recursive_check: "checked",
@@ -6,7 +6,7 @@ const words: Readonly<Record<string, string>> = {
   reading: "read",
 };
 
-/** How far a task is, in one sentence or two: stands before a forced continuation. */
+/** A task's progress in one or two sentences; precedes a forced continuation. */
 export function progressText({
   task,
   done,
@@ -24,7 +24,7 @@ export function progressText({
   return `Progress: ${done} of ${total} ${things} are ${word}.${inVain}`;
 }
 
-/** The first names of a list, and how many more there are. */
+/** The first names of a list, and the number of others. */
 export function namesText(names: readonly string[]): string {
   const shown = names.slice(0, 20).join(", ");
   return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;

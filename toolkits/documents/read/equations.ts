@@ -1,6 +1,6 @@
 import { scanXml, type XmlAttributes } from "./scan-xml.ts";
 
-/** An element of an equation (Office MathML) with what is in it. */
+/** An element of an equation (Office MathML) with its content. */
 interface MathNode {
   name: string;
   attributes: XmlAttributes;
@@ -9,7 +9,7 @@ interface MathNode {
 }
 
 const namespace = /xmlns:([\w.-]+)\s*=\s*["'][^"']*\/(?:officeDocument\/2006|ooxml\/officeDocument)\/math["']/u;
-/** Signs of accents and large operators, as LaTeX names them. */
+/** LaTeX names of accents and large operators. */
 const accents: Record<string, string> = {
   "\u0302": "hat",
   "\u0303": "tilde",
@@ -28,8 +28,8 @@ const operators: Record<string, string> = {
 };
 
 /**
- * A part of a Word document in which each equation has become a run of text, written as in LaTeX between dollar signs:
- * what reads the document afterwards knows no equations and would drop them.
+ * Converts each equation of a Word document part to a run of LaTeX between dollar signs, since the document reader
+ * would drop equations.
  */
 export function equationsAsText(xml: string): { xml: string; count: number } {
   const prefix = namespace.exec(xml)?.[1];
@@ -44,7 +44,7 @@ export function equationsAsText(xml: string): { xml: string; count: number } {
   return { xml: withoutSettings.replaceAll(paragraph, ""), count };
 }
 
-/** The text with each element of this name replaced by what is made of its inside. Each character is looked at a few times only. */
+/** Replaces each element of this name by a function of its content. Linear time. */
 function replaceElements(xml: string, name: string, replacement: (inside: string) => string): string {
   const kept: string[] = [];
   const close = `</${name}>`;
@@ -60,7 +60,7 @@ function replaceElements(xml: string, name: string, replacement: (inside: string
   return [...kept, xml.slice(at)].join("");
 }
 
-/** What stands in an equation, as LaTeX writes it. */
+/** An equation's content in LaTeX. */
 export function mathText(xml: string): string {
   return inOrder(treeOf(xml)).replaceAll("\u2212", "-").replaceAll(/\s+/gu, " ").trim();
 }
@@ -86,13 +86,13 @@ function inOrder({ children }: MathNode): string {
   return children.map(written).join("");
 }
 
-/** The part of a node that has this name, written. */
+/** A node's child of this name, converted. */
 function part(node: MathNode, name: string): string {
   const found = node.children.find((child) => child.name === name);
   return found === undefined ? "" : inOrder(found);
 }
 
-/** What the settings of a node say: `chr`, `begChr` and the like. */
+/** A node's setting: `chr`, `begChr` and the like. */
 function setting(node: MathNode, name: string): string | undefined {
   const settings = node.children.find((child) => child.name === `${node.name}Pr`);
   const found = settings?.children.find((child) => child.name === name);
@@ -132,7 +132,7 @@ function written(node: MathNode): string {
     case "eqArr":
       return String.raw`\begin{aligned}${rows(node, "e")}\end{aligned}`;
     default:
-      // Settings of a part say how it looks, not what it says.
+      // Properties affect the look, not the content.
       return node.name.endsWith("Pr") ? "" : inOrder(node);
   }
 }

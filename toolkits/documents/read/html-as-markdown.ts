@@ -1,6 +1,6 @@
 import { createMarkdownWriter, tidyText } from "../../../src/tools/workspace/html-to-markdown.ts";
 
-/** The part of an element that is looked at; the types of the library speak of a browser's. */
+/** The used part of an element; the library's types assume a browser. */
 interface HtmlElement {
   nodeName: string;
   textContent: string | null;
@@ -22,7 +22,7 @@ service.addRule("link", {
   filter: named("A"),
   replacement: (content, element: HtmlElement) => {
     const target = element.getAttribute("href") ?? "";
-    // Marks and ways inside of the document lead nowhere in its text.
+    // Bookmarks and links within the document lead nowhere in its text.
     return content === "" || target === "" || target.startsWith("#") ? content : `[${content}](${target})`;
   },
 });
@@ -38,7 +38,7 @@ service.addRule("listing", {
   replacement: (_, element: HtmlElement) => `\n\n\`\`\`\n${linesOf(element)}\n\`\`\`\n\n`,
 });
 service.addRule("gone", { filter: named("S", "DEL", "STRIKE"), replacement: (content) => `~~${content}~~` });
-// Without its mark 10² would be 102; a mark of a note says itself what it is.
+// Without a mark, 10² would become 102; note marks are clear by themselves.
 service.addRule("raised", {
   filter: named("SUP", "SUB"),
   replacement: (content, element: HtmlElement) => {
@@ -69,20 +69,20 @@ service.addRule("row", {
 service.addRule("rows", { filter: named("THEAD", "TBODY", "TFOOT"), replacement: (content) => content });
 service.addRule("table", { filter: named("TABLE"), replacement: (content) => `\n\n${content.trim()}\n\n` });
 
-/** The text of a listing, as it is. */
+/** A listing's text, unchanged. */
 function linesOf(element: HtmlElement): string {
   if (element.nodeName === "BR") return "\n";
   const parts = Array.from(element.childNodes);
   return parts.length === 0 ? (element.textContent ?? "") : parts.map(linesOf).join("");
 }
 
-/** Markdown has one first row, which is the head of its table. */
+/** Markdown tables have one header row, the first. */
 function isFirstRow(row: HtmlElement): boolean {
   const section = row.parentNode;
   return row.previousSibling === null && (section?.nodeName === "TABLE" || section?.previousSibling === null);
 }
 
-/** A text of HTML as Markdown, with its tables. */
+/** HTML as Markdown, including tables. */
 export function htmlAsMarkdown(html: string): string {
   const text = tidyText(service.turndown(html));
   return text === "" ? "" : `${text}\n`;

@@ -3,22 +3,22 @@ import { counted, type DocumentText } from "../formats/document-format.ts";
 import { scanXml, type XmlAttributes } from "./scan-xml.ts";
 import { readParts } from "../formats/zip-parts.ts";
 
-/** How far an OpenDocument text has been read. */
+/** The state of reading an OpenDocument text. */
 interface Reading {
   lines: string[];
   text: string;
-  /** The level of the heading that is being read; 0: it is a paragraph. */
+  /** The current heading's level; 0 for a paragraph. */
   heading: number;
-  /** Lists around it. */
+  /** List nesting. */
   lists: number;
-  /** Notes around it, which stand in the middle of a paragraph. */
+  /** Note nesting; notes are in the middle of a paragraph. */
   notes: number;
-  /** The cells of the row around it, so far. */
+  /** The current row's cells so far. */
   row: string[] | undefined;
   pictures: number;
 }
 
-/** The text of a text document of LibreOffice and others (OpenDocument): headings, paragraphs, lists and tables. */
+/** The text of an OpenDocument text (LibreOffice and others): headings, paragraphs, lists and tables. */
 export function openDocumentText(file: Uint8Array): DocumentText {
   const parts = readParts(file, (name) => name === "content.xml");
   const reading: Reading = { lines: [], text: "", heading: 0, lists: 0, notes: 0, row: undefined, pictures: 0 };
@@ -79,7 +79,7 @@ function leave(reading: Reading, name: string): void {
 }
 
 function endParagraph(reading: Reading): void {
-  // In a table the paragraphs of a cell stay together, and those of a note in a paragraph.
+  // Within a cell or a note, paragraphs are joined.
   if (reading.row !== undefined || reading.notes > 0) {
     reading.text += " ";
     return;
@@ -92,7 +92,7 @@ function endParagraph(reading: Reading): void {
   reading.heading = 0;
 }
 
-/** The text of a presentation (PowerPoint), slide by slide. */
+/** The text of a PowerPoint presentation by slide. */
 export function slidesText(file: Uint8Array): DocumentText {
   const parts = readParts(file, (name) => /^ppt\/slides\/slide\d+\.xml$/u.test(name));
   if (parts.size === 0) throw notOf("a presentation");
@@ -107,7 +107,7 @@ export function slidesText(file: Uint8Array): DocumentText {
   return { text: joined(lines), left_out: [...counted(pictures, "picture"), ...counted(charts, "chart")] };
 }
 
-/** How far a slide has been read. */
+/** The state of reading a slide. */
 interface Slide {
   found: string[];
   text: string;
@@ -135,7 +135,7 @@ function endOnSlide(slide: Slide, name: string): void {
     slide.found.push(`| ${(row ?? []).join(" | ")} |`);
     slide.row = undefined;
   } else if (name === "p" && row === undefined && slide.text.trim() !== "") slide.found.push(slide.text.trim());
-  // The paragraphs of a cell stay together.
+  // Paragraphs of a cell are joined.
   if (name === "tc" || (name === "p" && row === undefined)) slide.text = "";
 }
 
@@ -143,7 +143,7 @@ function numberIn(name: string): number {
   return Number(/(\d+)\.xml$/u.exec(name)?.[1] ?? 0);
 }
 
-/** Lines as a text, with at most one empty line in between. */
+/** Joins lines, with at most one empty line in between. */
 export function joined(lines: readonly string[]): string {
   const text = lines
     .join("\n")
@@ -152,7 +152,7 @@ export function joined(lines: readonly string[]): string {
   return text === "" ? "" : `${text}\n`;
 }
 
-/** A part of a document; throws `invalid_format` when it is not there: then the document is not what it is taken for. */
+/** A document part; throws `invalid_format` if missing: the document has another format. */
 export function partOf(parts: ReadonlyMap<string, Buffer>, name: string, what: string): string {
   const content = parts.get(name);
   if (content === undefined) throw notOf(what);

@@ -5,11 +5,11 @@
  * text is wanted, so numbers beyond those of the collection stand for characters; what is found of real numbers is told as �.
  */
 
-/** A collection of glyphs: real numbers end below `first`, where ours begin; Latin letters of half the width. */
+/** A glyph collection: real CIDs are below `first`, where ours begin; half-width Latin letters. */
 interface Collection {
   first: number;
   halfWidth: number;
-  /** Encodings by the name before `-H` and `-V`: the character set, or `unicode`, and where its Latin letters stand. */
+  /** Encodings by the name before `-H` and `-V`: the character set, or `unicode`, and the position of Latin letters. */
   encodings: Readonly<Record<string, { set: CharacterSet; latin: "half" | "proportional" | "none" }>>;
 }
 type CharacterSet = "unicode" | "gbk" | "big5" | "shift_jis" | "euc-jp" | "jis" | "euc-kr";
@@ -70,7 +70,7 @@ const collections: Readonly<Record<string, Collection>> = {
   },
 };
 
-/** Codes of one byte beside ASCII, and first and second bytes of two. */
+/** One-byte codes besides ASCII, and first and second bytes of two-byte ones. */
 const codes: Readonly<
   Record<
     Exclude<CharacterSet, "unicode">,
@@ -85,7 +85,7 @@ const codes: Readonly<
   "euc-kr": { single: [], lead: [0x81, 0xfe], trail: [0x41, 0xfe] },
 };
 
-/** Characters that have a number of ours, in order: letters, signs, and the scripts themselves; Hangul not where there is no room. */
+/** Characters with a CID of ours, in order: letters, symbols, and the scripts; Hangul only if there is room. */
 const characters: readonly [number, number][] = [
   [0x20, 0x4ff],
   [0x2000, 0x33ff],
@@ -95,11 +95,11 @@ const characters: readonly [number, number][] = [
   [0xac00, 0xd7a3],
 ];
 const mostNumbers = 0xffff;
-/** A real number that is told as unknown, in every collection. */
+/** A real CID reported as unknown in every collection. */
 const unknownNumber = 96;
 const [firstLetter, lastLetter] = [0x20, 0x7e];
 
-/** A table in the language of PostScript, as the reader wants it; `undefined` for a name that is not known here. */
+/** A table in PostScript, as the reader expects it; `undefined` for an unknown name. */
 export function encodingTable(name: string): string | undefined {
   const collection = collections[/^Adobe-(\w+)-UCS2$/u.exec(name)?.[1] ?? ""];
   if (collection !== undefined) return toUnicode(collection);
@@ -141,13 +141,13 @@ function fromCodes(
   return `${mode}${block("codespacerange", spaces)}${block("cidrange", lines)}endcmap\n`;
 }
 
-/** Every code of a character set beside ASCII, with what it stands for, where that is known. */
+/** All codes of a character set besides ASCII, with their known characters. */
 function* charactersOf(
   set: Exclude<CharacterSet, "unicode">,
 ): Generator<[code: string, character: number | undefined]> {
   const { single, lead, trail } = codes[set];
   const decoder = new TextDecoder(set === "jis" ? "euc-jp" : set);
-  // The seven bits of JIS are those of EUC without the highest.
+  // JIS uses the lower seven bits of EUC.
   const shift = set === "jis" ? 0x80 : 0;
   const read = (...bytes: number[]): number | undefined => {
     const text = decoder.decode(Uint8Array.from(bytes, (byte) => byte + shift));
@@ -165,7 +165,7 @@ function* charactersOf(
   }
 }
 
-/** The numbers that the tables above give, and the letters of the collection itself; all others are known to be unknown. */
+/** The CIDs of the tables above, and the collection's own letters; all others are reported as unknown. */
 function toUnicode(collection: Collection): string {
   const unknown = (from: number, to: number): string =>
     `<${hex(from, 4)}> <${hex(to, 4)}> [${"<fffd>".repeat(Math.max(0, to - from + 1))}]`;
@@ -182,7 +182,7 @@ function toUnicode(collection: Collection): string {
   return `${block("codespacerange", ["<0000> <ffff>"])}${block("bfrange", lines)}endcmap\n`;
 }
 
-/** The characters of a collection with the number of the first of each range. */
+/** The characters of a collection, with the first CID of each range. */
 function numbered({ first }: Collection): [from: number, to: number, number: number][] {
   const found: [number, number, number][] = [];
   let number = first;

@@ -3,14 +3,14 @@ import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { counted, type DocumentText } from "../formats/document-format.ts";
 import { encodingTable } from "./pdf-encodings.ts";
 
-/** Pages of which the text is taken. */
+/** Maximum pages read. */
 const mostPages = 2000;
-/** What stands for a character that nobody knows. */
+/** The replacement for an unknown character. */
 const unreadableCharacter = "\ufffd";
 
 /**
- * The text of a PDF, page by page, and what of it may be missing. Throws `invalid_format` for one that is broken,
- * protected, or without any text.
+ * The text of a PDF by page, and what may be missing. Throws `invalid_format` for a broken or protected one, or one
+ * without text.
  */
 export async function pdfText(file: Uint8Array): Promise<DocumentText> {
   if (!Buffer.from(file.subarray(0, 1024)).toString("latin1").includes("%PDF-")) {
@@ -51,7 +51,7 @@ export async function pdfText(file: Uint8Array): Promise<DocumentText> {
   }
 }
 
-/** Gives the reader the tables that it asks for (the names are its own), and notes those that there are not. */
+/** Provides the tables the reader requests by its own names, and records missing ones. */
 function tablesTelling(unknown: Set<string>) {
   return class {
     readonly fetch = async ({ kind, filename }: { kind: string; filename: string }): Promise<Uint8Array> => {

@@ -2,7 +2,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { joined } from "./office-text.ts";
 import { counted, type DocumentText } from "../formats/document-format.ts";
 
-/** Groups that hold no text: fonts, colours, styles, who wrote it. A group that begins with `\*` may be left out by anybody. */
+/** Groups without text: fonts, colours, styles, metadata. Groups that begin with `\*` are optional. */
 const leftOut =
   /^(?:fonttbl|colortbl|stylesheet|info|listtable|listoverridetable|generator|themedata|datastore|xmlnstbl|pict|header|footer|headerf|footerf|object)$/u;
 const signs = new Map(
@@ -22,29 +22,29 @@ const signs = new Map(
   }),
 );
 
-/** What a group of braces changes, and gives back at its end. */
+/** The state that a brace group changes and restores at its end. */
 interface Group {
   isShown: boolean;
-  /** Characters that stand for the next `\u` where a program knows no Unicode. */
+  /** Fallback characters after each `\u` for programs without Unicode. */
   skip: number;
 }
 
-/** How far a document has been read. */
+/** The state of reading a document. */
 interface Reading {
   text: string;
   groups: Group[];
   pictures: number;
-  /** Characters that are to be passed over. */
+  /** Characters to skip. */
   toSkip: number;
-  /** Characters by their codes, which only together are a text. */
+  /** Bytes collected so far; several may form one character. */
   bytes: number[];
   decoder: InstanceType<typeof TextDecoder>;
 }
 
-/** A control word, with its number; a character by its code; a sign that stands for itself; a brace; text. */
+/** A control word with its number; an encoded character; a literal symbol; a brace; text. */
 const pieces = /\\([a-z]+)(-?\d+)? ?|\\'([0-9a-f]{2})|\\([^a-z0-9\r\n])|([{}])|([^\\{}\r\n]+)/giu;
 
-/** The text of a Rich Text document. Throws `invalid_format` for what is none. */
+/** The text of a Rich Text document. Throws `invalid_format` for anything else. */
 export function richText(file: Uint8Array): DocumentText {
   const source = Buffer.from(file).toString("latin1");
   if (!source.startsWith("{\\rtf")) {
@@ -106,7 +106,7 @@ function takeWord(reading: Reading, word: string, number: string | undefined): v
   } else if (group.isShown) reading.text += signs.get(word) ?? "";
 }
 
-/** Characters by their code are of the code page that the document names. */
+/** The decoder for the document's code page. */
 function decoderOf(source: string): InstanceType<typeof TextDecoder> {
   const page = /\\ansicpg(\d+)/u.exec(source)?.[1] ?? "1252";
   const label = { "936": "gb18030", "950": "big5", "932": "shift_jis", "949": "euc-kr", "65001": "utf-8" }[page];

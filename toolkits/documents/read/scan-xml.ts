@@ -1,20 +1,20 @@
 import { Tokenizer } from "htmlparser2";
 
-/** The attributes of a tag, by their names without a prefix. */
+/** A tag's attributes, by name without prefix. */
 export type XmlAttributes = ReadonlyMap<string, string>;
 
-/** A piece of XML: a tag, or the text between tags. Names are without their prefix, entities are resolved. */
+/** A piece of XML: a tag, or text between tags. Names have no prefix, entities are resolved. */
 export type XmlPiece =
   | { kind: "open" | "close" | "empty"; name: string; attributes: XmlAttributes }
   | { kind: "text"; text: string };
 
-/** So much is read at once, so that a long text is not held a second time as pieces. */
+/** Chunk size for reading, so that a long text is not held twice. */
 const chunkLength = 65_536;
 const noAttributes: XmlAttributes = new Map();
 
 /**
- * The pieces of an XML text, in order; what is no XML is passed over. Entities that a document declares itself are not resolved.
- * The tokenizer alone is used: the parser around it searches a list of all open tags, which takes long in nested documents.
+ * The pieces of an XML text, in order; invalid XML is skipped. A document's own entities are not resolved. Uses only
+ * the tokenizer: the parser around it searches the list of open tags, which is slow in nested documents.
  */
 export function* scanXml(xml: string): Generator<XmlPiece> {
   let pieces: XmlPiece[] = [];

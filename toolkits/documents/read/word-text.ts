@@ -6,10 +6,13 @@ import { htmlAsMarkdown } from "./html-as-markdown.ts";
 import { scanXml } from "./scan-xml.ts";
 import { packParts, readParts } from "../formats/zip-parts.ts";
 
-/** Parts of a Word document that hold text or say how it is to be read; pictures and fonts are not unpacked. */
+/** Parts of a Word document with text or its settings; pictures and fonts are not unpacked. */
 const readPart = /\.(?:xml|rels)$/iu;
 
-/** What styles mean that programs give to quotations, code and titles: Word, pandoc, LibreOffice, and the libraries used here. */
+/**
+ * Meanings of the styles that programs use for quotations, code and titles: Word, pandoc, LibreOffice, and the
+ * libraries used here.
+ */
 const styles = [
   ...["Quote", "Intense Quote", "Block Text", "Quotations", "MdBlockquote"].map(
     (name) => `p[style-name='${name}'] => blockquote > p:fresh`,
@@ -22,8 +25,8 @@ const styles = [
 ];
 
 /**
- * The text of a Word document with its headings, lists, tables, links and equations. Throws `invalid_format` for what
- * is none, and `too_large`.
+ * The text of a Word document with headings, lists, tables, links and equations. Throws `invalid_format` for anything
+ * else, and `too_large`.
  */
 export async function wordText(file: Uint8Array): Promise<DocumentText> {
   const parts = readParts(file, (name) => readPart.test(name));
@@ -55,7 +58,7 @@ function notWord(cause: unknown): never {
   });
 }
 
-/** What the document has besides its text, for who would look for it there. */
+/** The document's content besides text, for readers who would expect it. */
 function leftOut(parts: ReadonlyMap<string, Buffer>): string[] {
   const found: string[] = [];
   const main = parts.get("word/document.xml")?.toString("utf8") ?? "";

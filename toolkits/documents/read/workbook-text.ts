@@ -3,7 +3,7 @@ import { joined, partOf } from "./office-text.ts";
 import { scanXml, type XmlAttributes } from "./scan-xml.ts";
 import { readParts } from "../formats/zip-parts.ts";
 
-/** The cells of a workbook (Excel), sheet by sheet, as tables; formulas by the values they had when it was saved. */
+/** The cells of an Excel workbook as tables, by sheet; formulas as their stored values. */
 export function workbookText(file: Uint8Array): DocumentText {
   const wanted =
     /^xl\/(?:workbook\.xml|sharedStrings\.xml|styles\.xml|worksheets\/sheet\d+\.xml|_rels\/workbook\.xml\.rels)$/u;
@@ -20,7 +20,7 @@ export function workbookText(file: Uint8Array): DocumentText {
   return { text: joined(lines), left_out: [] };
 }
 
-/** The sheets of a workbook, in their order, with the parts that hold them. */
+/** The sheets of a workbook, in order, with their parts. */
 function sheetsOf(book: string, links: string): { name: string; part: string }[] {
   const targets = new Map<string, string>();
   for (const piece of scanXml(links)) {
@@ -48,19 +48,19 @@ function sharedStrings(xml: string): string[] {
   return found;
 }
 
-/** Columns that are shown of a row. */
+/** Maximum columns shown of a row. */
 const mostColumns = 200;
 
-/** Which styles of cells show a number as a date, and the day from which days are counted. */
+/** The cell styles that show a number as a date, and the epoch. */
 interface Dates {
   styles: ReadonlySet<string>;
   first: number;
 }
 
-/** Formats of numbers that every program knows as dates or times. */
+/** Built-in number formats for dates and times. */
 function isDateFormat(id: number, codes: ReadonlyMap<number, string>): boolean {
   if ((id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58)) return true;
-  // Letters in quotes and brackets are shown as they are.
+  // Quoted and bracketed letters are literal.
   const code = codes.get(id)?.replaceAll(/"[^"]*"|\[[^\]]*\]|\\./gu, "") ?? "";
   return /[ymdhs]/iu.test(code);
 }
@@ -83,7 +83,7 @@ function dateStyles(xml: string): Set<string> {
   return found;
 }
 
-/** A number as the date that it stands for; anything else as it is. */
+/** A number as the date it represents; anything else unchanged. */
 function asDate(value: string, first: number): string {
   const days = Number(value);
   if (value === "" || !Number.isFinite(days) || days < 0 || days > 3_000_000) return value;
@@ -95,7 +95,7 @@ function asDate(value: string, first: number): string {
   return time === "00:00:00" ? date : `${date} ${time}`;
 }
 
-/** A cell that is being read. */
+/** The cell being read. */
 interface Cell {
   column: number;
   type: string;
@@ -140,7 +140,7 @@ function valueOf({ type, style, text }: Cell, shared: readonly string[], { style
   return value.replaceAll("|", String.raw`\|`).replaceAll(/\s*\n\s*/gu, "<br>");
 }
 
-/** The place of a column from its letters: A is 0. */
+/** A column's index from its letters: A is 0. */
 function columnOf(reference: string | undefined): number | undefined {
   const letters = /^([A-Z]{1,3})\d/u.exec(reference ?? "")?.[1];
   if (letters === undefined) return undefined;

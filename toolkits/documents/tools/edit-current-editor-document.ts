@@ -5,11 +5,11 @@ import { diffLines, nearChanges, type DiffLine } from "../../../src/tools/undo/l
 import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type EditorBuffer, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 
-/** Characters of the text that the tool can give an editor. */
+/** Maximum characters of the text for an editor. */
 const longestText = 1_000_000;
-/** Lines of the difference that the event has, and that the question shows. */
+/** Maximum diff lines in the event and in the question. */
 const [toldLines, previewLines] = [400, 20];
-/** Lines around a difference that are shown with it. */
+/** Context lines of a diff. */
 const contextLines = 3;
 
 const EditInput = z
@@ -67,7 +67,7 @@ function afterChange(before: string, { edits, content }: EditInput): string {
   throw new AppError("too_large", `The document would have ${after.length} characters; ${longestText} are taken.`);
 }
 
-/** What a call would make of the text, for the question; what it would refuse changes nothing. */
+/** The text that a call would produce, for the question; a call it would refuse changes nothing. */
 function wouldBe(before: string, input: EditInput): string {
   try {
     return afterChange(before, input);
@@ -112,7 +112,7 @@ async function edit(input: EditInput, context: ToolContext): Promise<ToolResult>
   return { ...success(message, { data, message_zh }), document: told };
 }
 
-/** The document in the editor. Throws `invalid_state` where there is none. */
+/** The document in the editor. Throws `invalid_state` if there is none. */
 export function requireDocument(document: EditorBuffer | undefined): EditorBuffer {
   if (document === undefined) {
     throw new AppError(

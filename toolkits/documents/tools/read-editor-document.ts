@@ -3,7 +3,7 @@ import { readText } from "../../../src/tools/files/read-file.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { requireDocument } from "./edit-current-editor-document.ts";
 
-/** Reads the document that is open in the client's editor: all of it, or a range of its lines. */
+/** Reads the document open in the client's editor: all of it, or a range of lines. */
 export const readEditorDocument = defineTool({
   name: "read_editor_document",
   description:

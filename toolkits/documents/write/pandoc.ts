@@ -8,7 +8,7 @@ import { searchPath } from "../../../src/tools/programs/sandbox.ts";
 import type { Syntax } from "../formats/document-thread.ts";
 import { isOwnPicture } from "./without-pictures.ts";
 
-/** Milliseconds that pandoc gets for one document. */
+/** Time limit of pandoc per document, in milliseconds. */
 const patience = 15_000;
 
 const readers: Record<Syntax, string> = {
@@ -16,7 +16,7 @@ const readers: Record<Syntax, string> = {
   markdown: "gfm+tex_math_dollars+footnotes",
 };
 
-/** What pandoc has read: its own form of a document, a tree of lists and nodes. */
+/** pandoc's document tree of lists and nodes. */
 const Tree = z.looseObject({ blocks: z.array(z.unknown()) });
 const Picture = z.object({
   t: z.literal("Image"),
@@ -24,7 +24,7 @@ const Picture = z.object({
 });
 const nobody = ["", [], []];
 
-/** The program of pandoc on this machine; `undefined` where there is none. */
+/** The path of pandoc; `undefined` if not installed. */
 export async function findPandoc(): Promise<string | undefined> {
   for (const folder of searchPath().split(":")) {
     const program = join(folder, "pandoc");
@@ -38,9 +38,9 @@ export async function findPandoc(): Promise<string | undefined> {
 }
 
 /**
- * A Word document from HTML or Markdown, made by pandoc: without a shell, with nothing of our environment, in a folder
- * of its own. It reads the text in its own sandbox; what it then writes names no picture and no raw part any more, so
- * that there is nothing to fetch. `undefined` when it fails or takes too long. Throws the signal's reason.
+ * Converts HTML or Markdown to a Word document with pandoc: without a shell, without our environment, in a temporary
+ * folder. It parses in its own sandbox; pictures and raw parts are removed before writing, so that nothing is fetched.
+ * `undefined` on failure or timeout. Throws the signal's reason.
  */
 export async function pandocFile(
   program: string,
@@ -63,7 +63,7 @@ export async function pandocFile(
     return { file: await readFile(join(folder, "made.docx")), pictures: plain.pictures };
   } catch (error) {
     signal.throwIfAborted();
-    // What it was asked for is not there, or is no tree: the library does it.
+    // Missing or invalid output: the library takes over.
     if (error instanceof Error) return undefined;
     throw error;
   } finally {
@@ -85,7 +85,7 @@ async function runs(program: string, given: string[], folder: string, signal: Ab
   }
 }
 
-/** The tree with the words of its pictures instead of those that lie elsewhere, and without parts that go into the file as they are. */
+/** The tree with alternative texts instead of external pictures, and without raw parts. */
 function withoutFetching(json: string): { json: string; pictures: number } {
   let pictures = 0;
   const tree = Tree.parse(JSON.parse(json));

@@ -1,17 +1,17 @@
 import type { Syntax } from "../formats/document-thread.ts";
 
-/** Elements that would load something; what stands between their tags stays, where it is there for who cannot load it. */
+/** Elements that load something; their fallback content stays. */
 const loading = new Set(["object", "embed", "video", "audio", "link", "source", "track", "base", "picture"]);
-/** Elements that go with all that is in them. */
+/** Elements removed with their content. */
 const whole = new Set(["script", "iframe", "svg"]);
-/** Whether the address of a picture is the picture itself, so that nothing has to be fetched. */
+/** Whether a picture is embedded in its URL, so that nothing is fetched. */
 export function isOwnPicture(address: string): boolean {
   return /^data:image\/(?:png|jpe?g|gif|bmp);base64,/iu.test(address);
 }
 
 /**
- * A text of HTML or Markdown without what would be fetched from somewhere. Pictures leave their words. `pictures` is
- * how many were left out. The time it takes grows with the text, whatever that is.
+ * Removes everything from HTML or Markdown that would be fetched. Pictures leave their alternative text; `pictures`
+ * counts them. Runs in linear time.
  */
 export function withoutPictures(content: string, syntax: Syntax): { content: string; pictures: number } {
   let pictures = 0;
@@ -28,11 +28,11 @@ export function withoutPictures(content: string, syntax: Syntax): { content: str
   return { content: lines.join("\n"), pictures };
 }
 
-/** A line of Markdown without pictures. Code in it stays as it is. */
+/** A Markdown line without pictures. Code in it stays. */
 function plainLine(line: string, words: (alt: string) => string): string {
   const kept: string[] = [];
   let at = 0;
-  // Looked for again only when it was passed: else each picture would look through the rest of the line.
+  // Searched again only once passed: otherwise each picture would scan the rest of the line.
   let code = line.indexOf("`");
   for (let sign = line.indexOf("!["); sign >= 0; sign = line.indexOf("![", at)) {
     if (code >= 0 && code < at) code = line.indexOf("`", at);
@@ -52,7 +52,7 @@ function plainLine(line: string, words: (alt: string) => string): string {
   return kept.join("");
 }
 
-/** HTML without elements that load or run something; `words` makes of a picture's words what stands in its place. */
+/** HTML without elements that load or run something; `words` converts a picture's alternative text. */
 function plainHtml(html: string, words: (alt: string) => string): string {
   const lower = html.toLowerCase();
   const kept: string[] = [];
@@ -76,7 +76,7 @@ function plainHtml(html: string, words: (alt: string) => string): string {
   return kept.join("");
 }
 
-/** The place behind a tag; a `>` in quotes is no end of it. The rest of the text, where it has none. */
+/** The position after a tag, ignoring a quoted `>`; the text's end if it is never closed. */
 function endOfTag(text: string, from: number): number {
   for (let at = from; at < text.length; at += 1) {
     const sign = text[at];

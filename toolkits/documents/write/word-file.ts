@@ -6,8 +6,8 @@ import { withoutPictures } from "./without-pictures.ts";
 import { packParts, readParts } from "../formats/zip-parts.ts";
 
 /**
- * A Word document from HTML or Markdown, made by libraries, in a thread of its own: it loses the way to the files of
- * the machine, which one of them would open for a picture. They are loaded here: that takes a while.
+ * Converts HTML or Markdown to a Word document with libraries, in a worker thread that loses file access, since one of
+ * them would open local pictures. The libraries are imported lazily, which takes a while.
  */
 export async function wordFile(text: string, syntax: Syntax): Promise<{ file: Uint8Array; pictures: number }> {
   const { content, pictures } = withoutPictures(text, syntax);
@@ -25,7 +25,7 @@ function hasText(file: Uint8Array): boolean {
   return /<w:t(?:\s[^>]*[^/>]|\s?)>[^<]/u.test(xml?.toString("utf8") ?? "");
 }
 
-/** Lines around cells, and who has made it. */
+/** Cell borders, and the author. */
 const look = {
   creator: "Millrace",
   lastModifiedBy: "Millrace",
@@ -41,7 +41,7 @@ async function fromHtml(content: string): Promise<Uint8Array> {
     return Uint8Array.from(made instanceof Blob ? Buffer.from(await made.arrayBuffer()) : new Uint8Array(made));
   };
   const file = await make(false);
-  // What takes blanks out first takes everything out of HTML that it cannot read.
+  // Normalising first removes everything from HTML that the library cannot parse.
   return tidyWordFile(hasText(file) ? file : await make(true), headedTables(content));
 }
 
@@ -52,7 +52,7 @@ async function fromMarkdown(content: string): Promise<Uint8Array> {
   return withOneStyle(await Packer.toBuffer(document));
 }
 
-/** From now on nothing in this thread opens a file. */
+/** From here on, nothing in this thread opens a file. */
 function closeFiles(): void {
   const refuse = (): never => {
     throw new AppError("permission", "A document is made without the files of the machine.");
@@ -66,8 +66,8 @@ function closeFiles(): void {
 const mainPart = "word/document.xml";
 
 /**
- * A Word document that the library for HTML has made, as the standard wants it: the settings of the page come last,
- * rows of heads are marked as such (`headed` says of each table, in order, whether it has one), and nothing advertises.
+ * Fixes a Word document from the HTML library to meet the standard: page settings come last, header rows are marked
+ * (`headed` says for each table, in order, whether it has one), and no advertising.
  */
 export function tidyWordFile(file: Uint8Array, headed: readonly boolean[]): Uint8Array {
   return rewritten(file, {
@@ -77,8 +77,8 @@ export function tidyWordFile(file: Uint8Array, headed: readonly boolean[]): Uint
 }
 
 /**
- * A Word document that the library for Markdown has made, with one style for each paragraph: it gives some a second
- * one, which the standard does not know and of which Word takes the first and LibreOffice the last.
+ * Keeps one style per paragraph in a Word document from the Markdown library: it sets two on some, which the standard
+ * does not allow; Word uses the first and LibreOffice the last.
  */
 export function withOneStyle(file: Uint8Array): Uint8Array {
   return rewritten(file, {
@@ -86,11 +86,11 @@ export function withOneStyle(file: Uint8Array): Uint8Array {
   });
 }
 
-/** The same file with some of its parts written anew. */
+/** The file with some parts rewritten. */
 function rewritten(file: Uint8Array, changes: Readonly<Record<string, (xml: string) => string>>): Uint8Array {
   const parts = readParts(file, (name) => !name.endsWith("/"));
   const tidied = new Map<string, Uint8Array>();
-  // Who looks at the beginning of a file to see what it is finds it there.
+  // File type detection expects them at the beginning.
   for (const name of ["[Content_Types].xml", "_rels/.rels"]) {
     const part = parts.get(name);
     if (part !== undefined) tidied.set(name, part);
@@ -102,7 +102,7 @@ function rewritten(file: Uint8Array, changes: Readonly<Record<string, (xml: stri
   return packParts(tidied, { isPacked: true });
 }
 
-/** HTML in which the lines and blanks of listings are marked: the library would put them together. */
+/** Marks lines and blanks in listings, which the library would collapse. */
 export function withListings(html: string): string {
   const lower = html.toLowerCase();
   const kept: string[] = [];
@@ -125,7 +125,7 @@ export function withListings(html: string): string {
   return kept.join("");
 }
 
-/** Of each table of HTML, in order, whether its first row has cells of a head. */
+/** For each table in the HTML, in order, whether its first row has header cells. */
 export function headedTables(html: string): boolean[] {
   const headed: boolean[] = [];
   let row = 0;
@@ -151,7 +151,7 @@ function sectionLast(xml: string): string {
 
 function withHeads(xml: string, headed: readonly boolean[]): string {
   const tables = xml.split(/(?=<w:tbl>)/u);
-  // Where the library has left one out, nobody knows which.
+  // If the library dropped a table, the mapping is unknown.
   if (tables.length - 1 !== headed.length) return xml;
   return tables
     .map((part, index) =>

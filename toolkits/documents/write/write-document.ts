@@ -4,14 +4,17 @@ import { inThread, type Syntax } from "../formats/document-thread.ts";
 import { findPandoc, pandocFile } from "./pandoc.ts";
 import { readParts } from "../formats/zip-parts.ts";
 
-/** Characters of a text that a Word document is made from, and of one that pandoc is asked about: its answer is read here. */
+/**
+ * Maximum characters of a text that becomes a Word document, and of one converted with pandoc, whose output is parsed
+ * here.
+ */
 const [longestText, longestForPandoc] = [2_000_000, 100_000];
 
-/** The first tag of a text of HTML. */
+/** The first tag of an HTML text. */
 const htmlBegins =
   /^<(?:!doctype|html|head|body|title|meta|style|header|main|article|section|div|p|h[1-6]|ul|ol|dl|table|blockquote|pre|figure|center|hr|br|span|b|strong|i|em|u|a|font|img)\b/iu;
 
-/** A Word document made from a text: its bytes, from what, by whom, and what of the text is not in it. */
+/** A generated Word document: its bytes, source syntax, generator, and what it leaves out. */
 export interface WordDocument {
   file: Uint8Array;
   syntax: Syntax;
@@ -20,8 +23,8 @@ export interface WordDocument {
 }
 
 /**
- * Makes a Word document from HTML or Markdown: by pandoc where the machine has it, else by libraries. Nothing is
- * fetched and no file is read for it. Throws `too_large`, `invalid_format`, `timeout`, and the signal's reason.
+ * Converts HTML or Markdown to a Word document: with pandoc if installed, else with libraries. Fetches nothing and
+ * reads no file. Throws `too_large`, `invalid_format`, `timeout`, and the signal's reason.
  */
 export async function wordDocument(
   text: string,
@@ -44,7 +47,7 @@ export async function wordDocument(
   return { file: answer.file, syntax, madeBy: "library", left_out: counted(answer.pictures, "picture") };
 }
 
-/** In what a text is written that is to become a Word document: HTML when that is what it begins with, comments left aside. */
+/** The syntax of a text that becomes a Word document: HTML if it begins with a tag, ignoring comments. */
 export function syntaxOf(text: string): Syntax {
   let rest = text.trimStart();
   for (let end = 0; end >= 0 && /^<(?:!--|\?xml\b)/u.test(rest);) {

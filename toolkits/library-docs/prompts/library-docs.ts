@@ -15,7 +15,7 @@ export const libraryDocs = defineTemplate({
   ].join("\n"),
 });
 
-/** What the assistant is shown to have answered, so that the pair is a valid exchange. */
+/** The assistant's acknowledgement, which makes the pair a valid exchange. */
 export const libraryDocsRead = defineTemplate({
   name: "library_docs_read",
   title: { en: "Library documentation: acknowledgement", zh: "第三方库文档：确认" },

@@ -34,7 +34,7 @@ const LibrariesShape = z
   .meta({ ref: "LibraryDocs" });
 const errors = { 403: "The caller may not change it", 404: "No such library" };
 
-/** `/library-docs`: the documentation of libraries that models are given to read. */
+/** `/library-docs`: library documentation for models. */
 export function libraryDocsRoutes(): HttpApp {
   const librariesOf = (context: HttpContext) => routeServicesOf(context).toolkitServices.get(librariesKey);
   const routes: HttpApp = new Hono<HttpEnvironment>();

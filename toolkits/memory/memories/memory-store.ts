@@ -4,7 +4,7 @@ import type { ItemStore } from "@millrace/engine/storage/items/store-items";
 import { isSame, limits, noMemory, toMemory, type Memory, type MemoryChange, type MemoryInput } from "./memory.ts";
 import { holdsSecret, secretRefused } from "./secret-words.ts";
 
-/** Where memories lie in the store of their owner. */
+/** The namespace of memories in their owner's store. */
 const namespace = ["memories"];
 
 /** A saved memory, and whether it replaced an equal one. */
@@ -17,7 +17,7 @@ export interface SavedMemory {
 export interface MemoryStore {
   /** Most recently changed first. */
   list(): Promise<Memory[]>;
-  /** The nearest first: by meaning where the store has an index, else by words. */
+  /** The nearest first: semantically if the store has an index, else by words. */
   search(query: string, limit: number): Promise<Memory[]>;
   get(id: string): Promise<Memory | undefined>;
   /**
@@ -28,11 +28,11 @@ export interface MemoryStore {
   /** Throws `not_found`, and as `save` does. */
   update(id: string, change: MemoryChange): Promise<Memory>;
   delete(id: string): Promise<boolean>;
-  /** Removes all, and says how many there were. */
+  /** Deletes all and returns their number. */
   clear(): Promise<number>;
 }
 
-/** Opens the memories of owners. `secrets`: values that no memory may hold. */
+/** Opens the memories of all owners. `secrets`: values that no memory may contain. */
 export function openMemories(items: ItemStore, secrets: readonly string[]): (owner: string) => MemoryStore {
   // A read and the write that depends on it are one critical section.
   const mutex = new KeyedMutex();
@@ -104,7 +104,7 @@ function itemsOf(items: ItemStore, owner: string) {
       const found = await items.search(owner, { prefix: namespace, ...page });
       return found.flatMap((item) => toMemory(item) ?? []);
     },
-    /** What an index wants of it comes later: a model may take its time, in which others may write. */
+    /** Embedding follows later: it takes time, in which others may write. */
     write: async (id: string, { kind, slot = null, content }: MemoryInput): Promise<Memory> => {
       const index = slot === null ? ["content"] : ["slot", "content"];
       await items.change(owner, [{ namespace, key: id, value: { kind, slot, content }, index }], false);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { StoreItem } from "@millrace/engine/storage/items/store-items";
 
-/** Memories of one owner, characters of one, and characters of all. */
+/** Maximum memories per owner, characters of one, and total characters. */
 export const limits = { memories: 200, characters: 500, total: 40_000 } as const;
 
 /** Kinds: a fact about the user, a preference, or the value of a named slot such as `employer`. */
@@ -11,19 +11,19 @@ export type MemoryKind = z.infer<typeof MemoryKind>;
 
 /** A memory is one line of the system text: line breaks become spaces. */
 const Line = z.string().transform((text) => text.normalize("NFC").replaceAll(/\s+/gu, " ").trim());
-/** The words of a memory. */
+/** The text of a memory. */
 export const Content = Line.pipe(
   z
     .string()
     .min(1)
     .max(limits.characters, { error: `expected at most ${limits.characters} characters; say it shorter` }),
 );
-/** What an entity is to the user. */
+/** The slot's name, the entity's relation to the user. */
 export const Slot = Line.pipe(z.string().min(1).max(60)).describe("what the entity is to the user, such as employer");
 /** The id of a memory: short, since models write it. */
 export const MemoryId = z.string().trim().min(1).max(100);
 
-/** What may be saved; an entity has a slot, and nothing else has one. */
+/** A memory to save; only an entity has a slot. */
 export const MemoryInput = z
   .object({ kind: MemoryKind, slot: Slot.nullish(), content: Content })
   .refine(({ kind, slot }) => (kind === "entity") === (typeof slot === "string"), {
@@ -32,7 +32,7 @@ export const MemoryInput = z
   });
 export type MemoryInput = z.infer<typeof MemoryInput>;
 
-/** What may be changed. */
+/** The changeable fields. */
 export const MemoryChange = z
   .object({ kind: MemoryKind.optional(), slot: Slot.nullish(), content: Content.optional() })
   .refine((change) => Object.values(change).some((value) => value !== undefined), {
@@ -61,7 +61,7 @@ export function toMemory({ key, value, created_at, updated_at }: StoreItem): Mem
   return kept.success ? { id: key, ...kept.data, created_at, updated_at } : undefined;
 }
 
-/** Whether two memories say the same, or fill the same slot. */
+/** Whether two memories have equal content or the same slot. */
 export function isSame(one: Pick<Memory, "slot" | "content">, other: Pick<Memory, "slot" | "content">): boolean {
   if (one.slot !== null || other.slot !== null) {
     return one.slot !== null && other.slot !== null && plain(one.slot) === plain(other.slot);
@@ -69,7 +69,7 @@ export function isSame(one: Pick<Memory, "slot" | "content">, other: Pick<Memory
   return plain(one.content) === plain(other.content);
 }
 
-/** A text without its case, width and punctuation. */
+/** A text without case, width and punctuation. */
 function plain(text: string): string {
   return text
     .normalize("NFKC")
@@ -78,12 +78,12 @@ function plain(text: string): string {
     .trim();
 }
 
-/** A memory on one line, as the model reads it; with its id where it may be changed. */
+/** A memory as one line for the model; with its id if it may be changed. */
 export function memoryLine({ id, kind, slot, content }: Memory): string {
   return `- [${id}] ${kind === "entity" ? `${slot ?? "entity"}: ` : kind === "preference" ? "preference: " : ""}${content}`;
 }
 
-/** The failure of an id that no memory of the caller has. */
+/** The error for an id that is not one of the caller's memories. */
 export function noMemory(id: string): AppError {
   return new AppError("not_found", `There is no memory with the id "${id}".`, {
     suggestion: "List or search the memories to find its id.",

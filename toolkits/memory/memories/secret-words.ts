@@ -1,19 +1,19 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { secretForms } from "@millrace/engine/config/api-keys";
 
-/** What says that a secret follows, in English and Chinese. */
+/** Words that announce a secret, in English and Chinese. */
 const announced =
   /(?:pass(?:word|wd|code|phrase)|\bpin(?:\s*code)?|\bsecret(?:\s*key)?|\b(?:access\s*)?token|api[\s_-]?key|private[\s_-]?key|\bcvv|recovery[\s_-]?code|密码|口令|密钥|私钥|令牌|验证码|卡号|身份证号?)(?:\s+(?:for|of|to)\s+.{1,60}?)?\s*(?:is|are|was|[:=：＝]|是|为|叫)\s*\S/iu;
-/** An address with a name and a password. */
+/** A URL with name and password. */
 const credentials = /:\/\/[^\s/:@]+:[^\s/@]+@/u;
-/** A web token, and keys of clouds. */
+/** A JWT, and cloud keys. */
 const keys = /\beyJ[\w-]{10,}\.[\w-]{10,}\.|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{30,}/u;
-/** A long run of letters and digits, which no language has. */
+/** A long run of letters and digits, which does not occur in languages. */
 const random = /[A-Za-z0-9+_=-]{24,}/gu;
-/** The digits of a card, maybe in groups. */
+/** A card number, possibly in groups. */
 const card = /\d(?:[ -]?\d){12,18}/gu;
 
-/** Whether a text holds what looks like a password, a key or the number of a card; `known` are secrets of the server. */
+/** Whether a text seems to contain a password, key or card number; `known` are the server's secrets. */
 export function holdsSecret(text: string, known: readonly string[] = []): boolean {
   return (
     known.some((secret) => text.includes(secret)) ||
@@ -24,14 +24,14 @@ export function holdsSecret(text: string, known: readonly string[] = []): boolea
   );
 }
 
-/** The refusal of a text that holds a secret; it does not repeat the text. */
+/** The refusal of a text with a secret; it does not repeat the text. */
 export function secretRefused(): AppError {
   return new AppError("permission", "Not saved: the text looks like it holds a password, a key or a card number.", {
     suggestion: "Memories are sent to models in later sessions; keep secrets in a password manager.",
   });
 }
 
-/** The check of Luhn, which numbers of cards pass. */
+/** The Luhn check of card numbers. */
 function isCardNumber(digits: string): boolean {
   const sum = digits
     .split("")

@@ -10,21 +10,21 @@ import { knownMemories } from "../prompts/known-memories.ts";
 import { limits, memoryLine, type Memory } from "./memory.ts";
 import { openMemories, type MemoryStore } from "./memory-store.ts";
 
-/** The memories of all owners, and in a session those of its owner. */
+/** The memories of all owners, and those of a session's owner. */
 export interface Memories {
-  /** Whether runs read memories and may save some. */
+  /** Whether runs read and save memories. */
   isOn: boolean;
   of(owner: string): MemoryStore;
-  /** Those of the session's owner. */
+  /** The memories of the session's owner. */
   own(): Promise<MemoryStore>;
 }
 
-/** The key of the service. */
+/** The service's key. */
 export const memoriesKey = new ServiceKey<Memories>("memories");
 
-/** The keys of a run's context. */
+/** Keys of a run's context. */
 export const memoryContext = {
-  /** Whether the run reads memories and may change them. Default yes. */
+  /** Whether the run reads and changes memories. Default yes. */
   memory: z.boolean().optional(),
 };
 const MemoryContext = z.object(memoryContext);
@@ -32,7 +32,7 @@ const MemoryContext = z.object(memoryContext);
 /** The text of the session; see `SessionText`. */
 export const memoryFields = { session_memories: z.string().nullable().default(null) };
 
-/** Opens the memories of the server; where nothing is stored, there are none. */
+/** Opens the server's memories; without storage there are none. */
 export function openMemory({ config, storage, services, isEnabled }: ToolkitServer): undefined {
   const { items, sessions } = storage;
   if (items === undefined || sessions === undefined) return;
@@ -47,7 +47,7 @@ export function openMemory({ config, storage, services, isEnabled }: ToolkitServ
   }));
 }
 
-/** Under whose name memories lie: each user of `auth.path` has their own, apart from the store that all users share. */
+/** The owner of memories: each user of `auth.path` has their own, apart from the store shared by all users. */
 export function memoryOwner(owner: string | null): string {
   return isUser(owner) ? owner : ownerOfItems(owner);
 }
@@ -100,10 +100,10 @@ async function chooseLines(
   return inOrder.filter(({ id }) => told.has(id)).map(memoryLine);
 }
 
-/** Milliseconds that a search may take before a session begins. */
+/** Time limit of a search before a session begins, in milliseconds. */
 const patience = 1000;
 
-/** The memories by their nearness to a request; those changed last first where an index cannot say it, or not soon. */
+/** Memories by relevance to a request; most recently changed first if the index cannot tell, or not in time. */
 async function nearest(store: MemoryStore, request: string, warn: (reason: string) => void): Promise<Memory[]> {
   try {
     return await withTimeout(store.search(request.slice(0, 1000), limits.memories), patience, () => {

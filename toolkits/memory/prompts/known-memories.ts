@@ -1,6 +1,6 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** What is known of the user from earlier sessions. */
+/** What is known about the user from earlier sessions. */
 export const knownMemories = defineTemplate({
   name: "known_memories",
   title: { en: "Known of the user", zh: "已知的用户信息" },

@@ -26,7 +26,7 @@ const refused = { 403: "The key may not use memories, they are switched off, or 
 const notThere = { ...refused, 404: "No such memory" };
 const full = { 413: "The memory is full" };
 
-/** `/api/memory`: the memories of the caller. */
+/** `/api/memory`: the caller's memories. */
 export function memoryRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes);
@@ -34,7 +34,7 @@ export function memoryRoutes(): HttpApp {
   return routes;
 }
 
-/** The caller's memories. What is kept can be seen and deleted where nothing more is saved, too. */
+/** The caller's memories. Existing ones can be read and deleted even if saving is off. */
 function memoriesFor(context: HttpContext, saves = false): { store: MemoryStore; isOn: boolean } {
   const services = routeServicesOf(context);
   const memories = services.toolkitServices.find(memoriesKey);

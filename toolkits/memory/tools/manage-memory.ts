@@ -7,7 +7,7 @@ import { Content, MemoryChange, memoryLine, MemoryInput, noMemory, Slot } from "
 import { memoriesKey } from "../memories/session-memories.ts";
 import type { MemoryStore } from "../memories/memory-store.ts";
 
-/** Memories that a search gives. */
+/** Maximum memories returned by a search. */
 const found = 20;
 
 const Input = z.object({
@@ -92,7 +92,7 @@ const actions: Readonly<Record<Input["action"], Act>> = {
   },
 };
 
-/** The same when a call is repeated after a crash; short, since the model writes it. */
+/** Stable when a call is repeated after a crash; short, since the model writes it. */
 function idOf({ sessionId, callId }: ToolContext): string {
   return createHash("sha256").update(`${sessionId} ${callId}`).digest("hex").slice(0, 8);
 }

@@ -1,7 +1,7 @@
 import { predefinedVariables } from "../../../src/prompts/identity/identity-variables.ts";
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
-/** L0 of the planner profile: role, format, tools, rules, goal, then what changes. */
+/** L0 of the planner profile: role, format, tools, rules, goal, then the changing parts. */
 export const identityPlanner = defineTemplate({
   name: "identity_planner",
   title: { en: "Identity: planner", zh: "身份：任务管理" },

@@ -5,7 +5,7 @@ import { createChatReader, type ChatItem } from "./chat-items.ts";
 import type { HttpContext } from "@millrace/engine/http/environment";
 import { languageOf } from "@millrace/engine/http/answers/wire";
 
-/** What an answer has taken, in tokens. */
+/** An answer's usage in tokens. */
 export const ChatUsage = z
   .object({
     prompt_tokens: z.number().int(),
@@ -19,17 +19,17 @@ type ChatUsage = z.infer<typeof ChatUsage>;
 /** An event of the run, or at its end the open questions and the end marker. */
 export type ChatEvent = { event: RunEvent } | { last: ChatItem[] };
 
-/** The answer that is awaited. */
+/** The awaited answer. */
 export interface AwaitedAnswer {
-  /** Opens the events of the run, to its end; the signal aborts when the client disconnects. */
+  /** Opens the run's events, to its end; the signal aborts when the client disconnects. */
   events: (signal: AbortSignal) => AsyncIterable<ChatEvent[]>;
-  /** Called when the client goes before the answer, also where it has gone before this began. */
+  /** Called if the client disconnects before the answer, even before this started. */
   onDisconnect?: () => void;
 }
 
 /**
  * The text of an answer and its usage, collected from the stream; `undefined` if the client disconnected. Throws the
- * error that the run failed with.
+ * run's error.
  */
 export async function wholeAnswer(
   context: HttpContext,

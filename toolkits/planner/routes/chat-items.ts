@@ -12,12 +12,12 @@ export type ChatItem =
   /** A tool card: first `running` with its parameters, then again with the same id and the outcome. */
   | { type: "tool"; id: string; name: string; status: "running"; params: unknown }
   | { type: "tool"; id: string; name: string; status: "success" | "error"; message: string }
-  /** The conversation waits for an answer: in words, by the next message, or at `/threads/:id/approvals/:question_id`. */
+  /** The conversation waits for an answer: as text in the next message, or at `/threads/:id/approvals/:question_id`. */
   | { type: "question"; question_id: string; kind: string; question: string; tool: string | null; params: unknown }
   | { type: "error"; message: string; errorType: string; suggestion?: string; recoverable?: boolean }
   | { type: "done" };
 
-/** The name of the event that carries an item: words are plain messages, as the endpoint's first clients read them. */
+/** An item's event name: text uses plain messages, as the endpoint's first clients expect. */
 function eventName({ type }: ChatItem): string {
   return type === "text" ? "message" : type;
 }
@@ -28,7 +28,9 @@ export function chatFrame(item: ChatItem, id?: number): string {
   return `event: ${eventName(item)}\ndata: ${JSON.stringify(item)}\n${end}`;
 }
 
-/** Maps a run's events to items, in order. It remembers the messages it has emitted, since some come in chunks and whole. */
+/**
+ * Maps a run's events to items, in order. It remembers emitted messages, since some arrive both in chunks and whole.
+ */
 export function createChatReader(language: Language): (event: RunEvent) => ChatItem | undefined {
   const told = new Set<string>();
   let last: { id: string; text: string } | undefined;
@@ -51,7 +53,7 @@ export function createChatReader(language: Language): (event: RunEvent) => ChatI
   };
 }
 
-/** How many newlines a text ends with, up to an empty line. */
+/** The number of newlines at a text's end, at most two. */
 function newlines(text: string): number {
   return text.endsWith("\n\n") ? 2 : Number(text.endsWith("\n"));
 }
@@ -71,7 +73,7 @@ function wordsOf(message: unknown, told: Set<string>): { id: string; text: strin
 /** Cards of the assistant's own calls; sub-agents' calls are not shown. */
 function cardOf(data: unknown): ChatItem | undefined {
   if (typeof data !== "object" || data === null || !("type" in data) || "agent" in data) return undefined;
-  // Only our loop writes to this stream in a graph of ours; of other graphs these two kinds are read if they are alike.
+  // In our graphs only our loop writes to this stream; in others, events of the same form are accepted.
   const event = data as CustomEvent;
   if (event.type === "agentic_loop.tool_called") {
     const { tool_call_id: id, tool_name: name, arguments: params } = event;
@@ -82,13 +84,13 @@ function cardOf(data: unknown): ChatItem | undefined {
   return { type: "tool", id, name, status: success ? "success" : "error", message };
 }
 
-/** How a run failed, for its reader. */
+/** A run's failure for its reader. */
 export function errorItem(error: RunError, language: Language): ChatItem {
   const { error: errorType, ...told } = toWireRunError(error, language) as RunError;
   return { type: "error", errorType, ...told };
 }
 
-/** A question that waits. */
+/** An open question. */
 export function questionItem(id: string, asked: Question, question: string): ChatItem {
   const [action] = asked.actions;
   const { name: tool = null, args: params = null } = action ?? {};

@@ -40,17 +40,17 @@ export type ChatBody = z.infer<typeof ChatBody>;
 
 /** The conversation a chat continues. */
 export interface ChatPlace {
-  /** The conversation has messages: it knows the earlier ones by itself. */
+  /** The conversation has messages, so it already knows the earlier ones. */
   goesOn: boolean;
-  /** The question that waits in it, the oldest first. */
+  /** Its oldest open question. */
   waiting: Approval | undefined;
-  /** The toolkits that the caller may use. */
+  /** The toolkits available to the caller. */
   toolkits: readonly Toolkit[];
 }
 
 /**
- * The run that a chat asks for. Of a conversation that goes on only what follows the last reply is new; where a
- * question waits, words that answer it do.
+ * The run of a chat request. In an existing conversation only what follows the last reply is new; if a question is
+ * open, text that answers it does.
  */
 export function toRunBody(body: ChatBody, place: ChatPlace): RunBody {
   const { messages, assistant_id } = body;
@@ -83,7 +83,7 @@ function contextOf(body: ChatBody, { toolkits }: ChatPlace): JsonObject {
     // These chats are about tasks, so no routing is needed.
     ...(toolSide(body) === "server" ? { mode: "free_work" } : { chat_mode: "chat" }),
     ...(toolSide(body) === "server" && isPlanner ? { toolkits: ["planner"] } : {}),
-    // Of a model without calls of its own, too, what it writes is for the client.
+    // Text calls of models without native calls are for the client, too.
     ...(toolSide(body) === "client" ? { tool_protocol: "native" } : {}),
     ...(isPlanner ? { profile: "planner" } : {}),
     ...(system === undefined || system === null || system.trim() === "" ? {} : { system }),
@@ -92,7 +92,7 @@ function contextOf(body: ChatBody, { toolkits }: ChatPlace): JsonObject {
   };
 }
 
-/** Whether words answer a question: about an action only a plain yes or no does, and anything else is a new request. */
+/** Whether text answers a question: about an action only a plain yes or no does; anything else is a new request. */
 function isAnswer({ value }: Approval, words: string): boolean {
   const { actions } = readQuestion(value);
   return words.trim() !== "" && (actions.length === 0 || readDecision(words).kind !== "unclear");

@@ -43,7 +43,7 @@ const starting = {
   },
 } as const;
 
-/** `/api/ai/chat`: a conversation in two shapes of their own, carried by runs like any other. */
+/** `/api/ai/chat`: a conversation with two response formats, based on ordinary runs. */
 export function chatRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
@@ -110,7 +110,7 @@ function wrongStream(message: string): AppError {
   return new AppError("invalid_parameter", message, { suggestion: "Send it there, or leave stream out." });
 }
 
-/** Starts the run of a chat: in the conversation it names, or in a new one, which stays. */
+/** Starts a chat's run: in the named conversation, or in a new one, which is kept. */
 async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
   const services = routeServicesOf(context);
   const { storage, owner } = services;
@@ -138,7 +138,7 @@ async function placeOf(services: RouteServices, session: Session, body: ChatBody
   return { goesOn, waiting, toolkits };
 }
 
-/** Where the answer can be followed again, and which conversation goes on with it. */
+/** Sets headers for following the answer again and for continuing the conversation. */
 function tellPlace(context: HttpContext, run: Run): void {
   for (const [name, value] of Object.entries(placeHeaders(run))) context.header(name, value);
 }
@@ -162,9 +162,9 @@ async function streamChat(
   const from = gap?.after ?? after;
   return sendEvents<ChatEvent>(context, {
     ...(gap && { opening: gapFrame(gap) }),
-    // A model may think for long before its first word.
+    // A model may think for long before its first token.
     mayBeQuiet: true,
-    // From the beginning: what a reader has of a message says whether more of it is news.
+    // From the beginning: whether an event is new depends on the message's earlier parts.
     open: (signal) => chatEvents(services, context, run, signal),
     tail: async function* (signal) {
       for await (const batch of services.runs.tail(run, signal)) yield batch.map((event) => ({ event }));
@@ -199,7 +199,7 @@ async function* chatEvents(
 async function questionsOf({ storage, runs }: RouteServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
   const waiting = await storage.approvals.pending(run.session_id);
   if (waiting.length === 0) return [];
-  // An answer that is read again does not include questions of later ones.
+  // A repeated read of an answer excludes questions of later ones.
   const asking = await askingRun(runs, run.session_id);
   if (asking?.run_id !== run.run_id) return [];
   return waiting.flatMap(({ interrupt_id, value }): ChatItem[] => {
@@ -209,7 +209,7 @@ async function questionsOf({ storage, runs }: RouteServices, context: HttpContex
   });
 }
 
-/** The model that gave the answer; where no message says so, the one that was to be asked. */
+/** The model that answered; if no message says so, the configured one. */
 async function modelOf({ storage, models }: RouteServices, run: Run): Promise<string> {
   const messages = messagesIn(await readValues(storage, run.session_id));
   const told = messages.findLast(({ additional_kwargs }) => additional_kwargs["llm_metadata"] !== undefined);

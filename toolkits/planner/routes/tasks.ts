@@ -43,14 +43,14 @@ const TaskChange = z
   .meta({ ref: "TaskChange" });
 const NewSchedule = z.object({ scheduled_date: Day }).meta({ ref: "TaskScheduleCreate" });
 
-/** Every answer of these paths stands under `data`. */
+/** All responses of these paths are wrapped in `data`. */
 const wrapped = <Shape extends z.ZodType>(data: Shape): z.ZodObject<{ data: Shape }> => z.object({ data });
 
 const tag = "Planner";
 const refused = { 403: "The planner is switched off, or the owner of the key may not use it" };
 const notThere = { ...refused, 404: "No such task" };
 
-/** `/api/tasks` and `/api/views`: the planner's tasks, of the caller alone. */
+/** `/api/tasks` and `/api/views`: the caller's planner tasks. */
 export function taskRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes);
@@ -59,7 +59,7 @@ export function taskRoutes(): HttpApp {
   return routes;
 }
 
-/** The caller's tasks. Throws `permission` where the planner's tool for the same work is not there for the caller. */
+/** The caller's tasks. Throws `permission` if the caller lacks the planner tool for the same work. */
 function tasksFor(context: HttpContext, tool: string): HttpServices["storage"]["tasks"] {
   const services = routeServicesOf(context);
   const allowed = toolsOfCaller(services);
@@ -220,7 +220,7 @@ function schedulingRoutes(routes: HttpApp): void {
   );
 }
 
-/** The task, or 404 where there is none. */
+/** The task, or 404. */
 function answerTask(context: HttpContext, taskId: string, task: Task | undefined): Response {
   if (task === undefined) throw noTask(taskId);
   return context.json({ data: taskData(task) });

@@ -3,25 +3,25 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { Task } from "@millrace/engine/storage/records";
 import { stableId } from "./stable-id.ts";
 
-/** A day that exists, as `YYYY-MM-DD`. */
+/** An existing day as `YYYY-MM-DD`. */
 export const Day = z
   .string()
   .refine(isDay, { error: (issue) => `expected a date that exists as YYYY-MM-DD, got ${JSON.stringify(issue.input)}` });
 
-/** What a task is called: 1 to 500 characters, without blanks around it. */
+/** A task's title: 1 to 500 characters, trimmed. */
 export const Title = z
   .string()
   .trim()
   .min(1, "expected a title that is not empty")
   .max(500, "expected a title of at most 500 characters");
 
-/** The id of an area: areas are the client's own, only their ids are known here. */
+/** The id of an area: clients manage areas; only their ids are known here. */
 export const AreaId = z.uuid("expected the UUID of an area");
 
-/** The id of a task as the model gives it; whether it exists is the store's to say. */
+/** A task's id from the model; the store knows whether it exists. */
 export const TaskId = z.string().trim().min(1, "expected the id of a task").describe("id of the task, from read_tasks");
 
-/** Whether a text is a date of the calendar as `YYYY-MM-DD`; 2026-02-30 is not. */
+/** Whether a text is a valid date as `YYYY-MM-DD`; 2026-02-30 is not. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
@@ -48,7 +48,7 @@ export function newTask(
   };
 }
 
-/** A task as tools and the HTTP API show it. */
+/** A task in tools and the HTTP API. */
 export const TaskData = z
   .object({
     id: z.string(),
@@ -62,18 +62,18 @@ export const TaskData = z
   .meta({ ref: "Task" });
 export type TaskData = z.infer<typeof TaskData>;
 
-/** The task without what is the server's own. */
+/** The task without the server's own fields. */
 export function taskData({ task_id: id, owner: _owner, ...task }: Task): TaskData {
   return { id, ...task };
 }
 
-/** One scheduled day of a task, as tools and the HTTP API show it. */
+/** A scheduled day of a task, in tools and the HTTP API. */
 export const ScheduleData = z
   .object({ schedule_id: z.string(), task_id: z.string(), scheduled_date: z.string() })
   .meta({ ref: "TaskSchedule" });
 export type ScheduleData = z.infer<typeof ScheduleData>;
 
-/** A task has one schedule a day, so the two name it. */
+/** A task has at most one schedule per day, so both identify it. */
 export function scheduleData(taskId: string, day: string): ScheduleData {
   return { schedule_id: stableId("schedule", taskId, day), task_id: taskId, scheduled_date: day };
 }
@@ -85,7 +85,7 @@ export function taskLine(task: Task): string {
   return `[${task.completed ? "x" : " "}] ${task.title} (${days}${area}; id ${task.task_id})`;
 }
 
-/** The error for an id that no task has. */
+/** The error for an unknown task id. */
 export function noTask(taskId: string): AppError {
   return new AppError("not_found", `There is no task with the id "${taskId}".`, {
     suggestion: "read_tasks shows the tasks with their ids.",

@@ -6,12 +6,12 @@ import type { TaskStore, TaskView } from "@millrace/engine/storage/record-stores
 import { scheduleData } from "./task-form.ts";
 import { viewText } from "./view-context.ts";
 
-/** Until an answer is whole. */
+/** Time limit for the complete response. */
 const longestAnswerMs = 10_000;
-/** Characters of an answer; more than any list of tasks. */
+/** Maximum characters of a response; more than any list of tasks. */
 const longestAnswer = 5_000_000;
 
-/** A task as such services write it: the id under either name, days as a list or one. */
+/** A task in such services' format: the id under either name, one day or a list. */
 const ServedTask = z
   .looseObject({
     id: z.coerce.string().optional(),
@@ -42,7 +42,7 @@ const ServedTask = z
 const ServedTasks = z
   .union([z.array(ServedTask), z.looseObject({ tasks: z.array(ServedTask) })])
   .transform((data) => (Array.isArray(data) ? data : data.tasks));
-/** Every answer stands under `data`. */
+/** Responses are wrapped in `data`. */
 const Wrapped = z.looseObject({ data: z.unknown() });
 
 interface Asked {
@@ -67,7 +67,7 @@ function createTaskService(settings: PlannerSettings): TaskStore {
   const get = (taskId: string, signal?: AbortSignal) => one({ method: "GET", path: at(taskId), signal });
   const service: TaskStore = {
     keepsIds: false,
-    // Whose tasks they are, the service knows by the key.
+    // The service knows the owner by the key.
     ownedBy: () => service,
     ofSession: () => service,
     async create({ task_id, title, area_id, scheduled_dates: [scheduled_date] }, signal) {
@@ -105,8 +105,8 @@ function createTaskService(settings: PlannerSettings): TaskStore {
 }
 
 /**
- * An id as one part of a path. Throws `invalid_parameter` for one that would lead to another path, here or where the
- * service reads it: steps up and down stay what they are when they are encoded.
+ * An id as one path segment. Throws `invalid_parameter` for one that would lead to another path, here or at the
+ * service: `.` and `..` survive encoding.
  */
 function pathPart(id: string): string {
   const isStep = id.split(/[/\\]/u).some((part) => /^\s*\.{1,2}\s*$/u.test(part));
@@ -128,12 +128,12 @@ function unnamed(task_id: string, day: string): Task {
   return { task_id, owner: null, title: task_id, completed: false, area_id: null, scheduled_dates: [day], ...dates };
 }
 
-/** The tasks that tools and paths work on: those of another service where the operator names one, else the server's own. */
+/** The tasks for tools and routes: the configured external service's, else the server's own. */
 export function plannerTasks(settings: PlannerSettings | undefined, own: TaskStore): TaskStore {
   return settings === undefined ? own : createTaskService(settings);
 }
 
-/** What stands under `data` of the answer; `undefined` where the service knows no such thing. */
+/** The response's `data`; `undefined` if not found. */
 async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): Promise<unknown> {
   const { method, path, body, headers } = asked;
   const timeout = AbortSignal.timeout(longestAnswerMs);
@@ -147,12 +147,12 @@ async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): P
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // A redirect would choose who gets the key.
+      // A redirect would choose who receives the key.
       redirect: "error",
       signal: asked.signal === undefined ? timeout : AbortSignal.any([asked.signal, timeout]),
     });
     const text = await textOf(response);
-    // A service without a way to look at one task says that the method is not allowed there.
+    // A service without an endpoint for single tasks answers 405.
     if (response.status === 404 || (response.status === 405 && method === "GET")) return undefined;
     if (!response.ok) throw refusal(response.status, withoutKey(text, apiKey));
     return unwrap(text);
@@ -180,7 +180,7 @@ async function textOf(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** `null` stands for an answer without anything in it, as of a deletion. */
+/** `null` for an empty response, such as for a deletion. */
 function unwrap(text: string): unknown {
   if (text.trim() === "") return null;
   let answer: unknown;
@@ -212,7 +212,7 @@ const kinds: Readonly<Record<number, ErrorCode>> = {
   504: "timeout",
 };
 
-/** A service may repeat the key that it does not take. */
+/** A service may repeat a rejected key. */
 function withoutKey(text: string, key: string | undefined): string {
   return key === undefined ? text : text.replaceAll(key, "[redacted]");
 }
@@ -223,7 +223,7 @@ function refusal(status: number, text: string): AppError {
   return new AppError(kinds[status] ?? "api_error", message, { recoverable: status >= 500 || status === 429 });
 }
 
-/** The client's own words are "fetch failed"; why, its cause knows. */
+/** The message is only "fetch failed"; the cause has the reason. */
 function reasonOf(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
   return systemCode(cause) || errorMessage(error);

@@ -3,7 +3,7 @@ import type { TaskView } from "@millrace/engine/storage/record-stores";
 import type { ToolkitWorkflow } from "../../../src/toolkits/toolkit.ts";
 import { isDay } from "./task-form.ts";
 
-/** What a planner shows, as clients and models write it: a day, what has no date, or an area. */
+/** A planner view as clients and models write it: a day, undated tasks, or an area. */
 export const ViewContext = z
   .string()
   .trim()
@@ -13,7 +13,7 @@ export const ViewContext = z
   })
   .describe("daily::YYYY-MM-DD, staging or area::<uuid>");
 
-/** The view that a checked text names. */
+/** The view of a validated text. */
 export function viewOf(text: string): TaskView {
   return toView(text) ?? {};
 }
@@ -27,16 +27,16 @@ function toView(text: string): TaskView | undefined {
   return undefined;
 }
 
-/** The text that names a view. */
+/** The text of a view. */
 export function viewText({ day, staging, area_id }: TaskView): string | undefined {
   if (day !== undefined) return `daily::${day}`;
   if (staging === true) return "staging";
   return area_id === undefined ? undefined : `area::${area_id}`;
 }
 
-/** The keys of a run's context that are about tasks. */
+/** The task keys of a run's context. */
 const plannerContext = {
-  /** What the user's planner shows: a day, what has no date, or an area. */
+  /** The user's planner view: a day, undated tasks, or an area. */
   view_context: z
     .string()
     .regex(/^(?:daily::\d{4}-\d{2}-\d{2}|staging|area::[0-9a-fA-F-]{36})$/u, {
@@ -46,7 +46,7 @@ const plannerContext = {
 };
 const PlannerContext = z.object(plannerContext);
 
-/** What the planner adds to the workflow: the view that the user sees, and the area of it. */
+/** The planner's part of the workflow: the user's view, and its area. */
 export const plannerWorkflow: ToolkitWorkflow = {
   context: plannerContext,
   identityVariables: {

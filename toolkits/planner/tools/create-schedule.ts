@@ -4,7 +4,7 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { Day, noTask, scheduleData, taskData, TaskId, taskLine } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
 
-/** Plans a task for a day; a day it has already changes nothing. */
+/** Schedules a task for a day; idempotent. */
 export const createSchedule = defineTool({
   name: "create_schedule",
   description: "Plans an existing planner task for a day. A task may be planned for several days.",

@@ -6,7 +6,7 @@ import { stableId } from "../tasks/stable-id.ts";
 import { AreaId, Day, newTask, taskData, taskLine, Title } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
 
-/** Makes a planner task. */
+/** Creates a planner task. */
 export const createTask = defineTool({
   name: "create_task",
   description:
@@ -16,7 +16,7 @@ export const createTask = defineTool({
     area_id: AreaId.optional().describe("UUID of the area it belongs to"),
     scheduled_date: Day.optional().describe("day it is planned for, YYYY-MM-DD"),
   }),
-  // The id comes from the call, so a task that it has made already is found again.
+  // The id derives from the call, so a task it already created is found again.
   effect: "reconcilable",
   resources: () => ["tasks"],
   kinds: ["Create"],

@@ -4,7 +4,7 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { noTask, TaskId } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
 
-/** Deletes a task. It needs approval only if the operator wants that. */
+/** Deletes a task. Needs approval only if configured. */
 export const deleteTask = defineTool({
   name: "delete_task",
   description: "Deletes one task from the planner, with its dates.",
@@ -15,7 +15,7 @@ export const deleteTask = defineTool({
   async operation({ task_id }, context) {
     if (!context.askAbout.deletedTasks) return { type: "SimpleModify" };
     const task = await tasksOf(context).get(task_id, context.signal);
-    // The person who approves sees which task it is: an id says nothing to them, unless there is nothing else.
+    // The approving person sees the task's title: an id alone would say nothing.
     if (task === undefined) {
       return { type: "HighRiskOperation", what: `delete the task ${task_id}`, what_zh: `删除任务 ${task_id}` };
     }

@@ -5,7 +5,7 @@ import { readTasks } from "./read-tasks.ts";
 import { taskStatistics } from "./task-statistics.ts";
 import { updateTask } from "./update-task.ts";
 
-/** The tools of the planner, by the name that models call. */
+/** The planner's tools by name. */
 export const plannerTools = {
   create_task: createTask,
   read_tasks: readTasks,

@@ -5,7 +5,7 @@ import { taskData, taskLine } from "../tasks/task-form.ts";
 import { ViewContext, viewOf } from "../tasks/view-context.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
 
-/** Tasks written out for the model; the client gets all. */
+/** Maximum tasks written out for the model; the client gets all. */
 const shownTasks = 50;
 
 /** Lists the tasks of a view. */

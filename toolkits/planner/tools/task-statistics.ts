@@ -5,7 +5,7 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { Day } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
 
-/** How many tasks there are, and how they stand. A task is overdue when it is open and all its days are over. */
+/** Task counts by state. A task is overdue if it is open and all its days have passed. */
 export const TaskStatistics = z
   .object({
     total: z.number().int(),
@@ -18,7 +18,7 @@ export const TaskStatistics = z
   .meta({ ref: "TaskStatistics" });
 export type TaskStatistics = z.infer<typeof TaskStatistics>;
 
-/** Counts tasks as they stand on a day, `YYYY-MM-DD`; areas in the order of their first task. */
+/** Counts tasks as of a day, `YYYY-MM-DD`; areas in the order of their first task. */
 export function countTasks(tasks: readonly Task[], today: string): TaskStatistics {
   const open = tasks.filter(({ completed }) => !completed);
   const areas = Map.groupBy(tasks, ({ area_id }) => area_id);

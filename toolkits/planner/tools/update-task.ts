@@ -4,7 +4,7 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { noTask, taskData, TaskId, taskLine, Title } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
 
-/** Changes the title or the done mark of a task; what is not supplied stays. */
+/** Changes a task's title or done mark; omitted fields stay. */
 export const updateTask = defineTool({
   name: "update_task",
   description: "Changes the title of a planner task, or marks it as completed or not. Only what is given is changed.",

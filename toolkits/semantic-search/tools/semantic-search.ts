@@ -5,10 +5,10 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { answerLimit } from "../../../src/tools/workspace/text-lines.ts";
 import { type SearchResult, workspaceIndexKey } from "../workspace-index/workspace-index.ts";
 
-/** Pieces that a search gives, where nothing is said and at most. */
+/** Number of pieces returned: default and maximum. */
 const [usualHits, mostHits] = [8, 20];
 
-/** Finds pieces of files by meaning, even in other words. */
+/** Finds pieces of files by meaning, even in different words. */
 export const semanticSearch = defineTool({
   name: "semantic_search",
   description:

@@ -6,7 +6,7 @@ import type { Piece } from "./pieces.ts";
 
 /** Pieces per request, and characters kept of a piece the model refuses. */
 const [mostAtOnce, cutLength] = [32, 400];
-/** What models say of a text that they do not take; what else goes wrong is not the text's. */
+/** Error codes for a text that the model refuses; other errors are not the text's fault. */
 const refusals = ["api_error", "context_overflow", "invalid_parameter", "too_large"];
 
 /**
@@ -35,7 +35,7 @@ async function embedSome(
 ): Promise<TextPiece[]> {
   signal.throwIfAborted();
   try {
-    // The path says what a piece is about where its own words do not.
+    // The path tells the topic of a piece if its text does not.
     const texts = pieces.map(({ text }) => `${path}\n${text.slice(0, longest).toWellFormed()}`);
     const vectors = await embed(texts, signal);
     return pieces.map((piece, place) => ({ ...piece, vector: toUnit(vectors[place] ?? []) }));
@@ -51,7 +51,7 @@ async function embedSome(
   }
 }
 
-/** A vector of the length 1. */
+/** The vector normalised to length 1. */
 export function toUnit(numbers: readonly number[]): Float32Array {
   return unitVector(Float32Array.from(numbers));
 }

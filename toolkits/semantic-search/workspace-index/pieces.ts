@@ -1,19 +1,19 @@
-/** Lines of a text that belong together, counted from 1. */
+/** Consecutive lines of a text, counted from 1. */
 export interface Piece {
   first_line: number;
   last_line: number;
   text: string;
 }
 
-/** Lines and characters of a piece at most; from how many characters on a piece ends where a paragraph does. */
+/** Maximum lines and characters of a piece; from this many characters on it ends at the next paragraph. */
 const [mostLines, mostCharacters, enough] = [40, 1500, 600];
 
-/** How the pieces are cut: an index that was made by other rules is another one. */
+/** The cutting rules: changing them invalidates an index. */
 export const cutRules = `${mostLines}/${mostCharacters}/${enough}/1`;
 
 /**
- * The pieces of a text, in order, each within what models read at once in any language. They end at empty lines where they
- * can; a line that is too long for one goes on in the next. What is blank is in none.
+ * The pieces of a text, in order, each short enough for embedding models in any language. They end at empty lines if
+ * possible; an overlong line continues in the next piece. Blank parts are in none.
  */
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];

@@ -6,22 +6,22 @@ import { withFile } from "../../../src/tools/workspace/file-access.ts";
 import { walk } from "../../../src/tools/workspace/walk.ts";
 import type { Place } from "../../../src/tools/workspace/workspace-path.ts";
 
-/** Where files are read. */
+/** The context for reading files. */
 export interface ReadContext {
   workspace: string;
   repeated: boolean;
   signal: AbortSignal;
 }
 
-/** Bytes of a file that is embedded at most: what is larger is data or made by a program. */
+/** Maximum bytes of an embedded file: larger ones are data or generated. */
 export const largestFile = 512 * 1024;
-/** A file that was changed so shortly ago may be changed again without another time of change. */
+/** A file changed this recently may change again without a new modification time. */
 const settledAfter = 2000;
 
-/** Files whose names say that they hold secrets: their text is not sent to the model's vendor unasked. */
+/** Files that contain secrets, judging by name: they are not sent to the model's vendor. */
 const secretNames = /^\.env(?:\..+)?$|\.(?:pem|key|p12|pfx|jks|keystore)$|^id_(?:rsa|dsa|ecdsa|ed25519)$/iu;
 
-/** The files at a place, in the order of a walk; links are not followed, and those that hold secrets are left out. */
+/** The files at a path, in walking order; without links and files with secrets. */
 export async function* filesAt(context: ReadContext, start: Place): AsyncGenerator<Place> {
   if (start.kind === "file") {
     if (!isSecret(start.path)) yield start;
@@ -36,10 +36,10 @@ function isSecret(path: string): boolean {
   return secretNames.test(path.split("/").at(-1) ?? "");
 }
 
-/** What a file holds, or that it cannot have changed since it was read. `null`: no text, too large, or gone. */
+/** A file's text, or that it is unchanged since it was read. `null`: not text, too large, or missing. */
 type TextFile = { isKnown: true } | { isKnown: false; stamp: string; hash: string; bytes: number; text: string } | null;
 
-/** Reads a text file, unless its stamp is the one that is known. */
+/** Reads a text file, unless its stamp is already known. */
 export async function readText(context: ReadContext, place: Place, known: string | undefined): Promise<TextFile> {
   try {
     return await withFile(context, place, async (handle, stats) => {
@@ -49,7 +49,7 @@ export async function readText(context: ReadContext, place: Place, known: string
     });
   } catch (error) {
     context.signal.throwIfAborted();
-    // Gone or exchanged since the walk met it, or not ours to read.
+    // Deleted or replaced since it was listed, or not readable.
     if (isAppError(error) || hasCode(error, "ENOENT", "ELOOP", "EACCES", "EPERM", "ENXIO", "ENOTDIR")) return null;
     throw error;
   }

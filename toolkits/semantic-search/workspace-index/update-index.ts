@@ -7,26 +7,26 @@ import { embedPieces } from "./embed-pieces.ts";
 import { type Piece, piecesOf } from "./pieces.ts";
 import { filesAt, type ReadContext, readText } from "./text-files.ts";
 
-/** What an update of the index came to. */
+/** The result of an index update. */
 export interface IndexUpdate {
-  /** Files that were embedded, and that were removed since they are gone. */
+  /** Files embedded, and files removed because they no longer exist. */
   embedded: number;
   removed: number;
   /** Files not embedded yet: out of time, or the model failed. */
   pending: number;
-  /** Files that the limits leave out. */
+  /** Files excluded by the limits. */
   left_out: number;
-  /** Why the model made no vectors. */
+  /** Why embedding failed. */
   problem?: AppError;
 }
 
-/** What an update works with. */
+/** Dependencies of an update. */
 export interface UpdateParts {
   store: TextIndexStore;
   index: string;
   embed: Embed;
   limits: IndexLimits;
-  /** When no further file is begun, by the clock of `performance`. */
+  /** When to start no further file, by the clock of `performance`. */
   until: number;
 }
 
@@ -68,7 +68,7 @@ export async function updateIndex(parts: UpdateParts, context: ReadContext, star
   return { ...update, removed: gone.length };
 }
 
-/** Embeds a file, if there is room and time for it; one that has changed and is not embedded is no longer in the index. */
+/** Embeds a file if room and time allow; a changed file that is not embedded leaves the index. */
 async function putFile(
   { store, index, embed, until }: UpdateParts,
   { update, room }: { update: IndexUpdate; room: Room },
@@ -97,7 +97,7 @@ async function putFile(
   }
 }
 
-/** Whether a path is the one of a place, or below it. */
+/** Whether a path is at or below a place. */
 function isAt(path: string, start: Place): boolean {
   return start.path === "." || path === start.path || path.startsWith(`${start.path}/`);
 }
@@ -119,7 +119,7 @@ class Room {
     this.#others = [...known.keys()].filter((path) => !isAt(path, start));
   }
 
-  /** Whether there may be one more file. */
+  /** Whether another file fits. */
   hasFile(): boolean {
     return this.#held.size < this.#parts.limits.files || this.#others.length > 0;
   }
@@ -130,7 +130,7 @@ class Room {
     this.#pieces += pieces;
   }
 
-  /** False for a file that has none. */
+  /** False for a file that does not fit. */
   leave(path: string): boolean {
     const { bytes = 0, pieces = 0 } = this.#held.get(path) ?? {};
     this.#bytes -= bytes;
@@ -138,7 +138,7 @@ class Room {
     return this.#held.delete(path);
   }
 
-  /** Makes room for a file; false where there is none. */
+  /** Makes room for a file; false if impossible. */
   async makeFor({ bytes, pieces }: ReadFile): Promise<boolean> {
     const { limits, store, index } = this.#parts;
     if (bytes > limits.bytes || pieces.length > limits.pieces) return false;

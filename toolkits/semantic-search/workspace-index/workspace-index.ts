@@ -13,19 +13,21 @@ import { cutRules } from "./pieces.ts";
 import type { ReadContext } from "./text-files.ts";
 import { type IndexUpdate, updateIndex } from "./update-index.ts";
 
-/** Milliseconds of a search after which it embeds no further file, and for which it waits for others: longer than a call has. */
+/**
+ * Milliseconds after which a search embeds no further file, and for which it waits for others: longer than a call has.
+ */
 const [embeddingTime, longestWait] = [40_000, 150_000];
 
-/** What a search found, and how far the index was brought. */
+/** The results of a search, and the state of the index. */
 export interface SearchResult {
   hits: FoundPiece[];
   update: IndexUpdate;
   limits: IndexLimits;
 }
 
-/** Finds pieces of the workspace's files by what they mean. */
+/** Semantic search over pieces of the workspace's files. */
 export interface WorkspaceIndex {
-  /** Whether a model makes vectors. */
+  /** Whether there is an embedding model. */
   isOn(): boolean;
   /**
    * The nearest pieces at a path, after embedding changed files there. Throws `not_found` for a path, the model's error
@@ -34,14 +36,14 @@ export interface WorkspaceIndex {
   search(wanted: { query: string; path: string; limit: number }, context: ReadContext): Promise<SearchResult>;
 }
 
-/** The key of the service. */
+/** The service's key. */
 export const workspaceIndexKey = new ServiceKey<WorkspaceIndex>("workspace_index");
 
-/** Whether the server has a model that makes vectors. */
+/** Whether the server has an embedding model. */
 export const isAvailable: NonNullable<Toolkit["isAvailable"]> = ({ services }) =>
   services.find(workspaceIndexKey)?.isOn() ?? false;
 
-/** Opens the index of the server, where it stores something. */
+/** Opens the server's index, if it has storage. */
 export function openWorkspaceIndex({ config, storage, embedding, services }: ToolkitServer): undefined {
   const { textIndex: store } = storage;
   if (store === undefined || embedding === undefined) return;
@@ -49,7 +51,7 @@ export function openWorkspaceIndex({ config, storage, embedding, services }: Too
 }
 
 function workspaceIndexOf(store: TextIndexStore, embedding: EmbeddingRole, limits: IndexLimits): WorkspaceIndex {
-  // Searches at once would else embed the same files twice.
+  // Concurrent searches would embed the same files twice.
   const mutex = new KeyedMutex(longestWait);
   return {
     isOn: () => embedding.model() !== undefined,
@@ -58,7 +60,7 @@ function workspaceIndexOf(store: TextIndexStore, embedding: EmbeddingRole, limit
       const start = await locate(workspace, path);
       if (start.kind === "missing") throw await notFound(workspace, start);
       const until = performance.now() + embeddingTime;
-      // First the query: where that fails, the files would, too.
+      // Embed the query first: if that fails, so would the files.
       const [numbers = []] = await embedding.embed([query], signal);
       const index = JSON.stringify([workspace, embedding.model(), numbers.length, cutRules]);
       const parts = { store, index, embed: embedding.embed, limits, until };

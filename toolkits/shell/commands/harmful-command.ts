@@ -1,4 +1,4 @@
-/** Programs that reach beyond the user's rights or into the machine itself, by what they do. */
+/** Programs that exceed the user's rights or affect the machine itself, by effect. */
 const programs: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "takes the rights of another user": "sudo su doas pkexec runuser chroot nsenter",
@@ -9,19 +9,19 @@ const programs: ReadonlyMap<string, string> = new Map(
     "runs what cannot be seen": "eval source .",
   }).flatMap(([why, names]) => names.split(" ").map((name) => [name, why] as const)),
 );
-/** Programs that only start the one that follows, and variables set for it. */
+/** Programs that only start the next one, and variable assignments. */
 const prefix = /^(?:env|nohup|nice|time|exec|command|xargs|\w+=.*)$/u;
 const interpreter = /^(?:(?:ba|z|da|k)?sh|python3?|node|perl|ruby|php)$/u;
 const remover = /^(?:rm|rmdir|shred|chmod|chown|mv)$/u;
-/** All of the machine, of the user's home, or of the workspace. */
+/** The whole machine, home or workspace. */
 const everything = /^(?:\/+|\/(?:etc|usr|bin|lib|var|boot|home|root)\/?|~\/?|\$\{?HOME\}?\/?|\.{1,2}\/?)?\*?$/u;
 const systemFile = /^(?:of=)?(?:\/(?:etc|boot|proc|dev\/(?:sd|hd|nvme|disk|mem))|(?:~|\$HOME)\/\.)/u;
-/** Variables that make other programs run something else than they are. */
+/** Variables that make programs run something else. */
 const steering = /(?:^|[\s;&|(])((?:LD|DYLD)_\w+|PATH|IFS|BASH_ENV|NODE_OPTIONS)=/u;
 
 /**
- * Why a command is refused even with approval; `undefined` for any other, which still needs approval. `words` are those
- * of a command that needs no shell. It catches plain mistakes only: the sandbox and the approval are the protection.
+ * Why a command is refused even with approval; `undefined` for all others, which still need approval. `words` are the
+ * command's words if it needs no shell. Catches obvious mistakes only: the sandbox and the approval are the protection.
  */
 export function harmfulCommand(command: string, words: readonly string[] | undefined): string | undefined {
   if (words !== undefined) {

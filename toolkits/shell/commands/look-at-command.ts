@@ -6,15 +6,15 @@ import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import { harmfulCommand } from "./harmful-command.ts";
 import { shellKey } from "./shell.ts";
 
-/** A command as it would run: its words, and the sign for which a shell is needed. Or why it will not. */
+/** A command as it would run: its words, and the character that requires a shell. Or why it is refused. */
 export type LookedAt =
   | { kind: "runs"; words: string[]; sign: string | null; isHarmless: boolean }
   | { kind: "refused"; reason: string };
 
-/** Files of a command whose content an approval is bound to: how many, how many of them are named, and bytes of each. */
+/** Files whose content an approval is bound to: maximum number, number listed by name, and bytes of each. */
 const [mostFiles, mostNamed, largestFile] = [60, 6, 4 * 1024 * 1024];
 
-/** Files that say what a build program runs. */
+/** Files that determine what a build program runs. */
 const buildFiles: Readonly<Record<string, readonly string[]>> = {
   npm: ["package.json"],
   npx: ["package.json"],
@@ -94,7 +94,7 @@ function inChinese(
   return [...parts, ...(files.length === 0 ? [] : [`命令中的文件：${files.join("、")}`])].join("；");
 }
 
-/** The files of the workspace that a command names, each with the beginning of its hash. */
+/** The workspace files in a command, each with the start of its hash. */
 async function filesOf(
   { words, sign }: { words: readonly string[]; sign: string | null },
   command: string,
@@ -139,7 +139,7 @@ async function hashOf(
   }
 }
 
-/** Programs that only read their input and write to standard output, with any options. */
+/** Programs that only read input and write to standard output, with any options. */
 const readers = new Set(
   "ls cat head tail wc grep egrep fgrep stat du cut nl diff cmp sha256sum sha1sum md5sum cksum basename dirname echo printf pwd uname true false".split(
     " ",
@@ -147,8 +147,8 @@ const readers = new Set(
 );
 
 /**
- * Whether a command of plain words only reads the workspace: the one kind that may run without a person's yes, and only
- * in a sandbox. Paths that lead elsewhere are none of it.
+ * Whether a command of plain words only reads the workspace: only such commands may run without approval, and only in a
+ * sandbox. Paths outside exclude it.
  */
 export function isHarmless([program = "", ...given]: readonly string[]): boolean {
   return readers.has(program) && !given.some((word) => leadsOut(word));
@@ -165,8 +165,8 @@ function leadsOut(word: string): boolean {
 }
 
 /**
- * A command as it would run: its words alone, without a shell; by the shell, because of signs that only a shell
- * understands (`sign` is the first); or not at all, because it cannot be read.
+ * A parsed command: its words, run without a shell; the shell, because of special characters (`sign` is the first); or
+ * unparsable.
  */
 export type SplitCommand =
   | { kind: "plain"; words: string[] }
@@ -175,15 +175,18 @@ export type SplitCommand =
 
 /** Shell metacharacters outside quotes. */
 const shellSigns = new Set("|&;<>()$`*?[]{}\n");
-/** What a shell reads at the beginning of a word. */
+/** Characters special to a shell at the start of a word. */
 const openingSigns = new Set("~#!");
-/** Characters that cannot be seen, or turn round what is seen. */
+/** Invisible characters, or ones that reverse the visible text. */
 const hidden = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/u;
 
-/** Blanks, a text in quotes (a double one up to its end or its first sign), an escaped character, or one character. */
+/**
+ * Blanks, a quoted text (a double-quoted one up to its end or first special character), an escaped character, or one
+ * character.
+ */
 const token = /[ \t]+|'[^']*'|"(?:[^"\\$`]|\\[^])*["$`]|\\[^]|[^]/gu;
 
-/** What a token is: the end of a word, a part of one, a sign for a shell, or a quote without an end. */
+/** A token's meaning: the end of a word, part of one, a shell character, or an unclosed quote. */
 type Token = { kind: "blank" } | { kind: "text"; text: string } | { kind: "sign"; sign: string } | { kind: "open" };
 
 /** Splits a command by the rules of POSIX quoting. Anything but plain words needs the shell. */

@@ -9,7 +9,7 @@ const [mostInBackground, backgroundSeconds] = [4, 1800];
 /** Finished commands kept: per session, and in total. */
 const [mostFinished, mostFinishedOfAll] = [64, 512];
 
-/** A command in the background, as models and clients see it. */
+/** A background command as models and clients see it. */
 export interface BackgroundCommand {
   id: string;
   command: string;
@@ -17,13 +17,13 @@ export interface BackgroundCommand {
   /** ISO-8601. */
   begun_at: string;
   ended_at: string | null;
-  /** `null` while it runs, and when it was ended by a signal. */
+  /** `null` while it runs, and if a signal ended it. */
   exit_code: number | null;
-  /** The output as people read it, cut where it is long. */
+  /** The readable output, shortened if long. */
   output: string;
 }
 
-/** How a command in the foreground ended. `end` is `null` when its time was over. */
+/** The result of a foreground command. `end` is `null` after a timeout. */
 export interface CommandResult {
   end: CommandEnd | null;
   seconds: number;
@@ -39,7 +39,10 @@ export interface ShellRequest {
   workspace: string;
 }
 
-/** How commands run: `hidden` is what none in a sandbox sees (the program's own data and keys), `search` looks for the sandbox. */
+/**
+ * Settings of commands: `hidden` paths are invisible in the sandbox (the program's own data and keys), `search` finds
+ * the sandbox.
+ */
 interface ShellSettings {
   sandbox: "auto" | "off";
   hidden: readonly string[];
@@ -57,15 +60,15 @@ interface Task {
   running: RunningCommand;
 }
 
-/** What runs the commands of a server. */
+/** The server's command runner. */
 export const shellKey = new ServiceKey<Shell>("shell");
 
-/** Runs commands for the tools: in a sandbox where there is one, in the foreground and in the background. */
+/** Runs commands for the tools: sandboxed if possible, in the foreground or background. */
 export class Shell {
   readonly #settings: ShellSettings;
   readonly #search: () => Promise<string | undefined>;
   readonly #tasks = new Map<string, Task>();
-  /** Sessions whose commands are being started; those count already. */
+  /** Sessions with commands being started, which already count. */
   readonly #starting = new Set<{ sessionId: string }>();
   #isClosed = false;
 
@@ -79,7 +82,7 @@ export class Shell {
     return this.#settings.sandbox === "off" ? Promise.resolve(undefined) : this.#search();
   }
 
-  /** Runs a command to its end, or until its time is over or `signal` aborts; then it is ended with all its children. */
+  /** Runs a command until it ends, times out or `signal` aborts; then it is killed with its children. */
   async run(request: ShellRequest, signal: AbortSignal, milliseconds: number): Promise<CommandResult> {
     signal.throwIfAborted();
     const began = performance.now();
@@ -105,8 +108,7 @@ export class Shell {
   }
 
   /**
-   * Starts a command in the background of a session, unless `signal` aborts before it has begun. Throws `conflict` when
-   * enough of them run there.
+   * Starts a background command of a session, unless `signal` aborts first. Throws `conflict` if too many are running.
    */
   async begin(
     request: ShellRequest,
@@ -156,12 +158,12 @@ export class Shell {
     return described(task);
   }
 
-  /** The commands in the background of a session, oldest first. */
+  /** A session's background commands, oldest first. */
   list(sessionId: string): BackgroundCommand[] {
     return this.#of(sessionId).map(described);
   }
 
-  /** Ends one, and waits until it has; `undefined` when the session has none of that id. */
+  /** Kills one and waits for its end; `undefined` for an unknown id. */
   async kill(sessionId: string, id: string): Promise<BackgroundCommand | undefined> {
     const task = this.#of(sessionId).find((one) => one.id === id);
     if (task === undefined) return undefined;
@@ -171,20 +173,20 @@ export class Shell {
     return described(task);
   }
 
-  /** Ends all of a session that is to go, waits until they have, and forgets them. */
+  /** Kills all of a deleted session, waits for their end, and drops them. */
   async forget(sessionId: string): Promise<void> {
     await Promise.all(this.#of(sessionId).map(({ id }) => this.kill(sessionId, id)));
     this.cleanUp(sessionId);
   }
 
-  /** Forgets those that have ended; returns their ids. */
+  /** Drops finished ones; returns their ids. */
   cleanUp(sessionId: string): string[] {
     const ended = this.#of(sessionId).filter(({ end }) => end !== undefined);
     for (const { id } of ended) this.#tasks.delete(id);
     return ended.map(({ id }) => id);
   }
 
-  /** Ends everything that runs. */
+  /** Kills everything. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const running = [...this.#tasks.values()].filter(({ end }) => end === undefined);

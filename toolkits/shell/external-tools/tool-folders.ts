@@ -7,20 +7,20 @@ import { commentHelp, runHelp } from "./tool-help.ts";
 
 /** A program in a tool folder. */
 export interface ExternalTool {
-  /** Without its ending. */
+  /** Without its extension. */
   name: string;
   extension: string;
-  /** As people and models know it: relative to the workspace, or with `~` for the home. */
+  /** The display path: relative to the workspace, or with `~` for the home. */
   path: string;
   folder: string;
   executable: boolean;
   help: string;
 }
 
-/** The external tools of this moment, by name. */
+/** The current external tools by name. */
 export interface LoadedTools {
   tools: readonly ExternalTool[];
-  /** Folders with tools, the one that counts most first. */
+  /** Tool folders by precedence. */
   folders: readonly string[];
   /** Files that look like tools but are not. */
   problems: readonly { file: string; problem: string }[];
@@ -28,31 +28,31 @@ export interface LoadedTools {
 
 /** The external tools of a project. */
 export interface ExternalToolSource {
-  /** Looks at the folders; the help of a file is asked for when the file has changed, or all of them with `force`. */
+  /** Scans the folders; reads the help of changed files, or of all with `force`. */
   load(options: { signal: AbortSignal; force?: boolean }): Promise<LoadedTools>;
 }
 
-/** Where the tools come from, how their help is found, and where problems are logged. */
+/** Where tools are, how their help is found, and where problems are logged. */
 export interface ToolFoldersOptions {
-  /** The folder that tools work in, and the home of the user who runs the program: absolute paths. */
+  /** The workspace, and the home of the user who runs the program: absolute paths. */
   workspace: string;
   home: string;
-  /** Names of the server's own tools: no external tool takes one of them. */
+  /** Names of the server's own tools, which external ones cannot take. */
   toolNames: ReadonlySet<string>;
-  /** Whether the programs are run to ask them for their help; else it is read from their comments. */
+  /** Whether programs are run for their help; otherwise it is read from their comments. */
   runsHelp: boolean;
   logger: Pick<Logger, "warn">;
 }
 
-/** Endings of scripts, which must be readable; a program without one must be executable. */
+/** Extensions of scripts, which must be readable; a program without one must be executable. */
 const scripts = new Set([".py", ".sh", ".js", ".rb", ".pl", ".php", ".go", ".rs"]);
 const mostTools = 100;
-/** Bytes at the beginning of a file in which its comments are looked for. */
+/** Bytes at a file's start that are searched for comments. */
 const headBytes = 16 * 1024;
-/** How long a turn waits for the help of all tools together. */
+/** How long a turn waits for all tools' help. */
 const allHelpMilliseconds = 15_000;
 
-/** The folders of external tools, the first one first. */
+/** The folders of external tools by precedence. */
 export function toolFolders({ workspace, home }: Pick<ToolFoldersOptions, "workspace" | "home">): string[] {
   const ofUser = join(home, ".auto-coder", ".autocodertools");
   return [
@@ -63,7 +63,7 @@ export function toolFolders({ workspace, home }: Pick<ToolFoldersOptions, "works
   ];
 }
 
-/** How many of the folders lie in the workspace. */
+/** Number of folders in the workspace. */
 const projectFolders = 2;
 
 interface Candidate {
@@ -71,7 +71,7 @@ interface Candidate {
   name: string;
   extension: string;
   folder: string;
-  /** The folder that no link may lead out of. */
+  /** The folder that links must not leave. */
   root: string | undefined;
 }
 
@@ -88,7 +88,7 @@ export function createToolFolders(options: ToolFoldersOptions): ExternalToolSour
     const before = known.get(candidate.file);
     if (!force && before?.state === state) return before.help;
     const help = await findHelp(candidate, runsHelp, inTime);
-    // After an abort the help is not known; a program that is too slow is not asked again.
+    // An abort leaves the help unknown; a program that is too slow is not asked again.
     if (!caller.aborted) known.set(candidate.file, { state, help });
     return help;
   };
@@ -161,7 +161,7 @@ function choose(
   return [...byName.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-/** The help of a tool: what it says itself, else its comments, else its name alone. */
+/** A tool's help: its own output, else its comments, else its name alone. */
 async function findHelp(
   { file, name, extension, root }: Candidate,
   runsHelp: boolean,

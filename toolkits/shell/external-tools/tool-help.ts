@@ -3,16 +3,15 @@ import { dirname } from "node:path";
 import { environmentVariable } from "@millrace/engine/config/config";
 import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
 
-/** What programs are asked for their help with, one after the other. */
+/** Arguments tried for help, in order. */
 const requests = ["help", "-h", "--help"];
 
-/** How long a program may take for each. */
+/** Time limit for each. */
 const helpMilliseconds = 5000;
 
 /**
- * The help that a program gives when it is asked; `null` when it gives none in time. It runs in its own folder without
- * input and with nothing of our environment but the search path; when it has answered, or its time is up, its whole
- * process group is ended. Never throws.
+ * A program's help output; `null` if there is none in time. It runs in its own folder without input and with only the
+ * search path; afterwards its whole process group is killed. Never throws.
  */
 export async function runHelp(
   file: string,
@@ -39,7 +38,7 @@ async function runOnce(file: string, request: string, signal: AbortSignal): Prom
   signal.addEventListener("abort", giveUp, { once: true });
   if (signal.aborted) giveUp();
   child.once("error", giveUp);
-  // What it has started must not hold its output open.
+  // Its children must not keep its output open.
   child.once("exit", () => leader !== undefined && endGroup(leader));
   child.once("close", resolve);
   try {
@@ -68,7 +67,7 @@ function start(file: string, request: string): ChildProcess | null {
   }
 }
 
-/** Keeps the beginning of what comes; the rest is read and thrown away, so that the program is not held up. */
+/** Keeps the beginning of the output and drains the rest, so that the program is not blocked. */
 function gather(stream: ChildProcess["stdout"]): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -79,9 +78,9 @@ function gather(stream: ChildProcess["stdout"]): () => string {
   return () => Buffer.concat(chunks).toString("utf8");
 }
 
-/** Lines at the beginning of a file in which its help is looked for. */
+/** Lines at a file's start that are searched for help. */
 const headLines = 50;
-/** Characters of a help text that are kept. */
+/** Maximum characters of a help text. */
 export const longestHelp = 4000;
 
 const slashes = new Set([".js", ".go", ".rs"]);
@@ -89,8 +88,8 @@ const keywords = ["usage", "help", "description", "用法", "说明", "描述", 
 const opening = new RegExp(`(?:${keywords.join("|")})\\s*[:：]`, "iu");
 
 /**
- * The help in the comments at the head of a program: from the first one with a word such as `Usage:` on, up to two
- * empty comments or the end of the comments. Empty when there is none.
+ * The help in a program's leading comments: from the first one with a word such as `Usage:` up to two empty comments or
+ * their end. Empty if there is none.
  */
 export function commentHelp(text: string, extension: string): string {
   const marks = extension === ".php" ? ["#", "//"] : slashes.has(extension) ? ["//"] : ["#"];

@@ -8,7 +8,7 @@ import type { ExternalTool, ExternalToolSource } from "./tool-folders.ts";
 /** The user's own programs. */
 export const externalToolsKey = new ServiceKey<ExternalToolSource>("external_tools");
 
-/** The user's own programs as documentation: for a model that has tools, since it is to work with them. */
+/** The user's own programs as documentation, for models with tools. */
 export function externalToolsDocument(source: ExternalToolSource, workspace: string): DocumentSource {
   return {
     kind: "external_tools",
@@ -40,7 +40,7 @@ export function externalToolsDocument(source: ExternalToolSource, workspace: str
   };
 }
 
-/** The tools as a model reads them: where each is, whether it can be executed as it is, and its help. */
+/** The tools as text for the model: path, whether executable, and help. */
 function toolsText(tools: readonly ExternalTool[]): string {
   return tools
     .map(({ name, extension, path, executable, help }) =>

@@ -23,7 +23,7 @@ export const externalTools = defineTemplate({
   ].join("\n"),
 });
 
-/** What the assistant is shown to have answered, so that the pair is a valid exchange. */
+/** The assistant's acknowledgement, which makes the pair a valid exchange. */
 export const externalToolsRead = defineTemplate({
   name: "external_tools_read",
   title: { en: "External tools: acknowledgement", zh: "外部工具：确认" },

@@ -29,7 +29,7 @@ const ExternalToolsShape = z
   })
   .meta({ ref: "ExternalTools" });
 
-/** `/external-tools`: the user's own programs as models read of them. */
+/** `/external-tools`: the user's own programs as described to models. */
 export function externalToolRoutes(): HttpApp {
   const load = async (context: HttpContext, force: boolean) => {
     const { signal } = context.req.raw;

@@ -18,7 +18,7 @@ const CommandsInput = z.object({
   command_id: z.string().min(1).max(100).optional().describe("which one, for monitor and kill"),
 });
 
-/** Looks after the commands that run in the background of the session. */
+/** Manages the session's background commands. */
 export const backgroundCommands = defineTool({
   name: "background_commands",
   description:
@@ -87,7 +87,7 @@ function listed(tasks: readonly BackgroundCommand[]): ToolResult {
   return success(message, { content, data, message_zh: `共 ${tasks.length} 个后台命令，${running} 个正在运行。` });
 }
 
-/** The commands of a session that have ended in the background. */
+/** A session's finished background commands. */
 export function finishedCommands(sessionId: string, services: ToolkitServices): FinishedWork[] {
   const ended =
     services
@@ -97,13 +97,13 @@ export function finishedCommands(sessionId: string, services: ToolkitServices): 
   return ended.map((command) => ({ id: command.id, text: (longest) => commandText(command, longest) }));
 }
 
-/** A command in the background and the end of what it wrote, as a model reads it: at most `longest` characters of that. */
+/** A background command with the end of its output for the model, at most `longest` characters. */
 function commandText(command: BackgroundCommand, longest: number): string {
   const said = command.output.trim().slice(-longest).toWellFormed();
   return `Background command ${line(command)}${said === "" ? "." : `, and wrote at the end:\n${said}`}`;
 }
 
-/** A command in the background, in one line. */
+/** A background command in one line. */
 function line({ id, command, status, exit_code: code }: BackgroundCommand, language: Language = "en"): string {
   const short = command.length > shownCommand ? `${command.slice(0, shownCommand)}…` : command;
   if (language === "zh") {

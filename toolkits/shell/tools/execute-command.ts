@@ -7,9 +7,9 @@ import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import { lookAtCommand, operationOf } from "../commands/look-at-command.ts";
 import { shellKey, type CommandResult } from "../commands/shell.ts";
 
-/** How long a command may take: a little less than the tool, so that its output so far is in the result. In seconds. */
+/** Time limit of a command in seconds: a little less than the tool's, so that the result includes its output so far. */
 const commandSeconds = 55;
-/** Where outputs are kept that are too long to be shown; a folder that git leaves alone. */
+/** The folder for outputs too long to show; git ignores it. */
 const outputFolder = ".commands";
 
 const CommandInput = z.object({
@@ -28,7 +28,7 @@ const CommandInput = z.object({
     ),
 });
 
-/** Runs a command in the workspace, after a person's yes unless it only reads. */
+/** Runs a command in the workspace, with approval unless it only reads. */
 export const executeCommand = defineTool({
   name: "execute_command",
   description:
@@ -49,7 +49,7 @@ async function execute(input: z.infer<typeof CommandInput>, context: ToolContext
   const { toolkitServices, workspace, signal, sessionId } = context;
   const shell = toolkitServices.get(shellKey);
   const looked = lookAtCommand(input.command);
-  // The rules have refused it already; what runs is held here as well.
+  // The rules have already refused it; checked again before execution.
   if (looked.kind === "refused") return failure("blocked", `Refused: ${looked.reason}.`, "Do without this command.");
   const request = { words: looked.words, workspace };
   if (input.background === true) {

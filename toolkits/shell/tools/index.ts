@@ -1,5 +1,5 @@
 import { backgroundCommands } from "./background-commands.ts";
 import { executeCommand } from "./execute-command.ts";
 
-/** The tools of this work. */
+/** The command tools by name. */
 export const commandTools = { execute_command: executeCommand, background_commands: backgroundCommands };

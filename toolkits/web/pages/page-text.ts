@@ -3,22 +3,22 @@ import { askThread } from "@millrace/engine/concurrency/ask-thread";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createPlaces } from "@millrace/engine/concurrency/limits";
 
-/** What a page says, as Markdown, and where it leads to. */
+/** A page's content as Markdown, and its links. */
 export const PageText = z.object({ title: z.string(), text: z.string(), links: z.array(z.string()) });
 export type PageText = z.infer<typeof PageText>;
 
-/** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
+/** The worker's file: next to this one, with the same extension in sources or a bundle. */
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./page-worker.ts" : "./page-worker.js", import.meta.url);
 
-/** Milliseconds for one page, and megabytes of memory. */
+/** Limits per page in milliseconds and megabytes. */
 const [patience, mostMemory] = [10_000, 256];
 
-/** Pages that are read at once, of all sessions. */
+/** Concurrent pages over all sessions. */
 const places = createPlaces(4);
 
 /**
- * The text of a page of HTML. It is read in a thread of its own, which ends with it: a page that takes for ever, or all
- * memory, takes neither from the process. Throws `timeout`, `invalid_format`, and the signal's reason.
+ * The text of an HTML page, read in a worker thread: endless or memory-hungry pages cannot harm the process. Throws
+ * `timeout`, `invalid_format`, and the signal's reason.
  */
 export async function pageText(html: string, base: string, signal: AbortSignal, within = patience): Promise<PageText> {
   const work = {

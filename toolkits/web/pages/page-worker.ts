@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
 import { createMarkdownWriter, tidyText } from "../../../src/tools/workspace/html-to-markdown.ts";
 
-/** The part of an element that is looked at; the types of the library speak of a browser's. */
+/** The used part of an element; the library's types assume a browser. */
 interface PageElement {
   nodeName: string;
   textContent: string | null;
@@ -11,7 +11,7 @@ interface PageElement {
   getAttribute(name: string): string | null;
 }
 
-/** Elements without text of the page itself: scripts, forms, and the navigation of the site. */
+/** Elements outside the page's own text: scripts, forms, and site navigation. */
 const leftOut = new Set(
   (
     "SCRIPT STYLE NOSCRIPT TEMPLATE IFRAME OBJECT EMBED SVG CANVAS AUDIO VIDEO LINK META BUTTON SELECT INPUT TEXTAREA NAV FOOTER " +
@@ -21,7 +21,7 @@ const leftOut = new Set(
 
 const { html, base } = z.object({ html: z.string(), base: z.string() }).parse(workerData);
 const links = new Set<string>();
-/** Links at most. */
+/** Maximum links. */
 const mostLinks = 500;
 let title = "";
 

@@ -4,27 +4,27 @@ import { type WebAnswer, webGet } from "@millrace/engine/net/web-get";
 import { pageText, type PageText } from "./page-text.ts";
 import { createRobotsFiles, type RobotsFiles } from "./robots-files.ts";
 
-/** Redirects, bytes and milliseconds of one page, and characters of its text. */
+/** Maximum redirects, bytes and milliseconds per page, and characters of its text. */
 const [redirects, limit, patience, mostText] = [5, 5 * 1024 * 1024, 10_000, 100_000];
 
-/** A page of the web as text. `url` is where it came from in the end; `isCut`: more text than is given. */
+/** A web page as text. `url` is the final one; `isCut`: the text was truncated. */
 export interface WebPage extends PageText {
   url: string;
   isCut: boolean;
 }
 
-/** Opens pages of the web. */
+/** Opens web pages. */
 export interface WebPages {
   /**
    * The text of a page. Throws `AppError`s (`not_found`, `permission`, `rate_limit`, `server`, `empty_result`,
    * `invalid_format` for anything but text, and those of `webGet`), and the signal's reason.
    */
   read(address: string, signal: AbortSignal): Promise<WebPage>;
-  /** What hosts let programs read that follow links (RFC 9309). */
+  /** The hosts' rules for crawlers (RFC 9309). */
   robots: RobotsFiles;
 }
 
-/** Pages under these rules. */
+/** Creates the page reader with these rules. */
 export function createWebPages(rules: WebRules, within: number = patience): WebPages {
   const headers = { accept: "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.8,*/*;q=0.1" };
   return {
@@ -76,12 +76,12 @@ function notGiven(status: number, host: string): AppError {
   return new AppError("api_error", told, { suggestion: "Look for the same elsewhere." });
 }
 
-/** Bytes at the beginning of a page in which it may say how it is encoded. */
+/** Bytes at a page's start that may declare its encoding. */
 const headLength = 2048;
 
 /**
- * The text of a page: by its byte order mark, else as the server says, else as the page says of itself, else UTF-8.
- * What is not valid in it is replaced.
+ * A page's text, decoded by its byte order mark, else the server's charset, else the page's own, else UTF-8. Invalid
+ * bytes are replaced.
  */
 export function decodePage(body: Buffer, contentType: string): string {
   const told = /charset\s*=\s*["']?([\w.:-]+)/iu.exec(contentType)?.[1];

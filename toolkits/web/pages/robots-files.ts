@@ -3,10 +3,12 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { readWebAddress, type WebRules } from "@millrace/engine/net/checked-agent";
 import { webGet } from "@millrace/engine/net/web-get";
 
-/** Redirects, bytes and milliseconds of one file; of a longer one the rest does not count (RFC 9309, 2.3.1 and 2.5). */
+/**
+ * Maximum redirects, bytes and milliseconds per file; the rest of a longer one is ignored (RFC 9309, 2.3.1 and 2.5).
+ */
 const [redirects, limit, patience] = [5, 500 * 1024, 10_000];
 
-/** Files that are kept, of all runs. */
+/** Maximum files cached over all runs. */
 const mostFiles = 200;
 
 /**
@@ -15,7 +17,7 @@ const mostFiles = 200;
  */
 export type RobotsFiles = (address: string, run: string, signal: AbortSignal) => Promise<RobotsRules>;
 
-/** The files of hosts that these rules let us open. */
+/** Creates the reader with the rules for web requests. */
 export function createRobotsFiles(rules: WebRules, within: number = patience): RobotsFiles {
   const known = new LRUCache<string, RobotsRules>({ max: mostFiles });
   return async (address, run, signal) => {
@@ -40,13 +42,15 @@ async function ask(origin: string, rules: WebRules, within: number, signal: Abor
   });
 }
 
-/** What a host lets programs read of it (RFC 9309). */
+/** A host's rules for crawlers (RFC 9309). */
 export interface RobotsRules {
-  /** Whether the page at an address of the host may be read. */
+  /** Whether a page of the host may be read. */
   allows(address: URL): boolean;
 }
 
-/** A rule: the parts of its path between stars, in the form of `plainPath`; whether it ends the address; and how long it is. */
+/**
+ * A rule: its path split at the stars and normalised by `plainPath`; whether it is anchored at the end; and its length.
+ */
 interface Rule {
   allows: boolean;
   parts: readonly string[];
@@ -57,7 +61,7 @@ interface Rule {
 /** This program's name in robots.txt. */
 const ownName = "millrace";
 
-/** The rules of a file for this program: its own groups where it has any, else those for all. Unknown lines are ignored. */
+/** A file's rules for this program: its own groups if there are any, else those for all. Unknown lines are ignored. */
 export function readRobots(text: string): RobotsRules {
   const named = rulesOf(text);
   const rules = named.get(ownName) ?? named.get("*") ?? [];
@@ -71,15 +75,15 @@ export function readRobots(text: string): RobotsRules {
   };
 }
 
-/** The more exact rule counts, and of two that are alike the one that allows. */
+/** The longer rule wins; between equals the one that allows. */
 function longer(best: Rule | undefined, rule: Rule): Rule {
   if (best === undefined || rule.length > best.length) return rule;
   return rule.length === best.length && rule.allows ? rule : best;
 }
 
 /**
- * The rules of the names that can count here; groups of one name are one. However many names a file gives to a group,
- * and however often: each of its lines costs the same.
+ * The rules by relevant agent name; groups of one name are merged. However many names and groups a file has, each line
+ * costs the same.
  */
 function rulesOf(text: string): Map<string, Rule[]> {
   const groups = new Map<string, Rule[]>();
@@ -125,7 +129,7 @@ function ruleOf(written: string, allows: boolean): Rule {
   };
 }
 
-/** Each part is looked for behind the one before; the first that is found is as good as any, so no way is tried twice. */
+/** Each part is searched after the previous one; the first match is as good as any, so there is no backtracking. */
 function fits({ parts, isAnchored }: Rule, path: string): boolean {
   const [first = "", ...others] = parts;
   if (!path.startsWith(first)) return false;
@@ -140,12 +144,12 @@ function fits({ parts, isAnchored }: Rule, path: string): boolean {
   return last === undefined ? at === path.length : path.length - last.length >= at && path.endsWith(last);
 }
 
-/** What is a sign in a rule stands for itself in an address. */
+/** A rule's special characters are literal in a URL. */
 function literal(path: string): string {
   return path.replaceAll("*", "%2A").replaceAll("$", "%24");
 }
 
-/** A path in one form: what need not be escaped is not, all else is, in capitals. */
+/** Normalises a path: unnecessary escapes are decoded, all others upper case. */
 function plainPath(path: string): string {
   return path
     .replaceAll(/%([0-9a-f]{2})/giu, (escape, hex: string) => {

@@ -148,7 +148,7 @@ function keyOf(
   const { given, web } = settings.current();
   const keys = models.storedKeys();
   const stored = Object.hasOwn(keys, name) ? keys[name] : undefined;
-  // Of the engines that do not search now, too; an address that was changed does not get it.
+  // Also for engines not in use; a changed address does not get the environment's key.
   const isMoved = [web.search, ...web.lackKey].some((one) => one?.engine === engine && one.isMoved === true);
   const set = !isMoved && Object.hasOwn(given, name) ? given[name] : undefined;
   if (stored !== undefined) return storedKeyShape(name, { value: stored, source: "file" }, mayAdminister);

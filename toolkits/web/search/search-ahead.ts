@@ -10,8 +10,8 @@ import type { WebSearch } from "./web-search.ts";
 const nothing: TurnFindings = { layer: null, sources: [] };
 
 /**
- * Searches the web for the user's words before the model is asked, in runs with `web_search: "general"`. A search that
- * fails becomes an event and a warning in the log, and the turn goes on without results.
+ * Searches the web for the user's message before the model call, in runs with `web_search: "general"`. A failing search
+ * becomes an event and a warning, and the turn continues without results.
  */
 export const searchAhead: TurnSource = {
   isWanted: ({ web_search }) => web_search === "general",
@@ -22,7 +22,7 @@ export const searchAhead: TurnSource = {
     if (results.length === 0) return nothing;
     const values = { query: query.slice(0, 200).toWellFormed(), results: searchResultsText(results) };
     const text = cutToTokens(turn.prompts.text(searchResults, values), turn.tokensFor("web_search"));
-    // Pages that the model has not seen are no sources of its answer.
+    // Pages the model has not seen are not sources of its answer.
     if (text === "") return nothing;
     return { layer: { ...layer("web_search", "Found on the web", text), isOptional: true }, sources: results };
   },

@@ -5,17 +5,17 @@ import type { SearchEngineName, SearchSettings } from "@millrace/engine/config/w
 import type { WebAnswer, WebRequest } from "@millrace/engine/net/web-get";
 import type { FoundPage } from "@millrace/models/messages/search-result";
 
-/** One search engine. Adding one is a file with this shape and a line in `search-engines.ts`. */
+/** One search engine. To add one, write a file of this shape and a line in `search-engines.ts`. */
 export interface SearchEngine {
-  /** How people call it. */
+  /** Display name. */
   title: string;
   /** The request for a search; `count` is at most 10. */
   request(query: string, count: number, settings: SearchSettings): Pick<WebRequest, "address" | "headers">;
-  /** The pages in a success; `undefined` where it has another form than the engine's. */
+  /** The pages in a successful response; `undefined` if it is not in the engine's format. */
   read(body: unknown): FoundPage[] | undefined;
   /** The error of a failed answer, if its body says more than its status. */
   failure?(answer: WebAnswer): AppError | undefined;
-  /** What has to be done to use it, in order. */
+  /** Setup steps in order. */
   help: Readonly<Record<Language, readonly string[]>>;
 }
 
@@ -37,7 +37,7 @@ const BingPages = z.object({
     .optional(),
 });
 
-/** Bing's Web Search API 7, or a service that speaks it at an address of its own. */
+/** Bing's Web Search API 7, or a compatible service at another address. */
 export const bingSearch: SearchEngine = {
   title: "Bing Web Search",
   request(query, count, { address, apiKey = "" }) {
@@ -90,7 +90,7 @@ const Refusal = z.object({
   error: z.looseObject({ errors: z.array(z.looseObject({ reason: z.string() })).default([]), message: z.string() }),
 });
 
-/** Google's Custom Search JSON API: a key and the id of a search engine; 100 searches a day cost nothing. */
+/** Google's Custom Search JSON API: needs a key and a search engine id; 100 searches a day are free. */
 export const googleSearch: SearchEngine = {
   title: "Google Custom Search",
   request(query, count, { address, apiKey = "", engineId = "" }) {
@@ -138,7 +138,7 @@ function refusalIn(text: string): string[] {
     const read = Refusal.safeParse(JSON.parse(text)).data;
     return read === undefined ? [] : [...read.error.errors.map(({ reason }) => reason), read.error.message];
   } catch {
-    // Errors of Google are not always JSON; then only the status is known.
+    // Google's errors are not always JSON; then only the status is known.
     return [];
   }
 }
@@ -154,7 +154,7 @@ const SearxngPages = z.object({
   ),
 });
 
-/** A SearXNG server of the user's own, which needs no key. */
+/** A self-hosted SearXNG server, which needs no key. */
 export const searxngSearch: SearchEngine = {
   title: "SearXNG",
   request(query, _count, { address }) {
@@ -189,7 +189,7 @@ export const searxngSearch: SearchEngine = {
   },
 };
 
-/** Every engine of the general search, by the name in `MILLRACE_SEARCH`. */
+/** All search engines by their name in `MILLRACE_SEARCH`. */
 export const searchEngines: Readonly<Record<SearchEngineName, SearchEngine>> = {
   google: googleSearch,
   bing: bingSearch,

@@ -5,25 +5,25 @@ import { toSearchResults, type SearchResult } from "@millrace/models/messages/se
 import { webGet, type WebAnswer } from "@millrace/engine/net/web-get";
 import type { WebRules } from "@millrace/engine/net/checked-agent";
 
-/** Milliseconds that an engine has, bytes of its answer, characters of a query. */
+/** Milliseconds for an engine, maximum bytes of its response, and characters of a query. */
 const [patience, longestAnswer, longestQuery] = [10_000, 2 * 1024 * 1024, 400];
 
 /** Number of results: default and maximum. */
 export const [usualPages, mostPages] = [5, 10];
 
-/** The general search: one engine, that the operator has chosen. */
+/** The general search with the engine chosen by the operator. */
 export interface WebSearch {
-  /** Its name in the settings, and how people call it. */
+  /** Its name in the settings, and its display name. */
   engine: string;
   title: string;
   /**
-   * Pages for a query; an empty list where there are none. Throws AppErrors: `auth`, `rate_limit`, `timeout`,
-   * `network`, `server`, `api_error`, `invalid_format`, and others of `webGet`; and the signal's reason. No message holds the key.
+   * Pages for a query; may be empty. Throws AppErrors: `auth`, `rate_limit`, `timeout`, `network`, `server`,
+   * `api_error`, `invalid_format`, and others of `webGet`; and the signal's reason. No message contains the key.
    */
   search(query: string, signal: AbortSignal, count?: number): Promise<SearchResult[]>;
 }
 
-/** The search by an engine. Its host may be in a private network where the environment has named it. */
+/** A search with an engine. Its host may be in a private network if the environment configured it. */
 export function createWebSearch(settings: SearchSettings, rules: WebRules, within: number = patience): WebSearch {
   const engine = searchEngines[settings.engine];
   const ownHost = new URL(settings.address);
@@ -35,7 +35,7 @@ export function createWebSearch(settings: SearchSettings, rules: WebRules, withi
     async search(query, signal, count = usualPages) {
       const wanted = engine.request(oneLine(query), Math.min(count, mostPages), settings);
       const headers = { accept: "application/json", ...wanted.headers };
-      // The key goes to the engine's own address, wherever that sends us.
+      // Redirects are refused, so that the key goes only to the engine's own address.
       const request = { ...wanted, headers, redirects: 0, limit: longestAnswer, within };
       const answer = await webGet(request, { ...rules, allowed }, signal);
       if (answer.status !== 200) throw engine.failure?.(answer) ?? refused(engine.title, answer.status);
@@ -46,7 +46,7 @@ export function createWebSearch(settings: SearchSettings, rules: WebRules, withi
   };
 }
 
-/** A query as engines take it: one line, cut at a word where it is too long. */
+/** A query in the engines' form: one line, cut at a word if too long. */
 function oneLine(query: string): string {
   const line = query
     .toWellFormed()

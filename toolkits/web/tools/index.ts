@@ -2,7 +2,7 @@ import { webCrawl } from "./web-crawl.ts";
 import { webFetch } from "./web-fetch.ts";
 import { webSearch } from "./web-search.ts";
 
-/** The tools of the public web, by the name that models call. */
+/** The web tools by name. */
 export const webTools = {
   web_search: webSearch,
   web_fetch: webFetch,

@@ -6,16 +6,16 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { webKey } from "../open.ts";
 import { dataFromOutside, noPages, opening, opensPages } from "./web-text.ts";
 
-/** Number of pages, default and maximum, and characters that the model reads of each. */
+/** Number of pages, default and maximum, and characters of each for the model. */
 const [usualPages, mostPages, shownLength] = [5, 10, 6000];
 
-/** Links that are passed over at most since their host does not let programs follow them. */
+/** Maximum links skipped because of robots.txt. */
 const mostClosed = 100;
 
-/** Seconds for all of them: each has ten. */
+/** Time limit for all pages in seconds: each has ten. */
 const crawlSeconds = 120;
 
-/** Reads a page and pages that it leads to. */
+/** Reads a page and the pages it links to. */
 export const webCrawl = defineTool({
   name: "web_crawl",
   description:
@@ -42,13 +42,13 @@ export const webCrawl = defineTool({
 interface Crawled {
   pages: WebPage[];
   failed: { url: string; reason: string }[];
-  /** Pages that were found and not read any more. */
+  /** Pages found but not read. */
   left: number;
-  /** Pages that the host does not let programs read. */
+  /** Pages closed to crawlers. */
   closed: number;
 }
 
-/** Reads breadth first. What the first page cannot be read for is thrown; of the others it is noted. */
+/** Reads breadth first. An error on the first page is thrown; on others it is recorded. */
 async function crawl(
   pages: WebPages,
   { url, most, prefix, run }: { url: string; most: number; prefix: string; run: string },

@@ -6,7 +6,7 @@ import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { webKey } from "../open.ts";
 import { dataFromOutside, searching, webSeconds } from "./web-text.ts";
 
-/** Searches the web by the engine of the server. */
+/** Searches the web with the server's engine. */
 export const webSearch = defineTool({
   name: "web_search",
   description:
