@@ -9,7 +9,7 @@ import {
   type Question,
   type ServerPlace,
   streamRun,
-  type Told,
+  type RunOutput,
 } from "./client.ts";
 
 /** Options of `run` and `chat`. */
@@ -42,7 +42,7 @@ const texts = {
   },
 };
 const locale = ["LC_ALL", "LC_MESSAGES", "LANG"].map(environmentVariable).find((value) => value);
-const said = texts[locale?.startsWith("zh") === true ? "zh" : "en"];
+const messages = texts[locale?.startsWith("zh") === true ? "zh" : "en"];
 
 const { stdout } = process;
 const isColoured = stdout.isTTY && stdout.hasColors();
@@ -64,11 +64,11 @@ function callLine(arrow: "→" | "←", name: string, rest: unknown): string {
   return dim(shortened(`${arrow} ${name} ${shortened(rest)}`, stdout.isTTY ? stdout.columns - 1 : Infinity));
 }
 
-const Asked = z.object({ question: z.string() });
+const QuestionBody = z.object({ question: z.string() });
 
 /** A question's text, if it has one. */
 function questionText(value: unknown): string {
-  return Asked.safeParse(value).data?.question ?? shortened(value);
+  return QuestionBody.safeParse(value).data?.question ?? shortened(value);
 }
 
 function inputOf(message: string) {
@@ -76,23 +76,23 @@ function inputOf(message: string) {
 }
 
 /** Prints an event of a run. `isOpen`: whether the last line is unfinished. */
-function show(told: Told, isOpen: boolean): boolean {
+function show(output: RunOutput, isOpen: boolean): boolean {
   const line = (text: string): boolean => {
     stdout.write(`${isOpen ? "\n" : ""}${text}\n`);
     return false;
   };
-  switch (told.type) {
+  switch (output.type) {
     case "text":
-      stdout.write(told.text);
-      return !told.text.endsWith("\n");
+      stdout.write(output.text);
+      return !output.text.endsWith("\n");
     case "call":
-      return line(callLine("→", told.name, told.arguments));
+      return line(callLine("→", output.name, output.arguments));
     case "result":
-      return line(callLine("←", told.name, told.text));
+      return line(callLine("←", output.name, output.text));
     case "failed":
-      return line(`${said.failed}${told.message}`);
+      return line(`${messages.failed}${output.message}`);
     case "question":
-      return line(`? ${questionText(told.value)}`);
+      return line(`? ${questionText(output.value)}`);
     case "begun":
       return isOpen;
   }
@@ -114,15 +114,15 @@ export async function runOnce(
   let isOpen = false;
   let isWell = true;
   let waits = false;
-  for await (const told of streamRun(place, thread, { graph, input: inputOf(message) })) {
-    if (told.type === "failed" || told.type === "question") isWell = false;
-    waits ||= told.type === "question";
-    if (asJson) stdout.write(`${JSON.stringify(told)}\n`);
-    else isOpen = show(told, isOpen);
+  for await (const output of streamRun(place, thread, { graph, input: inputOf(message) })) {
+    if (output.type === "failed" || output.type === "question") isWell = false;
+    waits ||= output.type === "question";
+    if (asJson) stdout.write(`${JSON.stringify(output)}\n`);
+    else isOpen = show(output, isOpen);
   }
   if (isOpen) stdout.write("\n");
   // On stderr, so that scripts do not read it.
-  if (waits) process.stderr.write(`${said.waits(thread, graph)}\n`);
+  if (waits) process.stderr.write(`${messages.waits(thread, graph)}\n`);
   return isWell;
 }
 
@@ -160,7 +160,7 @@ function openTerminal(onInterrupt: () => void): { ask: Ask; ended: AbortSignal; 
 /** A conversation in the terminal. Ctrl-C stops the active run, or without one ends the conversation. */
 export async function chat({ graph, thread: id, ...place }: ChatOptions): Promise<void> {
   const thread = await openThread(place, id);
-  stdout.write(`${dim(said.begin(thread, graph))}\n`);
+  stdout.write(`${dim(messages.begin(thread, graph))}\n`);
   let isStopWanted = false;
   let stop: (() => void) | undefined;
   const terminal = openTerminal(() => {
@@ -174,13 +174,13 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     let stopped: Promise<void> | undefined;
     const questions: Question[] = [];
     try {
-      for await (const told of streamRun(place, thread, { graph, ...request })) {
-        if (told.type === "begun") {
-          stop = () => void (stopped ??= cancelRun(place, thread, told.run_id));
+      for await (const output of streamRun(place, thread, { graph, ...request })) {
+        if (output.type === "begun") {
+          stop = () => void (stopped ??= cancelRun(place, thread, output.run_id));
           if (isStopWanted) stop();
         }
-        if (told.type === "question") questions.push(told);
-        else isOpen = show(told, isOpen);
+        if (output.type === "question") questions.push(output);
+        else isOpen = show(output, isOpen);
       }
     } finally {
       stop = undefined;
@@ -189,7 +189,7 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     if (isOpen) stdout.write("\n");
     if (stopped !== undefined) {
       await stopped;
-      stdout.write(`${dim(said.stopped)}\n`);
+      stdout.write(`${dim(messages.stopped)}\n`);
     }
     if (questions.length === 0) stdout.write("\n");
     return questions;
@@ -223,19 +223,19 @@ async function answersTo(questions: readonly Question[], ask: Ask): Promise<unkn
 const Calls = z.array(z.object({ name: z.string(), args: z.unknown() })).min(1);
 /** A question about running calls, as LangChain's Python or JavaScript middleware spells it. */
 const Approval = z.union([
-  z.object({ action_requests: Calls }).transform((asked) => asked.action_requests),
-  z.object({ actionRequests: Calls }).transform((asked) => asked.actionRequests),
+  z.object({ action_requests: Calls }).transform((body) => body.action_requests),
+  z.object({ actionRequests: Calls }).transform((body) => body.actionRequests),
 ]);
 
 /** The person's answer to one question: yes or no per call to approve, else free text. */
 async function answerTo(question: unknown, ask: Ask): Promise<unknown> {
   stdout.write(`? ${questionText(question)}\n`);
   const { data: calls } = Approval.safeParse(question);
-  if (calls === undefined) return ask(said.answer, "decision");
+  if (calls === undefined) return ask(messages.answer, "decision");
   const decisions = [];
   for (const { name, args } of calls) {
     if (calls.length > 1) stdout.write(`${dim(`→ ${name} ${shortened(args)}`)}\n`);
-    const words = (await ask(said.approve, "decision")).trim();
+    const words = (await ask(messages.approve, "decision")).trim();
     const isYes = /^(y|yes|是|好|同意)$/iu.test(words);
     decisions.push(isYes ? { type: "approve" } : { type: "reject", ...(words !== "" && { message: words }) });
   }

@@ -15,7 +15,7 @@ export interface Question {
 }
 
 /** An event of a run, as a terminal shows it. */
-export type Told =
+export type RunOutput =
   | { type: "text"; text: string }
   | { type: "call"; name: string; arguments: unknown }
   | { type: "result"; name: string; text: string }
@@ -100,7 +100,7 @@ export async function openThread(place: ServerPlace, id?: string): Promise<strin
 /** The open questions of a thread. */
 export async function openQuestions(place: ServerPlace, thread: string): Promise<Question[]> {
   const state = State.parse(await (await send(place, "GET", `/threads/${thread}/state`)).json());
-  return state.tasks.flatMap(({ interrupts }) => interrupts.map((asked) => ({ type: "question", ...asked })));
+  return state.tasks.flatMap(({ interrupts }) => interrupts.map((interrupt) => ({ type: "question", ...interrupt })));
 }
 
 /** Stops a run; resolves when its end is written. */
@@ -116,7 +116,7 @@ export async function* streamRun(
   thread: string,
   request: { graph: string; input?: unknown; command?: unknown },
   signal?: AbortSignal,
-): AsyncGenerator<Told> {
+): AsyncGenerator<RunOutput> {
   const { graph: assistant_id, ...what } = request;
   const body = { assistant_id, ...what, stream_mode: ["messages-tuple"] };
   const response = await send(place, "POST", `/threads/${thread}/runs/stream`, body, signal);
@@ -128,7 +128,7 @@ export async function* streamRun(
   yield* await openQuestions(place, thread);
 }
 
-function* partsOf({ type, content, name, tool_calls = [] }: z.infer<typeof Chunk>): Generator<Told> {
+function* partsOf({ type, content, name, tool_calls = [] }: z.infer<typeof Chunk>): Generator<RunOutput> {
   const text = textOf(content);
   if (type === "tool") yield { type: "result", name: name ?? "tool", text };
   if (!/^(ai|AIMessage)/u.test(type)) return;

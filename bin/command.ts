@@ -11,7 +11,7 @@ import { chat, type ChatOptions, runOnce } from "./chat.ts";
 import { addMaintenance } from "./maintain.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
 import { createProject, specOf } from "./new-project.ts";
-import { develop, tellServing, untilTurn } from "./develop.ts";
+import { develop, reportServing, untilTurn } from "./develop.ts";
 
 /** The command line. Without a command it serves. */
 
@@ -63,7 +63,7 @@ async function startInTurn(file: string): Promise<void> {
     return await checkGraphs(defaults);
   });
   await start(file);
-  tellServing();
+  reportServing();
 }
 
 async function start(file: string): Promise<void> {

@@ -144,6 +144,6 @@ export async function untilTurn(look: () => Promise<FolderCheck>): Promise<void>
 }
 
 /** In a process that waited: reports that it serves; from then on it is an ordinary process. */
-export function tellServing(): void {
+export function reportServing(): void {
   process.send?.(turn, () => process.disconnect());
 }

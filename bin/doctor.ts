@@ -42,12 +42,13 @@ const indent = 21;
  */
 export async function doctor(enter: () => Promise<Place>): Promise<boolean> {
   const findings: Finding[] = [];
-  const tell = (what: string, state: Finding["state"], text: string): void => void findings.push({ what, state, text });
+  const report = (what: string, state: Finding["state"], text: string): void =>
+    void findings.push({ what, state, text });
   const look = async (what: string, work: () => Promise<string> | string): Promise<void> => {
     try {
-      tell(what, "ok", await work());
+      report(what, "ok", await work());
     } catch (error) {
-      tell(what, "wrong", isAppError(error) ? explain(error) : errorMessage(error));
+      report(what, "wrong", isAppError(error) ? explain(error) : errorMessage(error));
     }
   };
   let defaults: Record<string, string> = {};
@@ -59,7 +60,7 @@ export async function doctor(enter: () => Promise<Place>): Promise<boolean> {
   if (isWell(findings)) await look("configuration", () => configurationText(defaults));
   for (const { name, nearest } of unknownNames()) {
     const remedy = nearest === undefined ? "see .env.example for the names" : `did you mean ${nearest}?`;
-    tell("configuration", "note", `${name} is not a setting; ${remedy}`);
+    report("configuration", "note", `${name} is not a setting; ${remedy}`);
   }
   if (isWell(findings)) {
     const config = currentConfig(defaults);
@@ -75,11 +76,11 @@ export async function doctor(enter: () => Promise<Place>): Promise<boolean> {
     await look("model", () => modelText(config));
     await look("keys", () => keysText(config, hasRules));
     for (const { variable, owner, remedy } of unknownOwners(config, config.apiKeys, hasRules)) {
-      tell("owners", "note", `${variable} names ${owner}, which is no owner of a key; ${remedy}`);
+      report("owners", "note", `${variable} names ${owner}, which is no owner of a key; ${remedy}`);
     }
     if ((await findSandbox()) === undefined) {
-      tell("sandbox", "note", "no bubblewrap: commands of tools run with this user's rights; install bubblewrap");
-    } else tell("sandbox", "ok", "commands of tools run in bubblewrap");
+      report("sandbox", "note", "no bubblewrap: commands of tools run with this user's rights; install bubblewrap");
+    } else report("sandbox", "ok", "commands of tools run in bubblewrap");
   }
   for (const { what, state, text } of findings) {
     const lines = text.replaceAll("\n", `\n${" ".repeat(indent)}`);

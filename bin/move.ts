@@ -19,12 +19,12 @@ interface Way {
 /** Reports the progress of a move: in one line on a terminal, else a line per finished table. */
 class ProgressLine {
   readonly #isTerminal = process.stderr.isTTY;
-  #told = 0;
+  #reportedAt = 0;
 
   readonly tell = ({ step, table, rows, of }: MoveProgress): void => {
     const isDone = rows >= of;
-    if (!isDone && (!this.#isTerminal || performance.now() - this.#told < 100)) return;
-    this.#told = performance.now();
+    if (!isDone && (!this.#isTerminal || performance.now() - this.#reportedAt < 100)) return;
+    this.#reportedAt = performance.now();
     const share = of === 0 ? "" : ` (${Math.floor((Math.min(rows, of) / of) * 100)} %)`;
     this.#write(`${step} ${table}: ${rows} of ${of} rows${share}`, isDone);
   };

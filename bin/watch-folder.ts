@@ -25,7 +25,7 @@ export async function* watchFolder(
   let changed: string | undefined;
   let wake = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;
-  const tell = (path: string): void => {
+  const noteChange = (path: string): void => {
     clearTimeout(timer);
     timer = setTimeout(() => {
       changed = path;
@@ -36,7 +36,7 @@ export async function* watchFolder(
     if (watchers.has(place)) return;
     const watcher = watch(place, (_event, name) => {
       if (name === null) return;
-      if (isWatchedFile(name)) tell(join(place, name));
+      if (isWatchedFile(name)) noteChange(join(place, name));
       else if (!isPassedOver(name) && extname(name) === "") lookInto(join(place, name));
     });
     // Deleting a folder ends its watcher.

@@ -16,7 +16,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import { chooseModel } from "@millrace/models/choose-model";
 import { embeddingRole } from "@millrace/models/embeddings";
 import { createModelLoader } from "@millrace/models/load-model";
-import { openOllama, tellOllama } from "@millrace/models/ollama/open-ollama";
+import { openOllama, reportToOllama } from "@millrace/models/ollama/open-ollama";
 import { openItemIndex } from "@millrace/models/open-item-index";
 import { openModels } from "@millrace/models/registry/registry";
 import { ModelServices } from "@millrace/models/resilience/model-services";
@@ -132,7 +132,7 @@ function openModelParts(config: Config, prompts: Prompts, logger: Logger, metric
   const ollama = openOllama(models, logger);
   const modelServices = new ModelServices({
     onEnd: (model, error) => {
-      tellOllama(ollama)(model, error);
+      reportToOllama(ollama)(model, error);
       metrics.onModelCall(model, error);
     },
   });

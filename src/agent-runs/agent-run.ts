@@ -228,8 +228,8 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   /** The id of the attempt's last reply: from the final state, else from the loop calls of this attempt. */
   #replyId(values: Record<string, unknown> | undefined): string | null {
     const records = this.#progress?.records ?? [];
-    const said = records.filter(({ silent }) => !silent).flatMap(({ messages }) => messages);
-    return lastReplyId(values?.["messages"]) ?? lastReplyId(said);
+    const messages = records.filter(({ silent }) => !silent).flatMap(({ messages }) => messages);
+    return lastReplyId(values?.["messages"]) ?? lastReplyId(messages);
   }
 
   #background(): BackgroundRuns {

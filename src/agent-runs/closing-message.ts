@@ -9,7 +9,7 @@ export interface UnansweredTurn {
   /** Messages that no finished step has stored; each call has its result. */
   messages: readonly BaseMessage[];
   /** The run's input has a message, or an answer to a question. */
-  isAsked: boolean;
+  expectsReply: boolean;
   /** The user's message; the closing message is written in its language. */
   request: () => string;
 }
@@ -18,11 +18,11 @@ export interface UnansweredTurn {
  * The closing message of a turn that a stop or a limit left without a reply: why it ended and what was done. Empty if
  * no reply was due, or if the reply is complete.
  */
-export function closingMessage({ reason, messages, isAsked, request }: UnansweredTurn): AIMessage[] {
+export function closingMessage({ reason, messages, expectsReply, request }: UnansweredTurn): AIMessage[] {
   if (reason === "abandoned" || reason === "failed") return [];
   const last = messages.at(-1);
   const isAnswered = last !== undefined && isAIMessage(last) && (last.tool_calls?.length ?? 0) === 0;
-  if (reason !== "timeout" && (isAnswered || !isAsked)) return [];
+  if (reason !== "timeout" && (isAnswered || !expectsReply)) return [];
   const message = finalMessage(
     { messages, last_error: null },
     reason === "timeout" ? "timeout" : "cancelled",

@@ -19,7 +19,7 @@ import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/reply/partial-answer.ts";
-import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
+import { addMessages, StreamedAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type LentServices } from "../loop/services.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "@millrace/engine/storage/records";
@@ -52,7 +52,7 @@ export interface KeptTurn {
 }
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
-const WithFailure = z.looseObject({ failure: z.looseObject({ heard: HeardAnswer.optional() }) });
+const WithFailure = z.looseObject({ failure: z.looseObject({ heard: StreamedAnswer.optional() }) });
 const Input = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() })) });
 
 /**
@@ -79,7 +79,7 @@ export async function keepTurn({ graph, run, services, reason, saver }: TurnToKe
   const ledger = turn.length === 0 ? [] : await services.ledger.list(thread_id);
   const { messages, executed, pending } = withResults(turn, ledger, reason);
   const streamed = streamedAnswers(
-    heardIn(state, loopNodes, services.progress),
+    streamedAnswersIn(state, loopNodes, services.progress),
     isFormer ? "user_requested" : reason,
     stored,
   );
@@ -97,7 +97,9 @@ export async function keepTurn({ graph, run, services, reason, saver }: TurnToKe
   const newInput = input?.messages.filter(({ id }) => !stored.has(id)) ?? [];
   const isUnanswered = open.length > 0 && streamed.messages.length === 0;
   const request = (): string => requestOf(state.values, run.kwargs.input);
-  const last = isUnanswered ? closingMessage({ reason, messages, isAsked: isAsked(run, input), request }) : [];
+  const last = isUnanswered
+    ? closingMessage({ reason, messages, expectsReply: expectsReply(run, input), request })
+    : [];
   const added = [...newInput, ...messages, ...streamed.messages, ...last];
   if (open.length === 0 && added.length === 0) return kept;
   const values = await write(graph, config, { added, asNode: open[0]?.name ?? "__start__", input });
@@ -110,7 +112,7 @@ function answerAt(reason: TurnToKeep["reason"], [words]: AIMessage[]): string | 
 }
 
 /** Whether the run's input has a message, or an answer to a question. */
-function isAsked({ kwargs }: Run, input: z.infer<typeof Input> | undefined): boolean {
+function expectsReply({ kwargs }: Run, input: z.infer<typeof Input> | undefined): boolean {
   return (input !== undefined && input.messages.length > 0) || kwargs.command?.["resume"] !== undefined;
 }
 
@@ -143,21 +145,25 @@ export function hasLoop(graph: ServedGraph): boolean {
 }
 
 /** Answers that readers have already received: the failed one, the one with a pending question, and those in memory. */
-function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): HeardAnswer[] {
-  const asked = tasks.flatMap((task) => {
+function streamedAnswersIn(
+  { tasks }: StateSnapshot,
+  loopNodes: Set<string>,
+  progress: Progress | undefined,
+): StreamedAnswer[] {
+  const failed = tasks.flatMap((task) => {
     if (!loopNodes.has(task.name) || task.state === undefined || !("values" in task.state)) return [];
     return WithFailure.safeParse(task.state.values).data?.failure.heard ?? [];
   });
-  return [...asked, ...(progress?.unfinished() ?? [])];
+  return [...failed, ...(progress?.unfinished() ?? [])];
 }
 
 /** Streamed answers that never became messages: those long enough to keep, the last one, and their calls. */
 function streamedAnswers(
-  heard: readonly HeardAnswer[],
+  streamed: readonly StreamedAnswer[],
   reason: StopReason,
   stored: Set<string | undefined>,
 ): { messages: AIMessage[]; partial: PartialAnswer | null; calls: string[] } {
-  const answers = heard.map((answer) => toPartial(answer, reason, stored));
+  const answers = streamed.map((answer) => toPartial(answer, reason, stored));
   return {
     messages: answers.filter(({ partial }) => partial.is_stored).map(({ message }) => message),
     partial: answers.at(-1)?.partial ?? null,
@@ -167,8 +173,10 @@ function streamedAnswers(
 
 /** The user's message of this turn; the closing message is written in its language. */
 function requestOf(values: unknown, input: unknown): string {
-  const said = z.looseObject({ messages: z.array(z.looseObject({ content: z.string() })) }).safeParse(input).data;
-  return said?.messages.at(-1)?.content ?? textOf(messagesOf(values).findLast(isHumanMessage)?.content ?? "");
+  const parsedInput = z
+    .looseObject({ messages: z.array(z.looseObject({ content: z.string() })) })
+    .safeParse(input).data;
+  return parsedInput?.messages.at(-1)?.content ?? textOf(messagesOf(values).findLast(isHumanMessage)?.content ?? "");
 }
 
 function messagesOf(values: unknown): BaseMessage[] {

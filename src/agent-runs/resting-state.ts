@@ -37,12 +37,12 @@ export function restingState(
       return isKept ? { state: "Completed", message_id } : { state: "Idle" };
     }
     case "success":
-      return askedState(interrupts, message_id) ?? { state: "Completed", message_id };
+      return stateForQuestion(interrupts, message_id) ?? { state: "Completed", message_id };
   }
 }
 
 /** The state for a call or a failure that waits for a person's decision; other questions count as replies. */
-function askedState(interrupts: Session["interrupts"], message_id: string | null): ConversationState | undefined {
+function stateForQuestion(interrupts: Session["interrupts"], message_id: string | null): ConversationState | undefined {
   for (const { value } of Object.values(interrupts).flat()) {
     const call = AboutCall.safeParse(value).data;
     if (call !== undefined) {

@@ -23,7 +23,7 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
   const written = new Set<string>();
   /** Iterations with a model request in progress, by agent id; the main loop's key is "". */
   const asking = new Map<string, number>();
-  const begun = (tool_call_id: string, tool_name: string): void => {
+  const callBegan = (tool_call_id: string, tool_name: string): void => {
     if (written.has(tool_call_id)) return;
     written.add(tool_call_id);
     callBack("tool_generated_started", { ...inRun, tool_call_id, tool_name });
@@ -48,14 +48,14 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
         callBack("api_request_start", { ...inRun, iteration: event.iteration });
       } else if (event.type === "tool_status" && event.status === "pending") {
         const { tool_call_id, tool_name } = event;
-        begun(tool_call_id, tool_name);
+        callBegan(tool_call_id, tool_name);
         callBack("tool_generated_end", { ...inRun, tool_call_id, tool_name });
       }
     },
     heard(message) {
       if (!isAIMessageChunk(message)) return;
       for (const { id, name } of message.tool_call_chunks ?? []) {
-        if (id !== undefined && id !== "" && name !== undefined && name !== "") begun(id, name);
+        if (id !== undefined && id !== "" && name !== undefined && name !== "") callBegan(id, name);
       }
     },
     over({ status }) {

@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "@millrace/engine/logger";
-import { createTellNew, findFolders } from "../extensions/find-folders.ts";
+import { createNewProblemReporter, findFolders } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 
@@ -56,7 +56,7 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
       if (read.kind === "invalid") logger.error({ file, reason: read.problem }, "agent_file_skipped");
     },
   });
-  const tellFolders = createTellNew<{ folder: string; problem: string }>(({ folder, problem: reason }) =>
+  const reportFolders = createNewProblemReporter<{ folder: string; problem: string }>(({ folder, problem: reason }) =>
     logger.error({ folder, reason }, "agent_folder_not_read"),
   );
 
@@ -66,7 +66,7 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
       const problems: { folder: string; problem: string }[] = [];
       const onProblem = (problem: { folder: string; problem: string }) => void problems.push(problem);
       const found = findFolders({ folders, strategy: "all", accepts: isMarkdown, onProblem });
-      tellFolders(problems);
+      reportFolders(problems);
       for (const { folder, files: paths } of found) {
         for (const path of paths) {
           const read = files.read(path, ofProject.has(folder) ? workspace : undefined);

@@ -51,11 +51,11 @@ export type CallbackPoint = keyof CallbackPoints;
 
 /** Functions of a workflow designer for any of the points. They observe; they cannot change or stop anything. */
 export type Callback = { name: string } & {
-  readonly [Point in CallbackPoint]?: (told: CallbackPoints[Point]) => void | Promise<void>;
+  readonly [Point in CallbackPoint]?: (data: CallbackPoints[Point]) => void | Promise<void>;
 };
 
 /** Calls every callback of a point, without waiting for it. */
-export type CallBack = <Point extends CallbackPoint>(point: Point, told: CallbackPoints[Point]) => void;
+export type CallBack = <Point extends CallbackPoint>(point: Point, data: CallbackPoints[Point]) => void;
 
 /**
  * Calls the callbacks in their order. A failing callback is reported to `onProblem`; the others still run.
@@ -64,13 +64,13 @@ export function createCallBack(
   callbacks: readonly Callback[],
   onProblem: (problem: { callback: string; point: CallbackPoint; err: unknown }) => void,
 ): CallBack {
-  return (point, told) => {
+  return (point, data) => {
     for (const callback of callbacks) {
       const failed = (err: unknown): void => onProblem({ callback: callback.name, point, err });
       try {
         // Each callback takes the argument of its own point, which the union of all points cannot express.
-        const watch = callback[point] as ((told: CallbackPoints[typeof point]) => void | Promise<void>) | undefined;
-        watch?.(told)?.catch(failed);
+        const watch = callback[point] as ((data: CallbackPoints[typeof point]) => void | Promise<void>) | undefined;
+        watch?.(data)?.catch(failed);
       } catch (error) {
         failed(error);
       }

@@ -151,13 +151,15 @@ function replyBefore(history: readonly BaseMessage[], request: number, longest: 
 
 function lastOnly(history: readonly BaseMessage[], turn: readonly BaseMessage[], newest: number): ShownInForm {
   const request = history.findLastIndex((message) => isHumanMessage(message));
-  const asked = request === -1 ? [] : history.slice(request, request + 1);
+  const requestMessages = request === -1 ? [] : history.slice(request, request + 1);
   const since = history.slice(request + 1);
   const round = lastRound(turn.length > 0 ? turn : since);
   const isShown = new Set(round);
   const left = [...since, ...turn].filter((message) => !isShown.has(message));
   const cut = round.map((message) => cutTo(message, newest));
-  return turn.length > 0 ? { history: asked, turn: cut, left } : { history: [...asked, ...cut], turn: [], left };
+  return turn.length > 0
+    ? { history: requestMessages, turn: cut, left }
+    : { history: [...requestMessages, ...cut], turn: [], left };
 }
 
 /** The last reply with the results of its calls. */

@@ -69,13 +69,13 @@ export function shownPath(path: string, { workspace, home }: { workspace: string
  * Returns a function that takes all current problems and reports those that were not in its previous call: a lasting
  * problem is reported once, one that comes back is reported again.
  */
-export function createTellNew<Problem extends object>(
-  tell: (problem: Problem) => void,
+export function createNewProblemReporter<Problem extends object>(
+  report: (problem: Problem) => void,
 ): (problems: readonly Problem[]) => void {
   let known = new Set<string>();
   return (problems) => {
     const before = known;
     known = new Set(problems.map((problem) => JSON.stringify(problem)));
-    for (const problem of problems) if (!before.has(JSON.stringify(problem))) tell(problem);
+    for (const problem of problems) if (!before.has(JSON.stringify(problem))) report(problem);
   };
 }

@@ -39,7 +39,10 @@ export const cycleStages = { warn: 2, block: 3 };
 export const longestCycle = 6;
 /** This many consecutive calls with only a third as many distinct ones are a shuffled cycle. */
 export const shuffledCalls = 12;
-/** Different calls with the same result: threshold for a note, and guesses (values nobody named) until the block. */
+/**
+ * Different calls with the same result: threshold for a note, and guesses (values from neither request nor results)
+ * until the block.
+ */
 export const sameResultStages = stages(5, 8);
 /** Repeated changes between two states. */
 export const flappingStages = stages(2, 3);

@@ -132,8 +132,9 @@ function movedEngines({ given }: Config, changed: ChangedSettings): SearchEngine
 
 /** Only the environment may allow private addresses, so a changed address must be public. */
 function webOf({ allowed }: WebSettings, fresh: WebSettings, moved: readonly SearchEngineName[]): WebSettings {
-  const told = (one: SearchSettings): SearchSettings => (moved.includes(one.engine) ? { ...one, isMoved: true } : one);
-  return { ...fresh, allowed, search: fresh.search && told(fresh.search), lackKey: fresh.lackKey.map(told) };
+  const marked = (one: SearchSettings): SearchSettings =>
+    moved.includes(one.engine) ? { ...one, isMoved: true } : one;
+  return { ...fresh, allowed, search: fresh.search && marked(fresh.search), lackKey: fresh.lackKey.map(marked) };
 }
 
 /**

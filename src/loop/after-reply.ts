@@ -18,7 +18,7 @@ export interface TurnStanding {
   forced: number;
   maxForced: number;
   /** The chosen tool that has not been called yet, the prompt that requests it, and whether that was sent. */
-  uncalled: { tool: string; prompt: string; wasAsked: boolean } | null;
+  uncalled: { tool: string; prompt: string; wasPrompted: boolean } | null;
   /** The unfinished work, computed only if needed. */
   owed: () => ForcedRound | null;
   /** Whether work is known to be left. */
@@ -33,8 +33,8 @@ export function afterReply(reply: { text: string; calls: number }, turn: TurnSta
   if (turn.closing !== null) return { kind: "end", reason: turn.closing };
   if (reply.calls > 0) return { kind: "calls" };
   if (turn.uncalled !== null) {
-    const { tool, prompt, wasAsked } = turn.uncalled;
-    if (wasAsked) return { kind: "end", reason: "error", uncalled: tool };
+    const { tool, prompt, wasPrompted } = turn.uncalled;
+    if (wasPrompted) return { kind: "end", reason: "error", uncalled: tool };
     return { kind: "force", round: { kind: toolRequested, prompt } };
   }
   if (turn.maxForced === 0) return { kind: "end", reason: "answered" };

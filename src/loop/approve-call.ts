@@ -2,7 +2,7 @@ import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@l
 import { prepareCall } from "../tools/runtime/run-tool.ts";
 import type { Tool, UserQuestion } from "../tools/runtime/tool.ts";
 import { readDecision } from "@millrace/engine/sessions/questions/read-decision";
-import { confirmationRequest, type Asked } from "./tool-call/approval-request.ts";
+import { confirmationRequest, type ApprovalQuestion } from "./tool-call/approval-request.ts";
 import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
 import { questionRequest, readAnswer } from "./tool-call/user-question.ts";
 import { loopCall, type LoopRequest, userLanguage } from "./request.ts";
@@ -49,7 +49,7 @@ async function outcomeOf(
 async function askToContinue(requested: Omit<RuledCall, "ruling">, config: LangGraphRunnableConfig): Promise<Outcome> {
   const { call } = requested;
   const answer = readChainAnswer(interrupt(chainRequest(call, userLanguage(loopCall(config)))));
-  if (answer.kind === "declined") return declinedChain(answer.said);
+  if (answer.kind === "declined") return declinedChain(answer.comment);
   const tool = loopCall(config).tools.find((candidate) => candidate.name === call.name);
   if (tool === undefined) return { kind: "unknown_tool" };
   const prepared = prepareCall(tool, writtenArguments(call.args));
@@ -61,12 +61,12 @@ async function askToContinue(requested: Omit<RuledCall, "ruling">, config: LangG
 /** Asks the call's own question until the answer is usable. */
 function askUser(
   { call }: Pick<RuledCall, "call">,
-  asked: UserQuestion,
+  question: UserQuestion,
   { isPlanning }: Pick<LoopRequest, "isPlanning">,
 ): ToolResult {
   let problem: string | undefined;
   for (;;) {
-    const answer = readAnswer(interrupt(questionRequest(call, asked, problem)), asked, isPlanning);
+    const answer = readAnswer(interrupt(questionRequest(call, question, problem)), question, isPlanning);
     if (answer.kind === "result") return answer.result;
     ({ problem } = answer);
   }
@@ -74,7 +74,7 @@ function askUser(
 
 async function askAbout(
   requested: Omit<RuledCall, "ruling">,
-  asked: Asked,
+  question: ApprovalQuestion,
   config: LangGraphRunnableConfig,
 ): Promise<Outcome> {
   const { call } = requested;
@@ -82,7 +82,7 @@ async function askAbout(
   if (tool === undefined) return { kind: "unknown_tool" };
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
-  return confirmed(tool, prepared.input, call.id, asked, config);
+  return confirmed(tool, prepared.input, call.id, question, config);
 }
 
 /**
@@ -93,21 +93,21 @@ async function confirmed(
   tool: Tool,
   input: Record<string, unknown>,
   callId: string,
-  first: Asked,
+  first: ApprovalQuestion,
   config: LangGraphRunnableConfig,
 ): Promise<Outcome> {
-  let asked = first;
+  let question = first;
   let problem: string | undefined;
   for (;;) {
     const call = { id: callId, name: tool.name, args: input };
-    const decision = readDecision(interrupt(confirmationRequest(call, asked, problem)));
+    const decision = readDecision(interrupt(confirmationRequest(call, question, problem)));
     switch (decision.kind) {
       case "reject":
         return refused(decision.message);
       case "approve": {
-        const now = await recheck(tool, input, asked, config);
+        const now = await recheck(tool, input, question, config);
         if (now.kind !== "ask") return now;
-        ({ asked } = now);
+        question = now.asked;
         problem = "What this call would do has changed since you were asked; your answer was not used.";
         break;
       }
@@ -138,12 +138,12 @@ function refused(message: string | undefined): Outcome {
 function recheck(
   tool: Tool,
   input: Record<string, unknown>,
-  asked: Asked,
+  question: ApprovalQuestion,
   config: LangGraphRunnableConfig,
 ): Promise<CallRuling> {
   return storedRuling(async () => {
     const { hash } = await lookAt(tool, input, config);
-    return hash === asked.hash ? { kind: "run", approved: hash } : ruleOnInput(tool, input, config);
+    return hash === question.hash ? { kind: "run", approved: hash } : ruleOnInput(tool, input, config);
   });
 }
 

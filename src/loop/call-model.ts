@@ -38,9 +38,9 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const { progress } = servicesOf(config);
   call.news = await backgroundNews(before, call, config);
   call.rules = documentationSince(before.messages, call, servicesOf(config).workspace);
-  const asked = await askInStages(before, call, config);
-  if (asked.kind === "failed") return failedCall(asked.error, asked.plans, before, config);
-  const { answer, prompt, state } = asked;
+  const result = await askInStages(before, call, config);
+  if (result.kind === "failed") return failedCall(result.error, result.plans, before, config);
+  const { answer, prompt, state } = result;
   const added = newNotes(state, call);
   // Documentation is not part of the conversation.
   const round = prompt.length - 1 - (call.documentation?.length ?? 0);
@@ -93,12 +93,12 @@ function messagesOf(
   config: LangGraphRunnableConfig,
 ): AIMessage[] {
   const text = textOf(message.content);
-  const said = decision.kind !== "calls" && text.trim() === "" ? [] : [message];
-  if (decision.kind !== "end") return said;
-  if (decision.uncalled !== undefined) return [...said, notCalled(decision.uncalled, call)];
+  const shown = decision.kind !== "calls" && text.trim() === "" ? [] : [message];
+  if (decision.kind !== "end") return shown;
+  if (decision.uncalled !== undefined) return [...shown, notCalled(decision.uncalled, call)];
   withSources(withEnd(message, decision.reason), call);
   if (!call.silent) logUnfinished(text, config);
-  return said;
+  return shown;
 }
 
 /** Decides what follows the reply (law 7). The turn is parsed only if needed. */

@@ -164,10 +164,10 @@ async function runOnce(
     (approved === undefined ? undefined : await refuseUnless(approved, tool, input, config)) ??
     (over === undefined ? undefined : await changedSince(tool, input, toolContext(config), over));
   const { early } = loopCall(config);
-  const begun = approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool;
-  const call = { ...ledgerCall(begun, input, task.ledger_id, config), refuse };
+  const toRun = approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool;
+  const call = { ...ledgerCall(toRun, input, task.ledger_id, config), refuse };
   const services = servicesOf(config);
-  const runtime = begun === tool ? services : afterWaiting(services);
+  const runtime = toRun === tool ? services : afterWaiting(services);
   const result = await toolSpan({ name: tool.name, id: task.call.id }, input, config, () =>
     executeCall(call, runtime, {
       retries: limits.max_tool_retries,

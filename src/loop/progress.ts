@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isAIMessageChunk, textOf } from "@millrace/engine/message-kinds";
 
 /** A model's answer as far as it was streamed to the run's readers. */
-export const HeardAnswer = z.object({
+export const StreamedAnswer = z.object({
   /** The message id in the stream. */
   id: z.string().optional(),
   text: z.string(),
@@ -11,7 +11,7 @@ export const HeardAnswer = z.object({
   /** Tool calls so far; `args` is partial text, mostly not valid JSON yet. */
   calls: z.array(z.object({ id: z.string().optional(), name: z.string(), args: z.string() })),
 });
-export type HeardAnswer = z.infer<typeof HeardAnswer>;
+export type StreamedAnswer = z.infer<typeof StreamedAnswer>;
 
 /** Messages added by one loop call, including those not in a checkpoint yet. */
 export interface LoopRecord {
@@ -32,17 +32,17 @@ export interface Progress {
   /** Adds a streamed chunk; `path` is its task's. */
   heard(path: string, message: BaseMessage): void;
   /** The part streamed of the answer this task waits for. */
-  heardOf(path: string): HeardAnswer | undefined;
+  streamedAnswer(path: string): StreamedAnswer | undefined;
   /** Marks the task's model call as over: its answer is complete, or it failed. */
   answered(path: string): void;
   /** Answers that were partly streamed and never became a message. */
-  unfinished(): HeardAnswer[];
+  unfinished(): StreamedAnswer[];
 }
 
 /** Creates an empty progress. */
 export function createProgress(): Progress {
   const records: LoopRecord[] = [];
-  const open = new Map<string, HeardAnswer>();
+  const open = new Map<string, StreamedAnswer>();
   const over = new Set<string>();
   return {
     records,
@@ -68,7 +68,7 @@ export function createProgress(): Progress {
         call.args += piece.args ?? "";
       }
     },
-    heardOf(path) {
+    streamedAnswer(path) {
       const answer = open.get(path);
       return answer && withoutHoles(answer);
     },
@@ -87,7 +87,7 @@ export function createProgress(): Progress {
 }
 
 /** Providers number calls freely, even by time, so the array may have holes. */
-function withoutHoles(answer: HeardAnswer): HeardAnswer {
+function withoutHoles(answer: StreamedAnswer): StreamedAnswer {
   return { ...answer, calls: Object.values(answer.calls) };
 }
 

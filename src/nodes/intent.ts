@@ -47,10 +47,10 @@ async function routeWithout(parts: AIMessage[], state: GraphState, config: LangG
 /** Completes a partial reply, without tools, and ends the turn. */
 async function completeReply(state: GraphState, config: LangGraphRunnableConfig) {
   const parts = partialReply(state.messages);
-  const begun = beginTurn(state, config);
+  const turnStart = beginTurn(state, config);
   const known: Intent = { kind: "information", extent: "full", priorities: [], implicit_needs: [] };
   emit(config, { type: "intent", route: "reply", reason: "continues a partial reply", ...known });
-  const request = nodeRequest("intent", { ...state, ...begun }, config, {
+  const request = nodeRequest("intent", { ...state, ...turnStart }, config, {
     task: replyPrompt(promptsOf(config)),
     tools: [],
     instruction: continueReply(promptsOf(config)),
@@ -58,28 +58,28 @@ async function completeReply(state: GraphState, config: LangGraphRunnableConfig)
   const outcome = await runLoop(request, config);
   return {
     route: "reply" as const,
-    ...endTurn(begun, outcome, config),
+    ...endTurn(turnStart, outcome, config),
     messages: completedReply(parts, outcome.final_response),
   };
 }
 
 /** Reads the intent and chooses the route; asks about unclear requests, and answers those that need no tools. */
 async function routeTurn(before: GraphState, config: LangGraphRunnableConfig) {
-  const begun = beginTurn(before, config);
+  const turnStart = beginTurn(before, config);
   const written = await writeSessionTexts(before, runContext(config), config);
-  const state = { ...before, ...begun, ...written };
+  const state = { ...before, ...turnStart, ...written };
   const read = readIntent(state, before.clarification !== null, config);
   const { route: found, reason, ...wanted } = read;
   const request = requestOf(state.messages);
   const confirmed = isYes(request);
   const orchestration = {
-    ...begun.orchestration,
-    requires_confirm: begun.orchestration.requires_confirm && !confirmed,
+    ...turnStart.orchestration,
+    requires_confirm: turnStart.orchestration.requires_confirm && !confirmed,
   };
   const route: TurnRoute = mayAsk(read, state, config) ? "clarify" : found;
   emit(config, { type: "intent", route, reason, ...wanted });
   const update = {
-    ...begun,
+    ...turnStart,
     ...written,
     session_id: sessionIdOf(config) || state.session_id,
     wanted,

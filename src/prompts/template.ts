@@ -68,8 +68,8 @@ export function fill(content: string, variables: readonly string[], values: Read
   const known = new Set(variables);
   const isKnown = (path: string): boolean => known.has(rootOf(path));
   const lines = content.split("\n").filter((line) => {
-    const told = tellingLine.exec(line.trim())?.[1];
-    return told === undefined || !isKnown(told) || valueText(values, told) !== "";
+    const variable = tellingLine.exec(line.trim())?.[1];
+    return variable === undefined || !isKnown(variable) || valueText(values, variable) !== "";
   });
   return lines
     .join("\n")

@@ -4,7 +4,7 @@ import { ModelPrice } from "@millrace/models/registry/model-profile";
 /** Limits of one loop call; times in seconds, sizes in characters. */
 export const LoopLimits = z.object({
   max_iterations: z.number().int().positive().default(60),
-  /** The iteration from which the model is told how many are left; default 90 % of the limit. */
+  /** The iteration from which the model sees how many are left; default 90 % of the limit. */
   soft_warning_at: z.number().int().positive().optional(),
   /** Calls executed per reply; calls that share a resource run one after another. */
   max_tool_calls_per_turn: z.number().int().positive().default(50),

@@ -1,5 +1,5 @@
 import { basename, join, resolve } from "node:path";
-import { createTellNew, findFolders, shownPath } from "../extensions/find-folders.ts";
+import { createNewProblemReporter, findFolders, shownPath } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import type { Logger } from "@millrace/engine/logger";
 import { agentsFile, isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
@@ -70,7 +70,7 @@ export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
     parse: readRuleFile,
     unusable: (problem) => ({ problem }),
   });
-  const tellNew = createTellNew<RuleWarning>((warning) => logger.warn(warning, "rule_file_problem"));
+  const reportNew = createNewProblemReporter<RuleWarning>((warning) => logger.warn(warning, "rule_file_problem"));
   return {
     load() {
       const warnings: RuleWarning[] = [];
@@ -87,7 +87,7 @@ export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
         rules.push({ ...read, scope, path, isIndex: isIndex(file) });
       }
       files.keepOnly(seen);
-      tellNew(warnings);
+      reportNew(warnings);
       return { rules, warnings };
     },
   };

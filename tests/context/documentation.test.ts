@@ -27,8 +27,8 @@ async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
 
 /** A source as toolkits have them. */
 function source(kind: string, text: string | null): DocumentSource {
-  const tell = () => (text === null ? null : { text, acknowledgement: "I have read it." });
-  return { kind, point: "tools", load: () => ({ kind, count: text === null ? 0 : 1, problems: 0, tell }) };
+  const render = () => (text === null ? null : { text, acknowledgement: "I have read it." });
+  return { kind, point: "tools", load: () => ({ kind, count: text === null ? 0 : 1, problems: 0, render }) };
 }
 
 /** The sources beside which the rules stand. */
@@ -193,16 +193,16 @@ describe("an agent's documentation", () => {
 describe("callbacks around the loading (EVENT-03)", () => {
   it("are called once per kind and turn, with what was found", async () => {
     const told: string[] = [];
-    const tell = (point: string) => (about: { session_id: string; count?: number; problems?: number }) =>
+    const render = (point: string) => (about: { session_id: string; count?: number; problems?: number }) =>
       void told.push(
         [point, about.session_id, about.count, about.problems].filter((part) => part !== undefined).join(" "),
       );
     const callback: Callback = {
       name: "recorder",
-      pre_tools_loaded: tell("pre_tools"),
-      post_tools_loaded: tell("post_tools"),
-      pre_rules_loaded: tell("pre_rules"),
-      post_rules_loaded: tell("post_rules"),
+      pre_tools_loaded: render("pre_tools"),
+      post_tools_loaded: render("post_tools"),
+      pre_rules_loaded: render("pre_rules"),
+      post_rules_loaded: render("post_rules"),
     };
     const running = await startBeside([source("notes", "Noted.")], {
       files: { ".autocoderrules/a.md": always("Good rule."), ".autocoderrules/b.md": "\0" },

@@ -5,7 +5,7 @@ import {
   alternativePlans,
   handle,
   isTransient,
-  planAsked,
+  planToTry,
   strategies,
   userOptions,
   type Stage,
@@ -92,8 +92,8 @@ describe("the strategy matrix", () => {
 
   it("waits as long as a service asks for, at most a minute, and twice", () => {
     const limited = failure("rate_limit");
-    expect(handle(limited, "same_way", { askedWaitMs: 7000 })).toEqual({ kind: "retry", delayMs: 7000 });
-    expect(handle(limited, "same_way", { askedWaitMs: 61_000 }).kind).toBe("fail");
+    expect(handle(limited, "same_way", { requestedDelayMs: 7000 })).toEqual({ kind: "retry", delayMs: 7000 });
+    expect(handle(limited, "same_way", { requestedDelayMs: 61_000 }).kind).toBe("fail");
     expect(handle(limited, "same_way", { tries: 2 }).kind).toBe("fail");
   });
 
@@ -126,8 +126,8 @@ describe("the strategy matrix", () => {
       suggestions: [userText("auth", "en").suggestion, "Turn it off and on."],
       options: [...userOptions],
     });
-    expect(planAsked("auth", ["without_tools", "other_model"])).toBe("other_model");
-    expect(planAsked("auth", ["without_tools"])).toBeUndefined();
+    expect(planToTry("auth", ["without_tools", "other_model"])).toBe("other_model");
+    expect(planToTry("auth", ["without_tools"])).toBeUndefined();
   });
 
   it.each(errorCodes)("repeats %s by itself only where its class allows it", (code) => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createTellNew, findFolders, type FolderSearch } from "../../src/extensions/find-folders.ts";
+import { createNewProblemReporter, findFolders, type FolderSearch } from "../../src/extensions/find-folders.ts";
 
 let root: string;
 beforeEach(() => {
@@ -47,7 +47,7 @@ describe("the search for folders (EXT-07)", () => {
 
 it("tells a problem that lasts once, and again when it has come back", () => {
   const told: string[] = [];
-  const tell = createTellNew<{ name: string }>(({ name }) => void told.push(name));
+  const tell = createNewProblemReporter<{ name: string }>(({ name }) => void told.push(name));
   tell([{ name: "a" }]);
   tell([{ name: "a" }, { name: "b" }]);
   tell([]);

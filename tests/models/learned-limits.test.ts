@@ -36,19 +36,19 @@ describe("what is learned of a model", () => {
     ["less than what failed, where none is named", "too many tokens", 20_000, 18_000],
     ["less than what failed, where more than that is named", "maximum context length is 30000", 20_000, 18_000],
     ["never less than what is of use", "maximum context length is 100 tokens", 5, 1024],
-  ])("is %s", (_, said, tokens, limit) => {
+  ])("is %s", (_, message, tokens, limit) => {
     const loader = aLoader();
-    learnLimit(loader, "openai:a", { said, tokens });
+    learnLimit(loader, "openai:a", { message, tokens });
     expect(withLearned(loader, "openai:a", 128_000)).toBe(limit);
     expect(withLearned(loader, "openai:b", 128_000)).toBe(128_000);
     expect(withLearned(aLoader(), "openai:a", 128_000)).toBe(128_000);
-    learnLimit(loader, "openai:a", { said: "maximum context length is 99999", tokens: 99_999 });
+    learnLimit(loader, "openai:a", { message: "maximum context length is 99999", tokens: 99_999 });
     expect(withLearned(loader, "openai:a", 128_000)).toBe(limit);
   });
 
   it("is forgotten of the oldest of many models", () => {
     const loader = aLoader();
-    for (let at = 0; at <= 100; at += 1) learnLimit(loader, `openai:${at}`, { said: "", tokens: 5000 });
+    for (let at = 0; at <= 100; at += 1) learnLimit(loader, `openai:${at}`, { message: "", tokens: 5000 });
     expect(withLearned(loader, "openai:0", 128_000)).toBe(128_000);
     expect(withLearned(loader, "openai:100", 128_000)).toBe(4500);
   });

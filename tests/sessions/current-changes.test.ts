@@ -18,10 +18,10 @@ test("a change that comes while one looks is not missed", async () => {
   const values = changes.follow(read, same, new AbortController().signal);
   expect((await values.next()).value).toBe(1);
   const next = values.next();
-  changes.tell();
+  changes.notify();
   await gate.arrived;
   current = 2;
-  changes.tell();
+  changes.notify();
   gate.open();
   expect((await next).value).toBe(2);
   await values.return(undefined);

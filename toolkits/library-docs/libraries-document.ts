@@ -21,7 +21,7 @@ function librariesDocument(source: Libraries): DocumentSource {
         kind: "library_docs",
         count: libraries.length,
         problems: problems.length,
-        tell({ before, prompts }) {
+        render({ before, prompts }) {
           if (before !== undefined || documents.length === 0) return null;
           const names = [...new Set(documents.map(({ library }) => library))];
           const docs = documents.map(({ text }) => text).join("\n\n");

@@ -159,16 +159,16 @@ function toAppError(
   clean: (text: string) => string,
 ): AppError {
   if (error instanceof McpError) {
-    const said = clean(error.message).slice(0, 2_000);
+    const detail = clean(error.message).slice(0, 2_000);
     switch (error.code) {
       case ErrorCode.ConnectionClosed: {
         const reason = problem === undefined ? "" : `: ${problem}`;
         return new AppError("network", `The MCP server ${server} went away during the call${reason}.`);
       }
       case ErrorCode.InvalidParams:
-        return new AppError("invalid_parameter", `The MCP server ${server} does not accept the call: ${said}`);
+        return new AppError("invalid_parameter", `The MCP server ${server} does not accept the call: ${detail}`);
       default:
-        return new AppError("execution_failed", `The MCP server ${server} answered with an error: ${said}`);
+        return new AppError("execution_failed", `The MCP server ${server} answered with an error: ${detail}`);
     }
   }
   const reason = problem ?? clean(errorMessage(error)).slice(0, 2_000);

@@ -126,9 +126,9 @@ async function startAt(
     if (tracing === undefined) skipIdleTracing();
     const telemetry = await openTelemetry(config.telemetry, versions.millrace, logger);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const told = { webhookBody, onWebhook: () => webhooks.wake(), project };
+    const webhookParts = { webhookBody, onWebhook: () => webhooks.wake(), project };
     const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry };
-    const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
+    const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...webhookParts });
     const feed = new ServerFeed(storage);
     const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent });
     telemetry?.exportMetrics(() => metrics.families());

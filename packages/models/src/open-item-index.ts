@@ -70,9 +70,9 @@ function checked(
 ): Float32Array[] {
   const wrong = vectors.find(({ length }) => length !== dims);
   if (vectors.length === texts.length && wrong === undefined) return vectors.map((vector) => Float32Array.from(vector));
-  const said =
+  const received =
     wrong === undefined ? `${vectors.length} vectors for ${texts.length} texts` : `a vector of ${wrong.length} numbers`;
-  throw new AppError("invalid_format", `${name} gave ${said}; store.index.dims says ${dims}.`, {
+  throw new AppError("invalid_format", `${name} gave ${received}; store.index.dims says ${dims}.`, {
     suggestion: "Set store.index.dims of langgraph.json to the length of the vectors of that model.",
   });
 }

@@ -44,10 +44,10 @@ export function openAiCompatible(vendor: Vendor, quirks: Quirks = compatibleQuir
         timeout: timeouts.totalMs,
         ...callDefaults(profile, options),
       };
-      const asked = { quirks, profile, options };
-      const completions = new VendorCompletions(fields, asked, timeouts);
+      const context = { quirks, profile, options };
+      const completions = new VendorCompletions(fields, context, timeouts);
       // The client chooses between the two by model name; if the vendor has only one API, both are that one.
-      const other: object = quirks.hasResponses ? new VendorResponses(fields, asked, timeouts) : completions;
+      const other: object = quirks.hasResponses ? new VendorResponses(fields, context, timeouts) : completions;
       return new ChatOpenAI({ ...fields, completions, responses: other as ChatOpenAIResponses });
     },
     takesBeginning: (profile, options) => takesBeginning({ quirks, profile, options }),

@@ -79,7 +79,7 @@ export interface Provider {
   /** Advice added to unknown-model errors. */
   unknownModelHint(name: string): string;
   /** Specific advice by error code and text; overrides the hints. */
-  advise?(code: ErrorCode, said: string, name: string): Advice | undefined;
+  advise?(code: ErrorCode, message: string, name: string): Advice | undefined;
 }
 
 /** Identifies a client's model in events and errors. */
@@ -90,7 +90,7 @@ export interface ModelTarget {
   unreachableHint: string;
   unknownModelHint: string;
   keyHint?: string | undefined;
-  advise?: (code: ErrorCode, said: string) => Advice | undefined;
+  advise?: (code: ErrorCode, message: string) => Advice | undefined;
   /** Whether a request may end with an `answerBeginning`; default no. */
   takesBeginning?: boolean;
   /** Removes the key from a provider's error text. */

@@ -87,14 +87,14 @@ function isNote(text: string): boolean {
 /** The structured summary for the workflow as JSON: the latest requests and the called tools. */
 export function summarizeConversation({ messages }: Conversation): string {
   const requests = messages.filter((message) => isHumanMessage(message) && !isNote(message.text));
-  const said = requests.map(({ text }) => text.slice(0, 80));
+  const texts = requests.map(({ text }) => text.slice(0, 80));
   const calls = messages.filter((message) => isToolMessage(message) && message.status !== "error");
   return JSON.stringify({
-    goal: said[0] ?? "",
+    goal: texts[0] ?? "",
     completed: calls.slice(-8).map(({ name }) => name ?? ""),
     todo: [],
     attempted_solutions: [],
-    current_problem: said.length > 1 ? (said.at(-1) ?? "") : "",
-    key_decisions: said.slice(1, -1).slice(-3),
+    current_problem: texts.length > 1 ? (texts.at(-1) ?? "") : "",
+    key_decisions: texts.slice(1, -1).slice(-3),
   });
 }

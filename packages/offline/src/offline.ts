@@ -108,8 +108,8 @@ function* chunksOf(answer: Reply, id: string, usage: UsageMetadata): Generator<A
 /** Estimated tokens: four characters each. */
 function usageOf(messages: BaseMessage[], answer: Reply): UsageMetadata {
   const input = Math.ceil(messages.reduce((total, message) => total + message.text.length, 0) / 4);
-  const said = answer.kind === "text" ? answer.text : JSON.stringify(answer.calls);
-  const output = Math.max(1, Math.ceil(said.length / 4));
+  const written = answer.kind === "text" ? answer.text : JSON.stringify(answer.calls);
+  const output = Math.max(1, Math.ceil(written.length / 4));
   return { input_tokens: input, output_tokens: output, total_tokens: input + output };
 }
 

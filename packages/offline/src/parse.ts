@@ -46,7 +46,7 @@ interface Group {
 export function parseRequests(message: string, today: string): Action[] {
   const { body, quoted } = protect(message);
   if (body.length > maxLength) return [];
-  const asked: Action[] = [];
+  const all: Action[] = [];
   let earlier: string[] = [];
   let group: Group | undefined;
   const close = (): void => {
@@ -54,7 +54,7 @@ export function parseRequests(message: string, today: string): Action[] {
     const { text, actions: first } = group;
     const together = parseClause({ text, quoted, earlier, today });
     const actions = together.length > 0 ? together : first;
-    for (const action of actions) addAction(asked, action);
+    for (const action of actions) addAction(all, action);
     earlier = pathsOf(actions);
   };
   for (const piece of split(body.replaceAll(/[^\S\n]{9,}/gu, " "))) {
@@ -70,16 +70,16 @@ export function parseRequests(message: string, today: string): Action[] {
     group = { text: piece.text, actions };
   }
   close();
-  return asked.slice(0, maxActions);
+  return all.slice(0, maxActions);
 }
 
 /** "Read a and write a summary to b" reads a once: the summary reads it anyway. */
-function addAction(asked: Action[], action: Action): void {
-  for (let last = asked.at(-1); last?.kind === "read"; last = asked.at(-1)) {
+function addAction(actions: Action[], action: Action): void {
+  for (let last = actions.at(-1); last?.kind === "read"; last = actions.at(-1)) {
     if (action.kind !== "summarize" || !action.paths.includes(last.path)) break;
-    asked.pop();
+    actions.pop();
   }
-  asked.push(action);
+  actions.push(action);
 }
 
 /** Whether a fragment continues an open content: a new line or sentence without a file name. */

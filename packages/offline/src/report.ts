@@ -49,8 +49,8 @@ function reasonOf(outcome: Exclude<Outcome, { kind: "done" }>, language: Languag
 
 /** A failure's text, without the loop's prefix, redundant parts, and advice for the model. */
 function problemOf(exchange: Exchange | undefined): string {
-  const said = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*|\s*Ask the user\b[\s\S]*/gu, "").trim() ?? "";
-  const problem = said.replace(/^"[^"\n]+" cannot be read\.\s+(?=\S)/u, "");
+  const message = exchange?.text.replace(/^Error(?: \(\w+\))?:\s*|\s*Ask the user\b[\s\S]*/gu, "").trim() ?? "";
+  const problem = message.replace(/^"[^"\n]+" cannot be read\.\s+(?=\S)/u, "");
   return problem === "" ? (exchange?.name ?? "") : problem.slice(0, 400);
 }
 
@@ -59,8 +59,8 @@ function inChinese(action: Action, text: string): string {
   if (action.kind === "read" && /\.pdf$/iu.test(action.path))
     return text.replaceAll(/^## Page (\d+)$/gmu, "## 第 $1 页");
   if (action.kind !== "simulate") return text;
-  const begun = text.replace(/^Simulated [^\n:]+: /u, "分析：").replace(/^Figures: /mu, "指标：");
-  return begun.replace(/^Result: /mu, "结果文件：").replaceAll(/\.$/gmu, "。");
+  const translated = text.replace(/^Simulated [^\n:]+: /u, "分析：").replace(/^Figures: /mu, "指标：");
+  return translated.replace(/^Result: /mu, "结果文件：").replaceAll(/\.$/gmu, "。");
 }
 
 function shown(text: string, lines: number, language: Language): string {

@@ -121,10 +121,10 @@ function whole(id: string, step: ModelStep, pieces: ModelPiece[], request: Model
 /** A streamed response of `/responses`: events that end with the complete response. */
 export function responsesStream(id: string, step: ModelStep, pieces: ModelPiece[], request: ModelRequest): WireAnswer {
   const response = whole(id, step, pieces, request);
-  const begun = { ...response, status: "in_progress", output: [], usage: null };
+  const created = { ...response, status: "in_progress", output: [], usage: null };
   return {
     contentType: "text/event-stream; charset=utf-8",
-    head: event("response.created", { response: begun }),
+    head: event("response.created", { response: created }),
     lines: pieces.map((piece, at) => line(piece, at)),
     tail: event(step.finishReason === "length" ? "response.incomplete" : "response.completed", { response }),
     malformed: 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"ha\n\n',

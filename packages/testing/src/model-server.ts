@@ -118,11 +118,11 @@ export class ModelServer {
     }
     const { embed } = this.#options;
     if (embed !== undefined && isEmbedding(path)) {
-      const asked = { path, headers: request.headers, body: EmbedBody.parse(parseJson(await readBody(request))) };
-      this.embedded.push(asked);
+      const received = { path, headers: request.headers, body: EmbedBody.parse(parseJson(await readBody(request))) };
+      this.embedded.push(received);
       const gone = new AbortController();
       response.once("close", () => gone.abort());
-      const { status, body } = await embedAnswer(asked, (text) => embed(text, gone.signal));
+      const { status, body } = await embedAnswer(received, (text) => embed(text, gone.signal));
       sendError(response, status, body);
       return;
     }

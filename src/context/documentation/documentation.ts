@@ -19,7 +19,7 @@ export interface LoadedDocument {
   count: number;
   problems: number;
   /** The documentation as a pair of user message and answer; `null` if there is none. */
-  tell(reading: Reading): { text: string; acknowledgement: string } | null;
+  render(reading: Reading): { text: string; acknowledgement: string } | null;
 }
 
 /** A source of one kind of documentation. */
@@ -60,23 +60,23 @@ const lastPairs = new Map<string, DocumentPair & { text: string; acknowledgement
 /** The pairs of all non-empty sources. Equal sources give equal bytes, for the prefix cache. */
 export function documentPairs(documents: readonly LoadedDocument[], reading: Reading): DocumentPair[] {
   return documents.flatMap((document) => {
-    const told = document.tell(reading);
-    return told === null ? [] : [pairOf(document.kind, told)];
+    const rendered = document.render(reading);
+    return rendered === null ? [] : [pairOf(document.kind, rendered)];
   });
 }
 
-function pairOf(kind: string, told: { text: string; acknowledgement: string }): DocumentPair {
+function pairOf(kind: string, rendered: { text: string; acknowledgement: string }): DocumentPair {
   const last = lastPairs.get(kind);
-  if (last?.text === told.text && last.acknowledgement === told.acknowledgement) return last;
-  const messages = [new HumanMessage(told.text), new AIMessage(told.acknowledgement)];
-  const pair = { kind, messages, tokens: countMessages(messages), ...told };
+  if (last?.text === rendered.text && last.acknowledgement === rendered.acknowledgement) return last;
+  const messages = [new HumanMessage(rendered.text), new AIMessage(rendered.acknowledgement)];
+  const pair = { kind, messages, tokens: countMessages(messages), ...rendered };
   lastPairs.set(kind, pair);
   return pair;
 }
 
 /** Documentation for newly touched files as one text; `null` if there is none. */
 export function laterDocumentation(documents: readonly LoadedDocument[], reading: Required<Reading>): string | null {
-  const texts = documents.flatMap((document) => document.tell(reading)?.text ?? []);
+  const texts = documents.flatMap((document) => document.render(reading)?.text ?? []);
   return texts.length === 0 ? null : texts.join("\n\n");
 }
 

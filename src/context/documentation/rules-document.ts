@@ -17,7 +17,7 @@ export function rulesDocument(source: RuleSource): DocumentSource {
         kind: rulesKind,
         count: rules.length,
         problems: warnings.length,
-        tell({ files, before, prompts }) {
+        render({ files, before, prompts }) {
           const selected = selectRules(rules, files);
           const known = before === undefined ? undefined : selectRules(rules, before).applied;
           const text =

@@ -51,19 +51,19 @@ export function createTokenCounter(logger: Pick<Logger, "warn">, file: URL = wor
   function begin(): Worker {
     clearTimeout(idle);
     if (worker !== undefined) return worker;
-    const begun = new Worker(file);
-    begun.on("message", (message) => {
+    const started = new Worker(file);
+    started.on("message", (message) => {
       const { id, tokens } = Answer.parse(message);
       settle(id, { tokens, method: "exact" });
     });
-    begun.on("error", (error) => {
+    started.on("error", (error) => {
       isLost = true;
       worker = undefined;
       logger.warn({ reason: errorMessage(error) }, "tokens_are_estimated");
       for (const [id, { text }] of waiting) settle(id, { tokens: countText(text), method: "estimate" });
     });
-    worker = begun;
-    return begun;
+    worker = started;
+    return started;
   }
 
   function settle(id: number, counted: CountedText): void {

@@ -50,10 +50,10 @@ export function weighMessage(message: BaseMessage): MessageTokens {
 
 /** Estimated tokens of an answer of a model that is not a message yet. */
 export function weighParts(
-  { content: said, additional_kwargs }: Pick<BaseMessage, "content" | "additional_kwargs">,
+  { content: messageContent, additional_kwargs }: Pick<BaseMessage, "content" | "additional_kwargs">,
   toolCalls: readonly { name: string; args: Record<string, unknown> }[],
 ): MessageTokens {
-  const { content, images } = countContent(said);
+  const { content, images } = countContent(messageContent);
   const kept = additional_kwargs["reasoning_content"];
   const reasoning = typeof kept === "string" ? countText(kept) : 0;
   let calls = 0;

@@ -2,7 +2,7 @@ import { assertNever } from "@millrace/engine/errors/errors";
 import { languageOfWords } from "@millrace/engine/language";
 import type { Operation } from "../../tools/runtime/tool.ts";
 import type { Guardrail, Verdict } from "../guardrail.ts";
-import { type AskedOperation, questionFor } from "@millrace/engine/sessions/questions/questions";
+import { type OperationInQuestion, questionFor } from "@millrace/engine/sessions/questions/questions";
 
 /** When a kind of operation needs approval; an explicit request for that very file may replace it. */
 export const asksWhen = ["always", "more_than_10_items", "never"] as const;
@@ -68,7 +68,7 @@ export const needsApproval: Guardrail = ({ operation, userRequest }) => {
 
 const allow: Verdict = { kind: "allow" };
 
-function ask(operation: AskedOperation, userRequest: string): Verdict {
+function ask(operation: OperationInQuestion, userRequest: string): Verdict {
   return { kind: "ask", question: questionFor(operation, languageOfWords(userRequest)) };
 }
 

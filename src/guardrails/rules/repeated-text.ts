@@ -17,14 +17,14 @@ export const repeatedText: TurnRule = {
     if (last.forced && former !== undefined && saysTheSame(last.text, former.text)) {
       return { rule: "repeated_text", stage: "finish", ...repeatedTextReason({ times: 2 }) };
     }
-    const times = timesSaid(history, last.text);
+    const times = repetitionsOf(history, last.text);
     const stage = stageOf(times, sameReplyStages);
     return stage === null ? null : { rule: "repeated_text", stage, ...repeatedTextReason({ times }) };
   },
 };
 
 /** How many of the last replies say the same. Only the first may have brought something new. */
-function timesSaid(history: History, text: string): number {
+function repetitionsOf(history: History, text: string): number {
   const { rounds } = history.turn;
   let times = 0;
   for (let at = rounds.length - 1; at >= Math.max(0, rounds.length - comparedReplies); at -= 1) {

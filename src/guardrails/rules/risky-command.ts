@@ -21,7 +21,8 @@ const risks: readonly RegExp[] = [
 ];
 
 /**
- * Characters of a command shown in a question, and length from which a command counts as risky: nobody reads that much.
+ * Characters of a command shown in a question, and length from which a command counts as risky, since it will not be
+ * read.
  */
 const [shownLength, readLength] = [300, 8000];
 
@@ -34,6 +35,6 @@ export function riskyCommand(input: Readonly<Record<string, unknown>>): Operatio
   if (typeof command !== "string") return undefined;
   const isRisky = command.length > readLength || risks.some((risk) => risk.test(command));
   if (requires_approval !== true && !isRisky) return undefined;
-  const said = command.length > shownLength ? `${command.slice(0, shownLength)}…` : command;
-  return { type: "HighRiskOperation", what: `run the command ${said}`, what_zh: `运行命令 ${said}` };
+  const shownCommand = command.length > shownLength ? `${command.slice(0, shownLength)}…` : command;
+  return { type: "HighRiskOperation", what: `run the command ${shownCommand}`, what_zh: `运行命令 ${shownCommand}` };
 }

@@ -65,11 +65,11 @@ export function openConsoleBuild(logger: Logger, root: string = programFolder): 
     const ready = join(root, "dist", "console", stamp);
     if (existsSync(join(ready, "index.html"))) return { status: "ready", folder: ready };
     const output = join(await outputFolder(root), stamp);
-    const begun = performance.now();
+    const startedAt = performance.now();
     void runBuild(build, output).then(
       () => {
         known = Promise.resolve({ status: "ready", folder: output });
-        logger.info({ milliseconds: Math.round(performance.now() - begun) }, "console_built");
+        logger.info({ milliseconds: Math.round(performance.now() - startedAt) }, "console_built");
       },
       (error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
@@ -143,13 +143,13 @@ function builtBefore(folders: readonly string[]): ConsoleState {
 async function runBuild(build: string, output: string): Promise<void> {
   const words = [...process.execArgv.filter((word) => !/^--(watch|inspect|eval)/u.test(word)), build, output];
   const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"], timeout: longestBuild });
-  let said = "";
+  let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-longestReason);
+    errors = (errors + text).slice(-longestReason);
   });
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
   child.once("error", reject);
   child.once("close", resolve);
   const code = await promise;
-  if (code !== 0) throw new Error(said.trim() === "" ? `The build ended with ${code ?? "a signal"}.` : said.trim());
+  if (code !== 0) throw new Error(errors.trim() === "" ? `The build ended with ${code ?? "a signal"}.` : errors.trim());
 }

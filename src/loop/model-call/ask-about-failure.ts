@@ -36,7 +36,7 @@ export async function askAboutFailure(state: LoopState, config: LangGraphRunnabl
   }
 }
 
-/** The part of the answer received before the failure ends the turn if nobody retries. */
+/** The part of the answer received before the failure, which ends the turn without a retry. */
 function partialReply(state: LoopState, reason: "error" | "cancelled", config: LangGraphRunnableConfig): LoopUpdate {
   const messages = partialMessages(state.failure?.heard, reason, state, config);
   return messages.length === 0 ? {} : { messages };

@@ -33,31 +33,31 @@ export async function askInStages(
   call: LoopCall,
   config: LangGraphRunnableConfig,
 ): Promise<StagedAnswer> {
-  let asked = state;
+  let current = state;
   // Rarely needed, so not before a failure.
   let known: AlternativePlan[] | undefined;
   const plans = (): AlternativePlan[] => (known ??= possiblePlans(state, call));
   const take = (plan: AlternativePlan, { code, message }: AppError): void => {
     known = plans().filter((other) => other !== plan);
-    const unstreamed = asked.unstreamed && plan !== "other_model";
+    const unstreamed = current.unstreamed && plan !== "other_model";
     // Nothing is known about the other model's streaming.
-    const next = { ...asked, ...inAnotherWay(asked, plan, call, config), unstreamed };
+    const next = { ...current, ...inAnotherWay(current, plan, call, config), unstreamed };
     // If the fallback is no shorter, the view is planned again with the learned window.
     const isAsLong = code === "context_overflow" && leavesAll(next, state, call);
-    asked = isAsLong ? { ...next, view: planView(next, call, config) } : next;
+    current = isAsLong ? { ...next, view: planView(next, call, config) } : next;
     emit(config, { type: "degraded", plan, error_type: code, reason: message });
   };
   for (;;) {
     try {
-      const prompt = promptOf(asked, call);
-      const problem = tooLong(prompt, asked, call, config);
-      const plan = problem && wayThatFits(plans(), asked, call, config);
+      const prompt = promptOf(current, call);
+      const problem = tooLong(prompt, current, call, config);
+      const plan = problem && wayThatFits(plans(), current, call, config);
       if (problem === undefined) {
         checkPrompt(prompt, call, config);
         call.modelCallId = randomUUID();
-        const answer = await ask(prompt, asked, call, config);
-        learnFromCut(answer, asked, call, config);
-        return { kind: "answer", answer, prompt, state: asked };
+        const answer = await ask(prompt, current, call, config);
+        learnFromCut(answer, current, call, config);
+        return { kind: "answer", answer, prompt, state: current };
       }
       if (plan === undefined) return { kind: "failed", error: problem, plans: [] };
       take(plan, problem);
@@ -66,12 +66,12 @@ export async function askInStages(
       const isLate = isOutOfTime(error) || remainingMs(worked, call.limits) === 0;
       if (isLate || config.signal?.aborted === true || !isAppError(error))
         return { kind: "failed", error, plans: plans() };
-      if (!asked.unstreamed && failedToStream(error)) {
-        asked = { ...asked, unstreamed: true };
+      if (!current.unstreamed && failedToStream(error)) {
+        current = { ...current, unstreamed: true };
         emit(config, { type: "degraded", plan: "without_streaming", error_type: error.code, reason: error.message });
         continue;
       }
-      if (error.code === "context_overflow") learn(asked, call, error.message, config);
+      if (error.code === "context_overflow") learn(current, call, error.message, config);
       const decision = handle(error, "another_way", { plans: plans(), hasBegun: hasBegun(error) });
       if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans: plans() };
       take(decision.plan, error);
@@ -85,10 +85,10 @@ function leavesAll(state: LoopState, first: LoopState, call: LoopCall): boolean 
 }
 
 /** Keeps the next views below what the model could not read. */
-function learn(state: LoopState, call: LoopCall, said: string, config: LangGraphRunnableConfig): void {
+function learn(state: LoopState, call: LoopCall, message: string, config: LangGraphRunnableConfig): void {
   // A fallback sent less than the view; then only the error's text tells the limit.
   const tokens = state.alternative === null ? (state.view?.tokens ?? Infinity) : Infinity;
-  learnLimit(servicesOf(config).loadModel, modelOf(state, call), { said, tokens });
+  learnLimit(servicesOf(config).loadModel, modelOf(state, call), { message, tokens });
 }
 
 /**
@@ -99,7 +99,7 @@ function learnFromCut(answer: AIMessageChunk, state: LoopState, call: LoopCall, 
   const cut = cutPrompt(answer);
   if (cut === undefined) return;
   const tokens = Math.max(cut.read, cut.sent_at_least / 2);
-  learnLimit(servicesOf(config).loadModel, modelOf(state, call), { said: "", tokens });
+  learnLimit(servicesOf(config).loadModel, modelOf(state, call), { message: "", tokens });
 }
 
 function possiblePlans(state: LoopState, call: LoopCall): AlternativePlan[] {

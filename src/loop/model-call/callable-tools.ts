@@ -36,8 +36,8 @@ function hasCalled(tool: Tool, reply: AIMessage): boolean {
 export function uncalledTool(state: LoopState, call: LoopRequest): TurnStanding["uncalled"] {
   const { forcedTool, prompts, silent } = call;
   if (forcedTool === undefined || silent || !isForcedNow(state.messages, call)) return null;
-  const wasAsked = state.forced?.kind === toolRequested;
-  return { tool: forcedTool, prompt: toolNotCalledPrompt(forcedTool, prompts), wasAsked };
+  const wasPrompted = state.forced?.kind === toolRequested;
+  return { tool: forcedTool, prompt: toolNotCalledPrompt(forcedTool, prompts), wasPrompted };
 }
 
 /** The callable tools: with a chosen tool, first only that one, then only the others. */

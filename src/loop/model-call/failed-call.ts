@@ -7,7 +7,7 @@ import { adviceOf, type AppError, isAppError } from "@millrace/engine/errors/err
 import { languageOfWords } from "@millrace/engine/language";
 import { remainingMs, workedMs } from "../limits/limits.ts";
 import { toPartial } from "../reply/partial-answer.ts";
-import type { HeardAnswer } from "../progress.ts";
+import type { StreamedAnswer } from "../progress.ts";
 import { withEnd } from "../reply/reply-message.ts";
 import { move } from "../limits/move.ts";
 import { emit, loopCall, note } from "../request.ts";
@@ -31,7 +31,7 @@ export function failedCall(
     throw error;
   }
   const { progress } = servicesOf(config);
-  const heard = progress?.heardOf(taskPathOf(config));
+  const heard = progress?.streamedAnswer(taskPathOf(config));
   progress?.answered(taskPathOf(config));
   const phase = move(config, "error", state.phase, state.iteration_count);
   if (!isAppError(error)) throw error;
@@ -73,7 +73,7 @@ function aboutError({ code, message, suggestion }: AppError) {
  * The text already streamed of a failed answer, kept as the turn's last message, as after a stop; none if too short.
  */
 export function partialMessages(
-  heard: HeardAnswer | undefined,
+  heard: StreamedAnswer | undefined,
   reason: "timeout" | "error" | "cancelled",
   state: LoopState,
   config: LangGraphRunnableConfig,

@@ -2,14 +2,14 @@ import { z } from "zod";
 import {
   alternativePlans,
   handle,
-  planAsked,
+  planToTry,
   type AlternativePlan,
   type UserOption,
 } from "@millrace/engine/errors/error-strategy";
 import { errorQuestion } from "@millrace/engine/errors/error-texts";
 import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import type { Language } from "@millrace/engine/language";
-import { HeardAnswer } from "../progress.ts";
+import { StreamedAnswer } from "../progress.ts";
 
 /** A final model failure that waits for the user's decision. */
 export const Failure = z.object({
@@ -19,7 +19,7 @@ export const Failure = z.object({
   /** Possible fallbacks not tried yet. */
   plans: z.array(z.enum(alternativePlans)),
   /** The part of the answer that was already streamed. */
-  heard: HeardAnswer.optional(),
+  heard: StreamedAnswer.optional(),
 });
 export type Failure = z.infer<typeof Failure>;
 
@@ -87,7 +87,7 @@ const Answer = z.union([
  */
 export function readDecided(answer: unknown, failure: Failure): Decided {
   const read = Answer.safeParse(answer);
-  const plan = planAsked(failure.code, failure.plans);
+  const plan = planToTry(failure.code, failure.plans);
   if (!read.success) return { kind: "unclear", problem: 'Expected "Retry", "TryAlternative", "Skip" or "Cancel".' };
   if (read.data !== "alternative") return { kind: read.data };
   if (plan === undefined) return { kind: "unclear", problem: "There is no other way left. Choose another option." };

@@ -6,10 +6,10 @@ import { noteMessage } from "@millrace/models/messages/note-message";
 import { brokeMidStream } from "@millrace/models/resilience/watch-stream";
 import { continueReply } from "../../prompts/templates/continue-reply.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
-import { askedSeam, begunSeam, type Seam } from "../reply/seam.ts";
+import { instructedSeam, beginningSeam, type Seam } from "../reply/seam.ts";
 
 /** The text and reasoning of an answer so far. */
-export interface Said {
+export interface PartialReply {
   text: string;
   reasoning: string;
 }
@@ -30,15 +30,15 @@ const refusing = new WeakSet<BaseChatModel>();
 export function* restRequests(
   model: BaseChatModel,
   messages: readonly BaseMessage[],
-  said: Said,
+  partial: PartialReply,
   { takesBeginning = false, prompts }: { takesBeginning?: boolean; prompts?: Prompts | undefined },
 ): Generator<RestRequest> {
   if (takesBeginning && !refusing.has(model)) {
-    yield { messages: [...messages, answerBeginning(said.text, said.reasoning)], seam: begunSeam };
+    yield { messages: [...messages, answerBeginning(partial.text, partial.reasoning)], seam: beginningSeam };
   }
   // A cut may split a character, and strict providers refuse half of one.
-  const asked = [new AIMessage(said.text.toWellFormed()), noteMessage(continueReply(prompts))];
-  yield { messages: [...messages, ...asked], seam: askedSeam };
+  const instructed = [new AIMessage(partial.text.toWellFormed()), noteMessage(continueReply(prompts))];
+  yield { messages: [...messages, ...instructed], seam: instructedSeam };
 }
 
 /**
@@ -47,7 +47,7 @@ export function* restRequests(
  */
 export function isBeginningRefused(model: BaseChatModel, { seam }: RestRequest, error: unknown): boolean {
   const isRefused = ["api_error", "not_found", "unavailable_tool_mode"].includes(toModelError(error).code);
-  if (seam !== begunSeam || !isRefused || brokeMidStream(error)) return false;
+  if (seam !== beginningSeam || !isRefused || brokeMidStream(error)) return false;
   refusing.add(model);
   return true;
 }

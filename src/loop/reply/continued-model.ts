@@ -6,8 +6,8 @@ import { WrappedModel } from "@millrace/models/wrapped-model";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { asPart, cutEnd, isCutMark } from "./cut-output.ts";
 import { hintlessPieces, hintlessResult } from "./hintless.ts";
-import { goesOn, join, saidIn } from "./join-pieces.ts";
-import { isBeginningRefused, restRequests, type Said } from "../model-call/rest-request.ts";
+import { goesOn, join, partialReplyOf } from "./join-pieces.ts";
+import { isBeginningRefused, restRequests, type PartialReply } from "../model-call/rest-request.ts";
 import { readBehind, type Seam } from "./seam.ts";
 
 /** How to continue an output that the length limit cut off. */
@@ -31,7 +31,7 @@ export interface Continuation {
 }
 
 /** An answer received in pieces. */
-interface Answer extends Said {
+interface Answer extends PartialReply {
   id: string | undefined;
   /** It has tool calls; half a call cannot be continued. */
   hasCalls: boolean;
@@ -87,7 +87,7 @@ export class ContinuedModel extends WrappedModel {
     before: AIMessage,
     options: this["ParsedCallOptions"],
   ): Promise<ChatGeneration | undefined> {
-    for (const request of restRequests(this.wrapped, messages, saidIn(before), this.#continuation)) {
+    for (const request of restRequests(this.wrapped, messages, partialReplyOf(before), this.#continuation)) {
       this.#continuation.onRequest?.(request.messages);
       try {
         const next = await this.wrapped._generate(request.messages, options);

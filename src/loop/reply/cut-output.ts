@@ -16,8 +16,8 @@ export function asPart(
   { id, text, unmarked }: { id: string | undefined; text: string; unmarked: boolean },
 ): ChatGenerationChunk {
   const { message } = chunk;
-  const clean = (said: Record<string, unknown> | undefined): Record<string, unknown> =>
-    unmarked ? unmark(said) : (said ?? {});
+  const clean = (info: Record<string, unknown> | undefined): Record<string, unknown> =>
+    unmarked ? unmark(info) : (info ?? {});
   const isChunk = isAIMessageChunk(message);
   return new ChatGenerationChunk({
     text,
@@ -36,15 +36,15 @@ export function asPart(
   });
 }
 
-function unmark(said: Record<string, unknown> = {}): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(said).filter(([key]) => !endReasonKeys.includes(key)));
+function unmark(info: Record<string, unknown> = {}): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(info).filter(([key]) => !endReasonKeys.includes(key)));
 }
 
 /** A final chunk that marks an answer as cut off. */
 export function cutEnd(id: string | undefined): ChatGenerationChunk {
-  const said = { finish_reason: "length" };
-  const message = new AIMessageChunk({ ...(id === undefined ? {} : { id }), content: "", response_metadata: said });
-  return new ChatGenerationChunk({ text: "", message, generationInfo: said });
+  const info = { finish_reason: "length" };
+  const message = new AIMessageChunk({ ...(id === undefined ? {} : { id }), content: "", response_metadata: info });
+  return new ChatGenerationChunk({ text: "", message, generationInfo: info });
 }
 
 /**

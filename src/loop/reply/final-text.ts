@@ -71,11 +71,11 @@ export function programMessage(content: string, reason: EndReason): AIMessage {
 /** The message if the model never called the chosen tool. */
 export function notCalled(tool: string, call: LoopRequest): AIMessage {
   const isChinese = userLanguage(call) === "zh";
-  const said = isChinese
+  const text = isChinese
     ? `未能调用您指定的工具 ${tool}：模型只用文字回答，再次要求后仍是如此。请换一个能调用工具的模型，或不指定工具后重试。`
     : `The tool that you chose, ${tool}, was not called: the model answered in words, also when it was asked again. Choose a model that calls tools, ` +
       "or ask again without choosing one.";
-  return programMessage(said, "error");
+  return programMessage(text, "error");
 }
 
 function finalText(

@@ -13,8 +13,8 @@ export async function* hintlessPieces(pieces: AsyncIterable<ChatGenerationChunk>
     const text = withoutHints(held + piece.text);
     const open = openHintLength(text);
     held = text.slice(text.length - open);
-    const said = text.slice(0, text.length - open);
-    yield said === piece.text ? piece : asPart(piece, { id, text: said, unmarked: false });
+    const passed = text.slice(0, text.length - open);
+    yield passed === piece.text ? piece : asPart(piece, { id, text: passed, unmarked: false });
   }
   if (held === "") return;
   const message = new AIMessageChunk({ ...(id === undefined ? {} : { id }), content: held });

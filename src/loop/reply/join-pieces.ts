@@ -2,7 +2,7 @@ import { AIMessage, isAIMessage, type UsageMetadata } from "@langchain/core/mess
 import type { ChatGeneration } from "@langchain/core/outputs";
 import { textOf } from "@millrace/engine/message-kinds";
 import { isCut } from "@millrace/models/messages/end-reason";
-import type { Said } from "../model-call/rest-request.ts";
+import type { PartialReply } from "../model-call/rest-request.ts";
 import type { Seam } from "./seam.ts";
 
 /** Whether a complete response was cut off within its text. */
@@ -12,7 +12,7 @@ export function goesOn(message: AIMessage, info: ChatGeneration["generationInfo"
 }
 
 /** Text and reasoning of a message. */
-export function saidIn({ content, additional_kwargs }: AIMessage): Said {
+export function partialReplyOf({ content, additional_kwargs }: AIMessage): PartialReply {
   const { reasoning_content } = additional_kwargs;
   return { text: textOf(content), reasoning: typeof reasoning_content === "string" ? reasoning_content : "" };
 }

@@ -3,7 +3,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { countText } from "../../context/tokens/tokens.ts";
 import type { PartialAnswer } from "../../events.ts";
 import type { StopReason } from "@millrace/engine/run-events";
-import type { HeardAnswer } from "../progress.ts";
+import type { StreamedAnswer } from "../progress.ts";
 
 /** Partial answers up to this many characters are not stored. */
 const shortAnswer = 50;
@@ -17,7 +17,7 @@ function characters(text: string): number {
  * overwrite earlier messages.
  */
 export function toPartial(
-  answer: HeardAnswer,
+  answer: StreamedAnswer,
   reason: StopReason,
   taken: ReadonlySet<string | undefined>,
 ): { message: AIMessage; partial: PartialAnswer; calls: string[] } {

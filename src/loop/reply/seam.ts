@@ -44,13 +44,13 @@ function goesOnItself(end: string, part: string): boolean {
 }
 
 /** For continuations requested by an instruction. */
-export const askedSeam: Seam = { overlap: overlapAtSeam, mayGrow: overlapMayGrow };
+export const instructedSeam: Seam = { overlap: overlapAtSeam, mayGrow: overlapMayGrow };
 
 /**
  * For continuations of a given beginning: the model goes on with the next character, so a repetition is intended. Some
  * servers however return the whole beginning first.
  */
-export const begunSeam: Seam = {
+export const beginningSeam: Seam = {
   overlap: (text, next) =>
     Buffer.byteLength(text) >= shortestOverlap && next.startsWith(text.toWellFormed()) ? text.length : 0,
   mayGrow: (text, next) => next.length < text.length && text.toWellFormed().startsWith(next),

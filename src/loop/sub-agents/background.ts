@@ -19,7 +19,7 @@ const maxItems = 64;
 const noteLength = 6000;
 
 /** Field of a reply with the ids of the background jobs its model has seen. */
-const toldKey = "background_told";
+const reportedKey = "background_told";
 
 /** The background agents of a call; `undefined` without a background service, and for sub-agents. */
 export function backgroundAgents(config: LangGraphRunnableConfig, callId: string): BackgroundAgents | undefined {
@@ -106,7 +106,7 @@ export async function backgroundNews(
   const sessionId = sessionIdOf(config);
   const ended = toolkits.flatMap((toolkit) => toolkit.finishedWork?.(sessionId, toolkitServices) ?? []);
   if (!hasAgents && ended.length === 0) return undefined;
-  const before = new Set([...toldIn(call.history), ...toldIn(state.messages)]);
+  const before = new Set([...reportedIn(call.history), ...reportedIn(state.messages)]);
   const agents = hasAgents ? (await background.list(before)).filter(({ status }) => status === "finished") : [];
   const finished: FinishedWork[] = [
     ...agents.map((agent) => ({ id: agent.session_id, text: (longest: number) => backgroundText(agent, longest) })),
@@ -122,7 +122,7 @@ export async function backgroundNews(
 
 /** Stores the reported ids on the reply. */
 export function withNewsIds(message: AIMessage, news: BackgroundNews | undefined): void {
-  if (news !== undefined) message.additional_kwargs[toldKey] = news.fresh;
+  if (news !== undefined) message.additional_kwargs[reportedKey] = news.fresh;
 }
 
 const hasSent = overGrowingList(false, (found, message) => found || startsAgents(message));
@@ -131,11 +131,11 @@ function startsAgents(message: BaseMessage): boolean {
   return isAIMessage(message) && message.tool_calls?.some(({ name }) => name === runNamedSubagents.name) === true;
 }
 
-function toldIn(messages: readonly BaseMessage[]): ReadonlySet<unknown> {
+function reportedIn(messages: readonly BaseMessage[]): ReadonlySet<unknown> {
   return new Set(
     messages.flatMap((message): unknown[] => {
-      const told = message.additional_kwargs[toldKey];
-      return Array.isArray(told) ? told : [];
+      const reported = message.additional_kwargs[reportedKey];
+      return Array.isArray(reported) ? reported : [];
     }),
   );
 }

@@ -21,9 +21,9 @@ export function handOver(task: ToolTask, config: LangGraphRunnableConfig): Hande
   if (outcome.kind !== "run" || tool?.inTurn?.delegates === undefined) return undefined;
   const prepared = prepareCall(tool, outcome.edited ?? writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "result", result: prepared.result };
-  const asked = tool.inTurn.delegates(prepared.input);
-  if (asked === undefined) return undefined;
-  const { mode, subagents, timeout_seconds } = asked;
+  const delegation = tool.inTurn.delegates(prepared.input);
+  if (delegation === undefined) return undefined;
+  const { mode, subagents, timeout_seconds } = delegation;
   let agents: AssignedAgent[];
   try {
     agents = assign(subagents, config);

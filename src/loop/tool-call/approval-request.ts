@@ -60,7 +60,7 @@ export function reviewRequest(action: ActionRequest, allowed: readonly string[])
 }
 
 /** A question, the operation it is about, and that operation's hash. */
-export interface Asked {
+export interface ApprovalQuestion {
   question: string;
   hash: string;
   operation: Operation;
@@ -82,7 +82,7 @@ export function approvalHash(bound: {
 /** Builds the interrupt for one call. */
 export function confirmationRequest(
   call: { id: string; name: string; args: Record<string, unknown> },
-  { question, hash, operation }: Asked,
+  { question, hash, operation }: ApprovalQuestion,
   problem?: string,
 ): ConfirmationRequest {
   const action = { name: call.name, args: call.args, description: question };

@@ -80,7 +80,7 @@ export function chainRequest(
 }
 
 /** The user's answer; `said` is the text of a refusal. */
-export type ChainAnswer = { kind: "confirmed" } | { kind: "declined"; said: string | null };
+export type ChainAnswer = { kind: "confirmed" } | { kind: "declined"; comment: string | null };
 
 /** Reads an answer: a confirming word or an approval as clients spell it; anything else declines. */
 export function readChainAnswer(answer: unknown): ChainAnswer {
@@ -89,17 +89,17 @@ export function readChainAnswer(answer: unknown): ChainAnswer {
     case "agreed":
       return { kind: "confirmed" };
     case "words":
-      return isYes(given.text) ? { kind: "confirmed" } : { kind: "declined", said: given.text };
+      return isYes(given.text) ? { kind: "confirmed" } : { kind: "declined", comment: given.text };
     case "declined":
-      return { kind: "declined", said: given.why === "" ? null : given.why };
+      return { kind: "declined", comment: given.why === "" ? null : given.why };
     case "unclear":
-      return { kind: "declined", said: null };
+      return { kind: "declined", comment: null };
   }
 }
 
 /** The result for the model after a refusal. */
-export function declinedChain(said: string | null): Outcome {
-  const words = said === null ? "" : ` They said: ${said}`;
+export function declinedChain(comment: string | null): Outcome {
+  const words = comment === null ? "" : ` They said: ${comment}`;
   return {
     kind: "refuse",
     code: "CHAIN_DECLINED",

@@ -24,7 +24,7 @@ interface EarlyCall extends WrittenCall {
   tool: Tool;
   input: Record<string, unknown>;
   result: Promise<ToolResult>;
-  /** Ends the call if nobody takes its result. */
+  /** Aborted if the call's result is not taken. */
   stop: AbortController;
 }
 
@@ -40,7 +40,7 @@ export class EarlyCalls implements BegunCalls {
   readonly #config: LangGraphRunnableConfig;
   readonly #written: WrittenCall[] = [];
   /** Begun and not taken yet, by id. */
-  readonly #begun = new Map<string, EarlyCall>();
+  readonly #early = new Map<string, EarlyCall>();
   /** Decides about the calls one after the other. */
   #decisions: Promise<void> = Promise.resolve();
   #isOpen: boolean;
@@ -80,21 +80,21 @@ export class EarlyCalls implements BegunCalls {
 
   identify(calls: readonly RequestedCall[]): void {
     for (const { call, ledger_id } of calls) {
-      const early = this.#begun.get(call.id);
+      const early = this.#early.get(call.id);
       if (early !== undefined) early.ledger_id = ledger_id;
     }
   }
 
   has(id: string): boolean {
-    return this.#begun.has(id);
+    return this.#early.has(id);
   }
 
   handOver(tool: Tool, call: { id: string; args: Record<string, unknown> }): Tool {
-    const early = this.#begun.get(call.id);
+    const early = this.#early.get(call.id);
     if (early === undefined || early.name !== tool.name || canonicalJson(early.args) !== canonicalJson(call.args)) {
       return tool;
     }
-    this.#begun.delete(call.id);
+    this.#early.delete(call.id);
     let { result }: Partial<EarlyCall> = early;
     return {
       ...tool,
@@ -115,18 +115,18 @@ export class EarlyCalls implements BegunCalls {
       if (ledger_id === undefined) return;
       const tool = this.handOver(call.tool, call);
       await executeCall(ledgerCall(tool, input, ledger_id, config), runtime, this.#limits(tool));
-      this.#tell(call, "pending");
+      this.#emitStatus(call, "pending");
     };
-    await Promise.all([...this.#begun.values()].map(store));
+    await Promise.all([...this.#early.values()].map(store));
   }
 
   end(): void {
     this.close();
-    for (const call of this.#begun.values()) {
+    for (const call of this.#early.values()) {
       call.stop.abort();
-      this.#tell(call, "cancelled");
+      this.#emitStatus(call, "cancelled");
     }
-    this.#begun.clear();
+    this.#early.clear();
   }
 
   /** Begins the call if it may run now; otherwise it and all later ones wait for the end of the reply. */
@@ -155,7 +155,7 @@ export class EarlyCalls implements BegunCalls {
     };
   }
 
-  #tell({ id, name }: WrittenCall, status: "pending" | "executing" | "cancelled"): void {
+  #emitStatus({ id, name }: WrittenCall, status: "pending" | "executing" | "cancelled"): void {
     // After a stop the run itself tells what became of its calls.
     if (this.#config.signal?.aborted === true) return;
     emit(this.#config, { type: "tool_status", tool_call_id: id, tool_name: name, status });
@@ -164,13 +164,13 @@ export class EarlyCalls implements BegunCalls {
   #begin(call: WrittenCall, tool: Tool, input: Record<string, unknown>): void {
     const config = this.#config;
     const { locks, toolRate } = servicesOf(config);
-    this.#tell(call, "pending");
-    this.#tell(call, "executing");
+    this.#emitStatus(call, "pending");
+    this.#emitStatus(call, "executing");
     const stop = new AbortController();
     const forget = onAbort(config.signal, () => stop.abort(config.signal?.reason));
     const context = { ...toolContext(config), signal: stop.signal };
     const result = runTool(tool, input, context, { ...this.#limits(tool), locks, rate: toolRate }).finally(forget);
-    this.#begun.set(call.id, { ...call, ledger_id: undefined, tool, input, result, stop });
+    this.#early.set(call.id, { ...call, ledger_id: undefined, tool, input, result, stop });
   }
 }
 

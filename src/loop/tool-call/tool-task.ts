@@ -2,7 +2,7 @@ import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import type { ErrorCode } from "@millrace/engine/errors/errors";
 import { brokenArguments } from "@millrace/models/messages/broken-arguments";
 import type { Tool, UserQuestion } from "../../tools/runtime/tool.ts";
-import type { Asked } from "./approval-request.ts";
+import type { ApprovalQuestion } from "./approval-request.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** A requested call on its way to `check_calls` or `call_tool`. */
@@ -33,7 +33,7 @@ export type Outcome =
   | { kind: "unknown_tool" };
 
 /** The ruling on a call with effects: an outcome, or an approval to ask for. */
-export type CallRuling = Outcome | { kind: "ask"; asked: Asked };
+export type CallRuling = Outcome | { kind: "ask"; asked: ApprovalQuestion };
 
 /**
  * The ruling on any call: it may also be a question to the user, or need consent as a further call of a guarded turn.

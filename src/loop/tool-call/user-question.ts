@@ -13,14 +13,14 @@ export interface QuestionRequest extends UserQuestion {
 /** Builds the interrupt for one call. */
 export function questionRequest(
   call: { id: string; name: string },
-  asked: UserQuestion,
+  question: UserQuestion,
   problem?: string,
 ): QuestionRequest {
-  return { ...asked, tool_call_id: call.id, tool: call.name, ...(problem === undefined ? {} : { problem }) };
+  return { ...question, tool_call_id: call.id, tool: call.name, ...(problem === undefined ? {} : { problem }) };
 }
 
 const Text = z.string().trim().min(1);
-const Said = z.union([
+const AnswerText = z.union([
   z.object({ type: z.enum(["answer", "respond", "response"]), text: Text }).transform(({ text }) => text),
   z.object({ type: z.enum(["answer", "respond", "response"]), value: Text }).transform(({ value }) => value),
   z.object({ type: z.enum(["respond", "response"]), args: Text }).transform(({ args }) => args),
@@ -51,8 +51,8 @@ export type UserAnswer =
 export function readUserAnswer(answer: unknown): UserAnswer {
   const wrapped = Wrapped.safeParse(answer);
   const given: unknown = wrapped.success ? wrapped.data : answer;
-  const said = Said.safeParse(given);
-  if (said.success) return { kind: "words", text: said.data };
+  const parsedText = AnswerText.safeParse(given);
+  if (parsedText.success) return { kind: "words", text: parsedText.data };
   if (Agreed.safeParse(given).success) return { kind: "agreed" };
   const declined = Declined.safeParse(given);
   if (!declined.success) return { kind: "unclear", problem: expected };

@@ -17,17 +17,17 @@ export function readIntent(state: GraphState, isAnswer: boolean, config: LangGra
   const context = runContext(config);
   const requests = lastRequests(state.messages).map(({ content }) => textOf(content));
   const text = requests.slice(isAnswer && !dropsTheWork.test(requests.at(-1) ?? "") ? -2 : -1).join("\n");
-  const ruled = intentByRules(text, { hasContext: hasContext(state) });
-  const chosen = (route: Route, reason: string): ReadIntent => ({ ...ruled, route, reason });
+  const byRules = intentByRules(text, { hasContext: hasContext(state) });
+  const chosen = (route: Route, reason: string): ReadIntent => ({ ...byRules, route, reason });
   if (isPlanning(state, context)) {
-    return chosen((context.mode ?? ruled.route) === "reply" ? "reply" : "free_work", "plan mode");
+    return chosen((context.mode ?? byRules.route) === "reply" ? "reply" : "free_work", "plan mode");
   }
   const preset = presetOf(state, context);
   if (preset !== undefined) return chosen("action", `the action ${preset} was chosen`);
   if (context.mode !== undefined) return chosen(context.mode, "chosen by the run");
   if (context.selected_tool !== undefined) return chosen("action", `the tool ${context.selected_tool} was selected`);
   if ((context.chat_mode ?? state.chat_mode) === "chat") return chosen("reply", "chat mode");
-  return ruled;
+  return byRules;
 }
 
 /** The user's last two messages, oldest first. */

@@ -122,8 +122,8 @@ export function nodeRequest(
   const task = taskText(isOwn ? undefined : options.task, usable, context, config);
   const profile = profileOf(context, config);
   const texts = options.silent === true ? { kept: [], session: "" } : textsOfSession(state, model, config);
-  const asked = { ...texts, task, workspace, prompts, profile, gathered: options.gathered };
-  const parts = systemOf({ ...state, conversation_summary: summaryFor(model, state, context, config) }, context, asked);
+  const facts = { ...texts, task, workspace, prompts, profile, gathered: options.gathered };
+  const parts = systemOf({ ...state, conversation_summary: summaryFor(model, state, context, config) }, context, facts);
   return {
     node,
     prompts,

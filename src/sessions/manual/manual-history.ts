@@ -17,32 +17,32 @@ function messageIds(messageId: string, { errorType }: ToolResult): string[] {
 }
 
 /** The call as the history records it, under the id of the message that makes it. */
-export interface Told {
+export interface RecordedCall {
   tool: Tool;
   input: Record<string, unknown>;
   messageId: string;
 }
 
-/** `tell` for a repeated call: writes only if the first time did not, for example because the server was killed. */
-export async function tellOnce(
+/** `recordCall` for a repeated call: writes only if the first time did not, for example because the server was killed. */
+export async function recordCallOnce(
   parts: ManualParts,
   session: Session,
-  told: Told,
+  call: RecordedCall,
   result: ToolResult,
 ): Promise<string[]> {
   const messages = await readMessages(parts.storage, session.session_id);
-  const isThere = messages.some(({ id }) => id === told.messageId);
-  return isThere ? messageIds(told.messageId, result) : await tell(parts, session, told, result);
+  const isThere = messages.some(({ id }) => id === call.messageId);
+  return isThere ? messageIds(call.messageId, result) : await recordCall(parts, session, call, result);
 }
 
 /**
  * Adds the call to the history: the user's message, the call, and its result, in a form valid for every provider. Does
  * nothing if a run has started meanwhile, which has its own state.
  */
-export async function tell(
+export async function recordCall(
   parts: ManualParts,
   session: Session,
-  { tool, input, messageId }: Told,
+  { tool, input, messageId }: RecordedCall,
   result: ToolResult,
 ): Promise<string[]> {
   const ids = messageIds(messageId, result);

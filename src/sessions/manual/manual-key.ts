@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { notApproved } from "../../loop/tool-call/judge-call.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
-import type { Told } from "./manual-history.ts";
+import type { RecordedCall } from "./manual-history.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** The prefix of a call's names in the ledger; the hash distinguishes different calls under the same key. */
@@ -15,7 +15,7 @@ export function prefixOf(messageId: string, hash: string | undefined): string {
 export async function earlierResult(
   { ledger }: SessionStorage,
   { session_id }: Session,
-  { messageId, tool }: Pick<Told, "tool" | "messageId">,
+  { messageId, tool }: Pick<RecordedCall, "tool" | "messageId">,
   hash: string,
 ): Promise<{ call_id: string; result: ToolResult } | undefined> {
   for (const row of await ledger.list(session_id)) {

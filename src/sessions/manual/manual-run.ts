@@ -9,7 +9,7 @@ import type { ToolCounter } from "../../tools/runtime/hooks.ts";
 import type { ToolStatistics } from "../../tools/runtime/tool-history.ts";
 import { requireIdle } from "@millrace/engine/sessions/state/edit-messages";
 import type { ManualAnswer, ManualCall, ManualParts } from "./manual-call.ts";
-import { graphOf, tell, tellOnce, type Told } from "./manual-history.ts";
+import { graphOf, recordCall, recordCallOnce, type RecordedCall } from "./manual-history.ts";
 import { earlierResult, idOfKey, prefixOf } from "./manual-key.ts";
 import { questionAbout, refuseUnless } from "./manual-question.ts";
 import { requireSession } from "@millrace/engine/sessions/sessions";
@@ -70,7 +70,7 @@ async function runByHand(
   return await parts.services.locks.withLocks([`by-hand:${messageId}`], signal, async () => {
     const known = await earlierResult(parts.storage, session, { tool, messageId }, submission.hash);
     if (known === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);
-    const message_ids = await tellOnce(parts, session, { tool, messageId, input: call.args }, known.result);
+    const message_ids = await recordCallOnce(parts, session, { tool, messageId, input: call.args }, known.result);
     return { kind: "ran", ...known, message_ids };
   });
 }
@@ -79,7 +79,7 @@ async function runOnce(
   parts: ManualParts,
   session: Session,
   call: ManualCall,
-  { tool, messageId }: Pick<Told, "tool" | "messageId">,
+  { tool, messageId }: Pick<RecordedCall, "tool" | "messageId">,
   signal: AbortSignal,
 ): Promise<ManualAnswer> {
   const { session_id } = session;
@@ -91,9 +91,9 @@ async function runOnce(
   const { input } = prepared;
   const callId = `${prefixOf(messageId, call.submission?.hash)}${call.approved_hash?.slice(0, 16) ?? "0"}`;
   const context = contextOf(parts.services, session_id, { callId, owner: call.owner }, signal);
-  const asked = await questionAbout(tool, input, call, context, parts.services);
-  if (asked.kind !== "run") return asked;
-  const { approved } = asked;
+  const verdict = await questionAbout(tool, input, call, context, parts.services);
+  if (verdict.kind !== "run") return verdict;
+  const { approved } = verdict;
   const result = await executeCall(
     {
       tool,
@@ -109,6 +109,6 @@ async function runOnce(
     const again = await questionAbout(tool, input, call, context, parts.services);
     if (again.kind === "ask") return again;
   }
-  const message_ids = await tell(parts, session, { tool, messageId, input }, result);
+  const message_ids = await recordCall(parts, session, { tool, messageId, input }, result);
   return { kind: "ran", call_id: callId, message_ids, result };
 }

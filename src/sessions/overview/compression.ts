@@ -33,7 +33,7 @@ export const CompressionPreview = z.object({
 export type CompressionPreview = z.infer<typeof CompressionPreview>;
 
 /** Only graphs of this program keep a summary in their state. */
-const Told = z.object({ conversation_summary: ConversationSummary.nullable() });
+const WithSummary = z.object({ conversation_summary: ConversationSummary.nullable() });
 
 /**
  * Previews a compression. Throws `not_found` for an unknown message, `invalid_state` if the graph cannot compress or
@@ -46,12 +46,12 @@ export async function previewCompression(
   server: UsualModel,
 ): Promise<CompressionPreview> {
   const values = await readValues(storage, session.session_id);
-  const told = Told.safeParse(values);
-  if (!told.success) {
+  const parsed = WithSummary.safeParse(values);
+  if (!parsed.success) {
     throw new AppError("invalid_state", "The graph of this thread keeps no summary of its conversation.");
   }
   const messages = messagesIn(values);
-  const summary = told.data.conversation_summary;
+  const summary = parsed.data.conversation_summary;
   const { context } = await lastRunOf(runs, session);
   const chosen = context["model"];
   const model = typeof chosen === "string" ? chosen : server.model;

@@ -88,17 +88,17 @@ export async function readContext(
     return { thread_id, last_call: null, copied_from: from, ...takeApart(nothing, limit) };
   }
   const { run_id, node, asked_at } = last;
-  const told = { run_id, call: node, model, asked_at, ...(await asSent(last, server)) };
-  return { thread_id, last_call: told, copied_from: null, ...takeApart(last, limit) };
+  const lastCall = { run_id, call: node, model, asked_at, ...(await asSent(last, server)) };
+  return { thread_id, last_call: lastCall, copied_from: null, ...takeApart(last, limit) };
 }
 
 /** A stored request as sent to the model's server. */
 export async function asSent(
-  { head, messages: rest, ...asked }: ModelRequest,
+  { head, messages: rest, ...callFields }: ModelRequest,
   { config, models, prompts }: ContextSources,
 ): Promise<{ request: WireRequest; is_exact: boolean }> {
-  const request = { ...asked, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
+  const request = { ...callFields, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
   const sent = await wireRequest(request, config, { models, describeTools: describeToolsBy(prompts) });
   // The offline model is part of the server: nothing is sent to it.
-  return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || asked.model === "offline" };
+  return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || callFields.model === "offline" };
 }

@@ -56,7 +56,7 @@ export const SessionDetails = SessionInfo.extend({
 export type SessionDetails = z.infer<typeof SessionDetails>;
 
 /** Fields of our workflow's state; other graphs have none, or different ones under these names. */
-const Told = z.object({
+const StateFields = z.object({
   work_mode: WorkMode.nullable().default(null).catch(null),
   conversation_summary: ConversationSummary.nullable().default(null).catch(null),
 });
@@ -74,18 +74,18 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
   const messages = messagesIn(values);
   const { name, source } = nameOf(session, messages);
   const description: unknown = session.metadata["description"];
-  const said = messages.filter((message) => ["user", "assistant"].includes(roleOf(message)));
-  const last = said.at(-1);
+  const spokenMessages = messages.filter((message) => ["user", "assistant"].includes(roleOf(message)));
+  const last = spokenMessages.at(-1);
   return {
     thread_id: session.session_id,
     name,
     name_source: source,
     description: typeof description === "string" ? description : null,
-    work_mode: Told.parse(values ?? {}).work_mode,
+    work_mode: StateFields.parse(values ?? {}).work_mode,
     status: session.status,
     created_at: session.created_at,
     updated_at: session.updated_at,
-    message_count: said.length,
+    message_count: spokenMessages.length,
     preview: previewOf(messages),
     has_partial_response: last !== undefined && readExtras(last).is_partial,
     forked_from: ForkedFrom.parse(session.metadata["forked_from"]),
@@ -107,7 +107,7 @@ export async function readDetails(
   const { model: chosen } = last?.kwargs.context ?? copiedContext(session);
   const model = typeof chosen === "string" ? chosen : server.model;
   const limit = modelLimits(model, server.contextLimit, server.profile).context;
-  const { tokens, ratio, level } = usage(messages, Told.parse(values ?? {}).conversation_summary, limit);
+  const { tokens, ratio, level } = usage(messages, StateFields.parse(values ?? {}).conversation_summary, limit);
   return {
     ...toInfo(session, values),
     context_usage: { tokens, limit, ratio, compress_button_state: compressButtons[level] },
@@ -121,8 +121,8 @@ export async function readDetails(
 export function totalUsage(messages: readonly BaseMessage[]): SessionDetails["total_usage"] {
   const total: SessionDetails["total_usage"] = { input_tokens: 0, output_tokens: 0, cost: null };
   for (const message of messages) {
-    const told = message.additional_kwargs["llm_metadata"];
-    const known = told === undefined ? undefined : LlmMetadata.safeParse(told).data;
+    const metadata = message.additional_kwargs["llm_metadata"];
+    const known = metadata === undefined ? undefined : LlmMetadata.safeParse(metadata).data;
     if (known === undefined) continue;
     total.input_tokens += known.input_tokens ?? 0;
     total.output_tokens += known.output_tokens ?? 0;

@@ -47,14 +47,14 @@ export async function readModelCall(
 ): Promise<ModelCallDetails | undefined> {
   const found = await storage.requests.call(sessionId, run_id, number);
   if (found === undefined) return undefined;
-  const { request: asked, before } = found;
-  const sent = await asSent(asked, server);
+  const { request, before } = found;
+  const sent = await asSent(request, server);
   const former = before && (await storage.requests.call(sessionId, before.run_id, before.number));
   const difference =
     before === undefined || former === undefined
       ? null
       : { ...before, ...differenceOf(sent.request, (await asSent(former.request, server)).request) };
-  const { model_call_id, node, is_silent, asked_at, model } = asked;
+  const { model_call_id, node, is_silent, asked_at, model } = request;
   return { number, run_id, model_call_id, node, is_silent, asked_at, model, ...sent, difference };
 }
 

@@ -171,7 +171,7 @@ function liveStatus(
   };
 }
 
-const Asked = z.object({
+const PendingQuestion = z.object({
   kind: z.string().default("question").catch("question"),
   question: z.string().nullable().default(null).catch(null),
   tool: z.string().nullable().default(null).catch(null),
@@ -183,5 +183,5 @@ const Asked = z.object({
 function waitsFor({ interrupts }: Session): SessionActivity["waits_for"] {
   return Object.values(interrupts)
     .flat()
-    .map(({ value }) => Asked.parse(typeof value === "object" && value !== null ? value : {}));
+    .map(({ value }) => PendingQuestion.parse(typeof value === "object" && value !== null ? value : {}));
 }

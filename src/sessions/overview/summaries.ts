@@ -30,7 +30,7 @@ export const ChatSummaries = z.object({
   summaries: z.array(ChatSummary),
 });
 
-const Told = z.object({ conversation_summary: ConversationSummary.nullable() });
+const WithSummary = z.object({ conversation_summary: ConversationSummary.nullable() });
 const Dated = z.object({ timestamp: z.string() });
 
 /**
@@ -46,8 +46,8 @@ export async function summariesOf(sessionId: string, values: unknown): Promise<z
     const summary = fitSummary(plainSummary(batch, before(summaries)));
     summaries.push({ chatId: sessionId, summary, createdAt: writtenAt(batch), messages: end });
   }
-  const told = Told.safeParse(values).data?.conversation_summary ?? null;
-  const current = told === null ? (summaries.at(-1)?.summary ?? null) : SummaryAnswer.parse(told);
+  const summary = WithSummary.safeParse(values).data?.conversation_summary ?? null;
+  const current = summary === null ? (summaries.at(-1)?.summary ?? null) : SummaryAnswer.parse(summary);
   return { current, summaries };
 }
 

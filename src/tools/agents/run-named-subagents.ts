@@ -78,17 +78,17 @@ async function sendToBackground(work: Work, { server: { background } }: ToolCont
     return failure("unavailable_tool_mode", "The background is not available here.", "Use parallel or serial.");
   }
   const sent = await background.send(work.subagents, work.timeout_seconds);
-  const begun = sent.filter(({ kind }) => kind === "begun").length;
+  const startedCount = sent.filter(({ kind }) => kind === "begun").length;
   const lines = sent.map((agent) =>
     agent.kind === "begun"
       ? `- ${agent.name} has begun: session_id ${agent.session_id}`
       : `- ${agent.name} could not begin: ${agent.problem}`,
   );
-  const message = `${begun} of ${sent.length} agents work in the background now.`;
+  const message = `${startedCount} of ${sent.length} agents work in the background now.`;
   const more = {
     content: [message, ...lines].join("\n"),
     data: { agents: sent },
-    message_zh: `${sent.length} 个代理中有 ${begun} 个已在后台开始工作。`,
+    message_zh: `${sent.length} 个代理中有 ${startedCount} 个已在后台开始工作。`,
   };
-  return begun > 0 ? success(message, more) : { ...failure("execution_failed", message), ...more };
+  return startedCount > 0 ? success(message, more) : { ...failure("execution_failed", message), ...more };
 }

@@ -31,9 +31,9 @@ export const createFile = defineTool({
         return wroteFile("Created", place.path, input.content);
       throw exists(place);
     }
-    const { content, told } = await fileContent(context, place, input.content);
+    const { content, note } = await fileContent(context, place, input.content);
     await writeNewFile(context, place, content);
-    return wroteFile("Created", place.path, content, told);
+    return wroteFile("Created", place.path, content, note);
   },
   reconcile: ({ path, content }, context) =>
     reconcileContent(context, { path, lastLink: "keep" }, content, {

@@ -47,15 +47,15 @@ async function textAfter({ path, edits }: EditInput, context: ToolContext): Prom
 async function edit({ path, edits }: EditInput, context: ToolContext): Promise<ToolResult> {
   await requireSaved(context, path);
   const place = await locate(context.workspace, path);
-  const { content, count, ...told } =
+  const { content, count, ...notes } =
     (await editFormat(context, place, edits)) ?? (await editText(context, place, edits));
   if (content === undefined)
-    return success(`The edits leave ${place.path} as it is${told.told}.`, {
+    return success(`The edits leave ${place.path} as it is${notes.note}.`, {
       data: { path: place.path, replaced: 0 },
-      message_zh: `${place.path} 没有变化${told.told_zh}。`,
+      message_zh: `${place.path} 没有变化${notes.note_zh}。`,
     });
   await replaceFile(context, place, content);
-  return edited(place.path, count, told);
+  return edited(place.path, count, notes);
 }
 
 async function editText(context: ToolContext, place: Place, edits: readonly Edit[]): Promise<EditedFile> {
@@ -64,12 +64,12 @@ async function editText(context: ToolContext, place: Place, edits: readonly Edit
   return { content: text === before ? undefined : text, count, ...noNotes };
 }
 
-const noNotes = { told: "", told_zh: "" };
+const noNotes = { note: "", note_zh: "" };
 
-function edited(path: string, count: number, { told, told_zh } = noNotes): ToolResult {
-  return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"})${told}.`, {
+function edited(path: string, count: number, { note, note_zh } = noNotes): ToolResult {
+  return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"})${note}.`, {
     data: { path, replaced: count },
-    message_zh: `已修改 ${path}（${count} 处）${told_zh}。`,
+    message_zh: `已修改 ${path}（${count} 处）${note_zh}。`,
   });
 }
 

@@ -25,9 +25,9 @@ export const updateFile = defineTool({
   run: async (input, context) => {
     const place = await locate(context.workspace, input.path);
     await requireFile(context, place);
-    const { content, told } = await fileContent(context, place, input.content);
+    const { content, note } = await fileContent(context, place, input.content);
     await replaceFile(context, place, content);
-    return wroteFile("Updated", place.path, content, told);
+    return wroteFile("Updated", place.path, content, note);
   },
   // Changes made by a person between crash and restart are not overwritten.
   reconcile: ({ path, content }, context) =>

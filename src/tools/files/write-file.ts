@@ -39,5 +39,5 @@ async function write({ path, content }: z.infer<typeof WriteInput>, context: Too
   const made = await fileContent(context, place, content);
   if (place.kind === "missing") await writeNewFile(context, place, made.content);
   else await replaceFile(context, place, made.content);
-  return wroteFile("Wrote", place.path, made.content, made.told);
+  return wroteFile("Wrote", place.path, made.content, made.note);
 }

@@ -11,7 +11,7 @@ export interface CommandOutput {
   text(): { shown: string; isWhole: boolean };
   /** The first 4 MB and the end. */
   whole(): Buffer;
-  /** Keeps only what `text` shows, once nobody needs the whole output. */
+  /** Keeps only what `text` shows, once the whole output is no longer needed. */
   shrink(): void;
 }
 

@@ -112,8 +112,9 @@ async function executeAlone(
   }
   if (progress.begunAt !== undefined) {
     const milliseconds = performance.now() - progress.begunAt;
-    const tell = (hook: ToolHook) => hook[result.success ? "after" : "onError"]?.(hooked(call), result, milliseconds);
-    await hooks(runtime, tell);
+    const callHook = (hook: ToolHook) =>
+      hook[result.success ? "after" : "onError"]?.(hooked(call), result, milliseconds);
+    await hooks(runtime, callHook);
   }
   return result;
 }
@@ -200,13 +201,13 @@ async function reconcile(
   { tool, input, context }: ToolCall,
   operations: OperationStore | undefined,
 ): Promise<Reconciled> {
-  const begun = await operations?.ofCall(context.sessionId, context.callId);
+  const recorded = await operations?.ofCall(context.sessionId, context.callId);
   // The undo record is stored before the tool starts: without one it never started.
-  if (begun === undefined && operations !== undefined && tool.touches !== undefined) return { kind: "not_done" };
-  const looking = { ...context, ...(begun && { begun: begun.change }) };
+  if (recorded === undefined && operations !== undefined && tool.touches !== undefined) return { kind: "not_done" };
+  const looking = { ...context, ...(recorded && { recorded: recorded.change }) };
   const found = (await tool.reconcile?.(input, looking)) ?? { kind: "unknown" };
-  if (found.kind !== "done" || begun === undefined || operations === undefined) return found;
-  return { ...found, result: await settleFound(begun, found.result, context, operations) };
+  if (found.kind !== "done" || recorded === undefined || operations === undefined) return found;
+  return { ...found, result: await settleFound(recorded, found.result, context, operations) };
 }
 
 function ledgerRow({ tool, context, run_id }: ToolCall): Parameters<Ledger["start"]>[0] {

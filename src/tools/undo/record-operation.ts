@@ -54,13 +54,13 @@ export async function recordOperation(
     created_at: now,
     updated_at: now,
   };
-  const begun = await store.begin(draft, beginning.isWhole ? beginning.contents : nothing);
+  const record = await store.begin(draft, beginning.isWhole ? beginning.contents : nothing);
   let result: ToolResult | undefined;
   try {
     context.signal.throwIfAborted();
     result = await tool.run(input, context);
   } finally {
-    const note = await settle(begun, result?.success === true, context, store, result?.document?.content);
+    const note = await settle(record, result?.success === true, context, store, result?.document?.content);
     if (result !== undefined && note !== undefined) result = { ...result, operation: note };
   }
   return result;
@@ -71,13 +71,13 @@ export async function recordOperation(
  * operation.
  */
 export async function settleFound(
-  begun: OperationRecord,
+  record: OperationRecord,
   result: ToolResult,
   context: ToolContext,
   store: OperationStore,
 ): Promise<ToolResult> {
-  if (begun.status !== "pending") return begun.is_kept ? { ...result, operation: noteOf(begun) } : result;
-  const note = await settle(begun, result.success, context, store);
+  if (record.status !== "pending") return record.is_kept ? { ...result, operation: noteOf(record) } : result;
+  const note = await settle(record, result.success, context, store);
   return note === undefined ? result : { ...result, operation: note };
 }
 
@@ -116,7 +116,7 @@ async function lookBefore(touched: Touched, context: ToolContext): Promise<Begin
 
 /** Stores the end of a call. Returns the operation's note; `undefined` if nothing changed. */
 async function settle(
-  begun: OperationRecord,
+  record: OperationRecord,
   succeeded: boolean,
   context: ToolContext,
   store: OperationStore,
@@ -126,26 +126,26 @@ async function settle(
   const looking = { ...context, signal: new AbortController().signal };
   const status = succeeded ? "success" : "failed";
   const unknown = { lines_added: null, lines_removed: null, first_line: null };
-  if (begun.change.kind === "move") {
-    const { change } = begun;
+  if (record.change.kind === "move") {
+    const { change } = record;
     const isMoved = await hasMoved(looking, change);
-    await store.settle(begun.operation_id, { status, change, ...unknown, is_kept: isMoved }, nothing);
-    return isMoved ? noteOf({ ...begun, ...unknown }) : undefined;
+    await store.settle(record.operation_id, { status, change, ...unknown, is_kept: isMoved }, nothing);
+    return isMoved ? noteOf({ ...record, ...unknown }) : undefined;
   }
   const found =
-    begun.change.kind === "document"
-      ? documentAfter(begun.change, succeeded ? inEditor : undefined)
-      : await lookAfter(looking, begun.change.path);
+    record.change.kind === "document"
+      ? documentAfter(record.change, succeeded ? inEditor : undefined)
+      : await lookAfter(looking, record.change.path);
   if (found === undefined) {
-    await store.settle(begun.operation_id, { status, change: begun.change, ...unknown, is_kept: false }, nothing);
+    await store.settle(record.operation_id, { status, change: record.change, ...unknown, is_kept: false }, nothing);
     return undefined;
   }
-  const change = { ...begun.change, after: found.state };
+  const change = { ...record.change, after: found.state };
   const isChanged = !isSameState(change.before, found.state);
-  const lines = isChanged ? await countLines(begun, found, store) : unknown;
-  const end = { status, change, ...lines, is_kept: begun.is_kept && isChanged } as const;
-  await store.settle(begun.operation_id, end, found.contents);
-  return isChanged ? noteOf({ ...begun, ...end }) : undefined;
+  const lines = isChanged ? await countLines(record, found, store) : unknown;
+  const end = { status, change, ...lines, is_kept: record.is_kept && isChanged } as const;
+  await store.settle(record.operation_id, end, found.contents);
+  return isChanged ? noteOf({ ...record, ...end }) : undefined;
 }
 
 /** The editor's state after a call: the new text, or the old one. */
@@ -184,13 +184,13 @@ async function lookAfter(context: ToolContext, path: string): Promise<Snapshot |
 }
 
 async function countLines(
-  begun: OperationRecord,
+  record: OperationRecord,
   found: Pick<Snapshot, "state" | "contents">,
   store: OperationStore,
 ): Promise<Pick<OperationRecord, "lines_added" | "lines_removed" | "first_line">> {
   const unknown = { lines_added: null, lines_removed: null, first_line: null };
-  if (begun.change.kind === "move") return unknown;
-  const before = await textOfState(begun.change.before, (hash) => store.content(begun.operation_id, hash));
+  if (record.change.kind === "move") return unknown;
+  const before = await textOfState(record.change.before, (hash) => store.content(record.operation_id, hash));
   const after = await textOfState(found.state, async (hash) => found.contents.get(hash));
   if (before === undefined || after === undefined) return unknown;
   const changed = diffLines(before, after).filter((line) => line.kind !== "same");

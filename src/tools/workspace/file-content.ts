@@ -15,7 +15,7 @@ import { locate, type Place } from "./workspace-path.ts";
  */
 export async function fileContent(context: ToolContext, { real }: Place, text: string): Promise<FileContent> {
   const format = formatOf(real, context.toolkitServices);
-  return (await format?.write?.(text, context.signal)) ?? { content: text, told: "" };
+  return (await format?.write?.(text, context.signal)) ?? { content: text, note: "" };
 }
 
 /** The text a written file will have; `undefined` if its format converts it. */
@@ -76,10 +76,10 @@ export async function reconcileContent(
 const verbs = { Created: "创建", Wrote: "写入", Updated: "更新" } as const;
 
 /** The result of writing a whole file. */
-export function wroteFile(verb: keyof typeof verbs, path: string, content: string | Uint8Array, told = ""): ToolResult {
+export function wroteFile(verb: keyof typeof verbs, path: string, content: string | Uint8Array, note = ""): ToolResult {
   const bytes = Buffer.byteLength(content);
   return {
-    ...success(`${verb} ${path} (${bytes} bytes)${told}.`, {
+    ...success(`${verb} ${path} (${bytes} bytes)${note}.`, {
       data: { path, bytes },
       message_zh: `已${verbs[verb]} ${path}（${bytes} 字节）。`,
     }),

@@ -17,7 +17,7 @@ export interface FormatText {
 /** The file content for a text, and a note for the tool's result; empty for plain text. */
 export interface FileContent {
   content: string | Uint8Array;
-  told: string;
+  note: string;
 }
 
 /**
@@ -40,8 +40,8 @@ export interface FileFormat {
 export interface EditedFile {
   content: string | Uint8Array | undefined;
   count: number;
-  told: string;
-  told_zh: string;
+  note: string;
+  note_zh: string;
 }
 
 /** The formats of the server's toolkits. */

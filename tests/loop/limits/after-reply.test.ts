@@ -11,7 +11,7 @@ const plain: TurnStanding = {
   owed: () => null,
   isIncomplete: () => false,
 };
-const uncalled = { tool: "list_files", prompt: "Call it.", wasAsked: false };
+const uncalled = { tool: "list_files", prompt: "Call it.", wasPrompted: false };
 const end = (reason: string): Decision => ({ kind: "end", reason }) as Decision;
 
 describe("what follows a reply", () => {
@@ -55,7 +55,7 @@ describe("what follows a reply", () => {
     [
       "and then the turn ends with an error",
       { text: "It is empty.", calls: 0 },
-      { forced: 1, uncalled: { ...uncalled, wasAsked: true } },
+      { forced: 1, uncalled: { ...uncalled, wasPrompted: true } },
       { kind: "end", reason: "error", uncalled: "list_files" },
     ],
     [

@@ -17,6 +17,6 @@ it.each([0, 7, 1_763_800_000])(
     };
     hear('{"path":', "one");
     hear('"a');
-    expect(progress.heardOf("node:1")?.calls).toEqual([{ id: "one", name: "look", args: '{"path":"a' }]);
+    expect(progress.streamedAnswer("node:1")?.calls).toEqual([{ id: "one", name: "look", args: '{"path":"a' }]);
   },
 );

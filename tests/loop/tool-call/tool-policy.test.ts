@@ -213,7 +213,7 @@ describe("the question of a guarded turn", () => {
 
   it("keeps the text of any other answer, in the forms clients resume with", () => {
     const answer = { decisions: [{ type: "respond", message: "make it blue instead" }] };
-    expect(readChainAnswer(answer)).toEqual({ kind: "declined", said: "make it blue instead" });
+    expect(readChainAnswer(answer)).toEqual({ kind: "declined", comment: "make it blue instead" });
   });
 
   it("takes no edit", () => {

@@ -306,19 +306,19 @@ describe("changes of Ollama", () => {
 
   it("are noticed by requests to its models, and nobody polls", async () => {
     const { server, service } = await start();
-    service.heard();
+    service.requestEnded();
     await until(() => service.state()?.status === "RUNNING");
     server.asked.length = 0;
-    service.heard();
-    service.heard(new AppError("timeout", "late"));
-    service.heard(new AppError("server", "no memory"));
+    service.requestEnded();
+    service.requestEnded(new AppError("timeout", "late"));
+    service.requestEnded(new AppError("server", "no memory"));
     await server.stop();
-    service.heard(new AppError("network", "gone"));
+    service.requestEnded(new AppError("network", "gone"));
     await until(() => service.state()?.status === "NOT_RUNNING");
     expect(server.asked).toEqual([]);
-    service.heard(new AppError("network", "gone"));
+    service.requestEnded(new AppError("network", "gone"));
     await server.start();
-    service.heard();
+    service.requestEnded();
     await until(() => service.state()?.status === "RUNNING");
   });
 

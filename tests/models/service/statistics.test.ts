@@ -24,10 +24,10 @@ describe("the account of a service (SVC-06)", () => {
       [20, 200],
       [60, 600],
     ] as const) {
-      counter.begun(first);
+      counter.answering(first);
       counter.succeeded(whole);
     }
-    counter.begun(110);
+    counter.answering(110);
     counter.failed("network");
     counter.cancelled();
     counter.refused();

@@ -39,10 +39,10 @@ async function read(feed: ServerFeed, from: number): Promise<FeedEvent[]> {
 test("a thing is told at once, then once in a while with all that has come of it", async () => {
   const feed = new ServerFeed(nothing);
   const { from } = feed.resume(undefined);
-  feed.tell(settings("a", 1, "created"));
-  feed.tell(settings("a", 2));
-  feed.tell(settings("b", 1));
-  feed.tell(settings("a", 3));
+  feed.publish(settings("a", 1, "created"));
+  feed.publish(settings("a", 2));
+  feed.publish(settings("b", 1));
+  feed.publish(settings("a", 3));
   expect(await read(feed, from)).toMatchObject([
     { id: "a", what: "created", patch: { value: 1 } },
     { id: "b", patch: { value: 1 } },
@@ -54,7 +54,7 @@ test("a thing is told at once, then once in a while with all that has come of it
     { id: "a", what: "changed", patch: { value: 3 } },
   ]);
   for (let value = 0; value < 100; value += 1) {
-    feed.tell(settings("a", value));
+    feed.publish(settings("a", value));
     await vi.advanceTimersByTimeAsync(10);
   }
   await vi.advanceTimersByTimeAsync(quietMilliseconds);
@@ -66,12 +66,12 @@ test("a thing is told at once, then once in a while with all that has come of it
 test("what was made and is gone in a moment is told as gone; what is gone and made again as made", async () => {
   const feed = new ServerFeed(nothing);
   const { from } = feed.resume(undefined);
-  feed.tell(settings("a", 1));
-  feed.tell(settings("a", 2, "created"));
-  feed.tell(settings("a", 2, "deleted"));
-  feed.tell(settings("b", 1));
-  feed.tell(settings("b", 1, "deleted"));
-  feed.tell(settings("b", 2, "created"));
+  feed.publish(settings("a", 1));
+  feed.publish(settings("a", 2, "created"));
+  feed.publish(settings("a", 2, "deleted"));
+  feed.publish(settings("b", 1));
+  feed.publish(settings("b", 1, "deleted"));
+  feed.publish(settings("b", 2, "created"));
   await vi.advanceTimersByTimeAsync(quietMilliseconds);
   expect((await read(feed, from)).slice(2)).toMatchObject([
     { id: "a", what: "deleted" },
@@ -82,10 +82,10 @@ test("what was made and is gone in a moment is told as gone; what is gone and ma
 test("the newest changes are kept for readers that come back; one that is further behind reads anew", async () => {
   const feed = new ServerFeed(nothing);
   const { from } = feed.resume(undefined);
-  for (let index = 0; index < ringSize; index += 1) feed.tell(settings(`s${index}`, index));
+  for (let index = 0; index < ringSize; index += 1) feed.publish(settings(`s${index}`, index));
   expect(feed.resume(from)).toEqual({ from, isResumed: true });
   expect(await read(feed, from)).toHaveLength(ringSize);
-  feed.tell(settings("one more", 1));
+  feed.publish(settings("one more", 1));
   expect(feed.resume(from)).toEqual({ from: feed.head, isResumed: false });
   expect(feed.resume(feed.head + 1).isResumed).toBe(false);
   // A reader that is slow meets the same.
@@ -95,7 +95,7 @@ test("the newest changes are kept for readers that come back; one that is furthe
 test("nobody listens to the storage before there is a reader, and nothing is kept", () => {
   const watch = vi.fn<() => void>();
   const feed = new ServerFeed({ ...nothing, watch });
-  feed.tell(settings("a", 1));
+  feed.publish(settings("a", 1));
   expect(watch).not.toHaveBeenCalled();
   const { head } = feed;
   expect(feed.resume(undefined)).toEqual({ from: head, isResumed: false });

@@ -36,8 +36,8 @@ export const diagnostics: Collector<CircuitPlace> = {
   includesError: true,
   async collect(context, signal) {
     const { workspace, circuit_file: path, error } = context;
-    const told = [...(error === null || error === "" ? [] : [`Simulation: ${error}`]), ...earlierFailures(context)];
-    if (path === null) return told.length === 0 ? null : told.join("\n");
+    const failures = [...(error === null || error === "" ? [] : [`Simulation: ${error}`]), ...earlierFailures(context)];
+    if (path === null) return failures.length === 0 ? null : failures.join("\n");
     const { text, modified } = await readWorkspaceText(workspace, path, signal);
     const lines = text.split(/\r?\n/u);
     const found = checked.get(join(workspace, path), modified, () => [...faultsOf(lines), ...netlistWarnings(text)]);
@@ -48,7 +48,7 @@ export const diagnostics: Collector<CircuitPlace> = {
     const shown = inOrder.slice(0, mostFaults);
     const more = faults.length > shown.length ? [`[… ${faults.length - shown.length} more left out …]`] : [];
     const texts = shown.map(({ line, message }) => `${path}:${line}: ${message}\n${surroundings(lines, line)}`);
-    const all = [...told, ...texts, ...more];
+    const all = [...failures, ...texts, ...more];
     return all.length === 0 ? null : all.join("\n");
   },
 };
@@ -76,8 +76,8 @@ export function faultsOf(lines: readonly string[]): Fault[] {
     const line = index + 1;
     if (index === 0 || text === "" || text.startsWith("*")) continue;
     if ((text.match(/"/gu)?.length ?? 0) % 2 === 1) faults.push({ line, message: "a quotation mark is not closed" });
-    const begun = /^\.subckt\s+(\S+)/iu.exec(text)?.[1];
-    if (begun !== undefined) open.push({ name: begun, line });
+    const opened = /^\.subckt\s+(\S+)/iu.exec(text)?.[1];
+    if (opened !== undefined) open.push({ name: opened, line });
     else if (/^\.ends\b/iu.test(text) && open.pop() === undefined) {
       faults.push({ line, message: ".ends without a .subckt before it" });
     }

@@ -33,14 +33,14 @@ export const simulation: Collector<CircuitPlace> = {
     const { text, modified } = file;
     const { timestamp, metrics, analysis_type, config, error: written } = parse(text, path);
     const minutes = Math.max(0, Math.floor((now - timeOf(timestamp, modified)) / 60_000));
-    const told = [
+    const lines = [
       `File: ${path}, ${minutes} minutes old`,
       ...pairs("Analysis", analysis_type === undefined ? {} : { type: analysis_type }),
       ...pairs("Figures", metrics),
       ...pairs("Set up", config),
       ...(written === undefined || written === null ? [] : [`Error in the result: ${textOf(written)}`]),
     ];
-    return told.join("\n");
+    return lines.join("\n");
   },
 };
 

@@ -99,7 +99,7 @@ function connections(words: readonly string[]): {
 
 /** The statements in lower case, with continuations, without title, comments and `.control` sections. */
 function* statements(text: string): Generator<{ line: number; words: string[] }> {
-  let [begun, whole, isControl] = [0, "", false];
+  let [firstLine, whole, isControl] = [0, "", false];
   const split = (): string[] => whole.trim().replaceAll(/\s+/gu, " ").replaceAll(/ ?= ?/gu, "=").split(" ");
   for (const [index, written] of text.split(/\r?\n/u).entries()) {
     const line = written
@@ -111,11 +111,11 @@ function* statements(text: string): Generator<{ line: number; words: string[] }>
       whole += ` ${line.slice(1)}`;
       continue;
     }
-    if (whole !== "") yield { line: begun, words: split() };
+    if (whole !== "") yield { line: firstLine, words: split() };
     whole = "";
     if (line === ".end") return;
     if (/^\.(?:control|endc)\b/u.test(line)) isControl = line.startsWith(".control");
-    else if (!isControl) [begun, whole] = [index + 1, line];
+    else if (!isControl) [firstLine, whole] = [index + 1, line];
   }
-  if (whole !== "") yield { line: begun, words: split() };
+  if (whole !== "") yield { line: firstLine, words: split() };
 }

@@ -40,9 +40,9 @@ export const designCheckpoint: WorkflowNode = (state) => {
     switch (answer.kind) {
       case "words": {
         const chosen = choiceIn(answer.text, suggestions);
-        const said = wordsOf(chosen?.value ?? answer.text, chosen);
-        if (chosen?.id !== "accept_design" && chosen?.id !== "stop") return { messages: [said] };
-        return { messages: [said, closing(endingWords(chosen.id, isChinese))] };
+        const choiceMessage = wordsOf(chosen?.value ?? answer.text, chosen);
+        if (chosen?.id !== "accept_design" && chosen?.id !== "stop") return { messages: [choiceMessage] };
+        return { messages: [choiceMessage, closing(endingWords(chosen.id, isChinese))] };
       }
       case "agreed": {
         const first = suggestions[0] ?? null;

@@ -47,9 +47,9 @@ export function choiceIn(words: string, suggestions: readonly DesignSuggestion[]
       .trim()
       .toLowerCase()
       .replace(/[.。！!]$/u, "");
-  const said = plain(words);
+  const wanted = plain(words);
   const found = suggestions.find(({ id, label, value }) =>
-    [id, label, value, ...labels[id], ...values[id]].some((text) => plain(text) === said),
+    [id, label, value, ...labels[id], ...values[id]].some((text) => plain(text) === wanted),
   );
   return found ?? null;
 }

@@ -38,15 +38,15 @@ const smallest = new Uint8Array(
 );
 
 let running: number | null = null;
-let said = 0;
+let outputLength = 0;
 /** If values cannot be computed, the engine repeats a prompt until it gets an answer. */
 let asksBecauseOfValues = false;
 
 function hear(text: unknown): void {
   const line = String(text);
-  said += line.length;
+  outputLength += line.length;
   if (line.startsWith("Netlist line no.")) asksBecauseOfValues = true;
-  if (said > longestOutput) answer("flood", null);
+  if (outputLength > longestOutput) answer("flood", null);
   else if (/fatal error in ngspice|not enough memory/iu.test(line)) answer("fatal", null);
 }
 
@@ -105,7 +105,7 @@ files.readFile = (path, options) => {
 };
 
 parentPort?.on("message", ({ id, deck }: { id: number; deck: string }) => {
-  [running, said, written, asksBecauseOfValues] = [id, 0, 0, false];
+  [running, outputLength, written, asksBecauseOfValues] = [id, 0, 0, false];
   engine.setNetList(deck);
   void engine.runSim();
 });

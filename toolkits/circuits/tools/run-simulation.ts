@@ -84,7 +84,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   });
   const metrics = Object.fromEntries(done.measures.map((one) => [one.name, one.value]));
   const goals = await goalsOf(circuit, context);
-  const told = goals.map((goal) => {
+  const assessed = goals.map((goal) => {
     const { metric, target, way, unit } = goal;
     const state = assessGoal(goal, metrics);
     const figure = state.kind === "unknown" ? undefined : done.measures.find(({ value }) => value === state.value);
@@ -93,15 +93,15 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   const path = await writeText(
     context,
     resultOf(circuit),
-    resultText({ circuit, configuration, done, metrics, goals: told }),
+    resultText({ circuit, configuration, done, metrics, goals: assessed }),
   );
-  const missed = told.filter(({ state }) => state.kind !== "reached");
+  const missed = assessed.filter(({ state }) => state.kind !== "reached");
   const notes = [...deck.notes, ...done.notes];
   const lines = [
     `Simulated ${circuit}: ${analyses.map(({ card }) => card).join(", ")}.`,
     done.measures.length === 0 ? "Nothing was measured." : `Figures: ${done.measures.map(figureText).join(", ")}.`,
     ...operatingPoint(done),
-    ...told.map((goal) => `Goal ${goalText(goal, goal.state, goal.figure_unit)}`),
+    ...assessed.map((goal) => `Goal ${goalText(goal, goal.state, goal.figure_unit)}`),
     ...(goals.length > 0 && missed.length === 0 ? ["All goals are reached."] : []),
     ...notes.map((note) => `Note: ${note}`),
     `Result: ${path}`,
@@ -109,7 +109,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   return {
     ...success(`Simulated ${circuit}.`, {
       content: lines.join("\n"),
-      data: { path, metrics, goals: told, notes },
+      data: { path, metrics, goals: assessed, notes },
       message_zh: `已仿真 ${circuit}。`,
     }),
     metrics,
@@ -118,7 +118,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
       sim_result_path: path,
       last_metrics: metrics,
       error_context: null,
-      ...(goals.length === 0 ? {} : { design_goals_summary: JSON.stringify(told) }),
+      ...(goals.length === 0 ? {} : { design_goals_summary: JSON.stringify(assessed) }),
     },
   };
 }
@@ -145,8 +145,8 @@ function failed({ circuit }: Input, error: AppError): ToolResult {
 }
 
 function analysesOf(deck: Deck, { analyses }: Configuration): Analysis[] {
-  const asked = analyses?.map((one) => readAnalysis(one, "configuration")) ?? deck.analyses;
-  return asked.length === 0 ? [readAnalysis(".op", "configuration")] : asked;
+  const requested = analyses?.map((one) => readAnalysis(one, "configuration")) ?? deck.analyses;
+  return requested.length === 0 ? [readAnalysis(".op", "configuration")] : requested;
 }
 
 function withTemperature(deck: Deck, { temperature }: Configuration): Deck {

@@ -137,7 +137,7 @@ export class FileWatch {
     if (this.#isClosed) return;
     const changes = changesBetween(this.#known, seen);
     for (const [path, state] of seen) this.#remember(path, state);
-    this.#tell(changes);
+    this.#publish(changes);
   }
 
   /** The workspace was removed or replaced, and its watches with it. */
@@ -152,9 +152,9 @@ export class FileWatch {
     const { time, type, ...status } = this.#status();
     if (place === undefined) this.#options.logger.warn(status, "files_not_all_watched");
     else this.#options.logger.info(status, "files_watched");
-    this.#feed.tell({ type, ...status, time });
+    this.#feed.publish({ type, ...status, time });
     const paths = new Set([...before.keys(), ...this.#known.keys()]);
-    this.#tell(changesBetween(before, new Map([...paths].map((path) => [path, this.#known.get(path)]))));
+    this.#publish(changesBetween(before, new Map([...paths].map((path) => [path, this.#known.get(path)]))));
   }
 
   #lookForIt(): void {
@@ -163,10 +163,10 @@ export class FileWatch {
     this.#stopLooking = clock.after(awayMilliseconds, () => this.#debounce.note(""));
   }
 
-  #tell(changes: readonly FileChange[]): void {
+  #publish(changes: readonly FileChange[]): void {
     for (const change of changes) {
       this.#options.onChange?.(change);
-      this.#feed.tell({ type: "file_changed", ...change, time: new Date().toISOString() });
+      this.#feed.publish({ type: "file_changed", ...change, time: new Date().toISOString() });
     }
   }
 
@@ -198,7 +198,7 @@ export class FileWatch {
     if (this.#leftOut !== null) return;
     this.#leftOut = reason;
     this.#options.logger.warn({ folders: this.#folders.count(), reason }, "files_not_all_watched");
-    this.#feed.tell(this.#status());
+    this.#feed.publish(this.#status());
   }
 
   #status(): Extract<FileNews, { type: "file_watch" }> {

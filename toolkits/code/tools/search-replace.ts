@@ -251,10 +251,10 @@ function withoutFence(lines: string[]): string[] {
 
 function outside(line: string, number: number, blocks: number): AppError {
   const after = blocks === 0 ? "before the first block" : `after block ${blocks}`;
-  const said = JSON.stringify(line.length > 80 ? `${line.slice(0, 80)}…` : line);
+  const quoted = JSON.stringify(line.length > 80 ? `${line.slice(0, 80)}…` : line);
   return new AppError(
     "invalid_parameter",
-    `Line ${number} of the diff stands ${after} and is no part of one: ${said}.`,
+    `Line ${number} of the diff stands ${after} and is no part of one: ${quoted}.`,
     { suggestion: form },
   );
 }

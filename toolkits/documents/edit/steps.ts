@@ -69,8 +69,8 @@ function linesFromEnd(steps: readonly Step[], count: number): number {
 function stepsOf(open: readonly Step[], text: string): Step[] {
   const wanted = text.split("\n").flatMap((line) => line.trim().replaceAll(/\s+/gu, " ") || []);
   if (open.length === 1 && open[0]?.text === wanted[0] && wanted.length === 1) return [...open];
-  const lasting = open.filter(({ line, text: said }) => line !== undefined && said !== undefined);
-  const lost = open.filter(({ line, text: said }) => line !== undefined && said === undefined);
+  const lasting = open.filter(({ line, text: newText }) => line !== undefined && newText !== undefined);
+  const lost = open.filter(({ line, text: newText }) => line !== undefined && newText === undefined);
   const steps = paired(lasting, wanted);
   // Lines removed earlier stay among the remaining ones, in document order.
   for (const step of lost) {

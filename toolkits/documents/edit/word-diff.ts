@@ -13,7 +13,7 @@ const words = String.raw`\s+|${letters}|(?:(?!${letters})[\p{L}\p{N}\p{M}])+|.`;
 
 /** Word-level differences between the pieces' text and another. Runs of blanks are equal. */
 export function hunksOf(pieces: readonly Piece[], text: string): Hunk[] {
-  const fixed = pieces.flatMap(({ kind, text: said }) => (kind === "fixed" ? [said] : []));
+  const fixed = pieces.flatMap(({ kind, text: fixedText }) => (kind === "fixed" ? [fixedText] : []));
   const whole = fixed.map((one) => one.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`));
   const now = text.trim().match(new RegExp([...whole, words].join("|"), "gsu")) ?? [];
   const { tokens: old, begin } = tokensOf(pieces);

@@ -51,7 +51,7 @@ async function wordContent(text: string, signal: AbortSignal): Promise<FileConte
   const { file, syntax, left_out } = await wordDocument(text, signal);
   const source = syntax === "html" ? "HTML" : "Markdown";
   const without = left_out.length === 0 ? "" : `, without ${left_out.join(", ")}`;
-  return { content: file, told: `, a Word document made from ${source}${without}` };
+  return { content: file, note: `, a Word document made from ${source}${without}` };
 }
 
 async function editedWord(file: Uint8Array, edits: readonly Edit[], signal: AbortSignal): Promise<EditedFile> {
@@ -62,9 +62,9 @@ async function editedWord(file: Uint8Array, edits: readonly Edit[], signal: Abor
     throw new AppError("invalid_state", "A document was edited, and something else came back.");
   const { file: content, count, kept } = answer;
   const whole = kept === 1 ? "1 paragraph is" : `${kept} paragraphs are`;
-  const told = kept === 0 ? "" : `; ${whole} empty now and stay, since a picture, a comment or the like is in there`;
-  const told_zh = kept === 0 ? "" : `；${kept} 个段落的文字已删除，但段落保留，因为其中有图片、批注等内容`;
-  return { content, count, told, told_zh };
+  const note = kept === 0 ? "" : `; ${whole} empty now and stay, since a picture, a comment or the like is in there`;
+  const note_zh = kept === 0 ? "" : `；${kept} 个段落的文字已删除，但段落保留，因为其中有图片、批注等内容`;
+  return { content, count, note, note_zh };
 }
 
 async function notMadeFromText(): Promise<FileContent> {

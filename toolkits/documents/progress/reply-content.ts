@@ -35,8 +35,8 @@ export function accountsFor(reply: string, remaining: readonly string[]): boolea
 /** Whether a reply refers to a text: at least two of its words, or a third if it has fewer than six. */
 export function sharesWords(reply: string, text: string): boolean {
   const words = wordsOf(text);
-  const said = wordsOf(reply);
-  const shared = [...words].filter((word) => said.has(word)).length;
+  const replyWords = wordsOf(reply);
+  const shared = [...words].filter((word) => replyWords.has(word)).length;
   return words.size === 0 || shared >= Math.min(2, Math.ceil(words.size / 3));
 }
 

@@ -16,7 +16,7 @@ export function owesContent(turn: Turn, { task, verdict }: TaskVerdict): boolean
   const reply = turn.rounds.at(-1)?.text.trim() ?? "";
   const isLong = reply.length > shortestSummary;
   // The user got a long answer after a request for it, or the reply is a summary.
-  if (isLong && (wasAsked(turn) || summaryMarkers.test(reply))) return false;
+  if (isLong && (wasRequested(turn) || summaryMarkers.test(reply))) return false;
   const read = filesRead(turn).map(({ result }) => result);
   return !sharesWords(reply, read.join("\n"));
 }
@@ -26,7 +26,7 @@ function hasChanged(turn: Turn): boolean {
 }
 
 /** Whether a reply since the last call was already forced: the summary was requested. */
-function wasAsked(turn: Turn): boolean {
+function wasRequested(turn: Turn): boolean {
   const last = turn.rounds.findLastIndex(({ calls }) => calls.length > 0);
   return turn.rounds.slice(last + 1).some(({ forced }) => forced);
 }

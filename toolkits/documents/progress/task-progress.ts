@@ -25,8 +25,8 @@ export function movingProgress(turn: Turn): TaskVerdict {
 
 /** Folders to check, compared with those already listed. */
 export function checkingProgress(turn: Turn): TaskVerdict {
-  const isAsked = everyFolder.some((words) => words.test(turn.userRequest));
-  if (!isAsked || !callsOf(turn).some(({ tool }) => tool === "list_files")) return noTask;
+  const isRequested = everyFolder.some((words) => words.test(turn.userRequest));
+  if (!isRequested || !callsOf(turn).some(({ tool }) => tool === "list_files")) return noTask;
   const { folders } = knownFiles(turn);
   const paths = [...folders.keys()].filter((path) => path !== ".");
   const named = paths.filter((path) => namesFolder(turn.userRequest, path));

@@ -1,8 +1,8 @@
 /**
- * Chinese, Japanese and Korean text of a PDF may be in an encoding that the file only names (ISO 32000-1, 9.7.5.2) and that a reader
- * has to know. The tables of Adobe are 1.6 MB that our reader does not bring, so they are made here from what the runtime
- * knows of the same character sets. A table leads from a code to the number of a glyph (CID) and from there to Unicode. Only the
- * text is wanted, so numbers beyond those of the collection stand for characters; what is found of real numbers is told as �.
+ * Chinese, Japanese and Korean text of a PDF may use an encoding that the file only names (ISO 32000-1, 9.7.5.2).
+ * Adobe's tables are 1.6 MB and not part of our reader, so they are built here from the runtime's character sets. A
+ * table maps a code to a glyph number (CID) and from there to Unicode. Only the text is wanted, so numbers beyond the
+ * collection's stand for characters; real CIDs are reported as �.
  */
 
 /** A glyph collection: real CIDs are below `first`, where ours begin; half-width Latin letters. */

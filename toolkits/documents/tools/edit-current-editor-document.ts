@@ -8,7 +8,7 @@ import { defineTool, type EditorBuffer, type ToolContext } from "../../../src/to
 /** Maximum characters of the text for an editor. */
 const longestText = 1_000_000;
 /** Maximum diff lines in the event and in the question. */
-const [toldLines, previewLines] = [400, 20];
+const [eventLines, previewLines] = [400, 20];
 /** Context lines of a diff. */
 const contextLines = 3;
 
@@ -96,20 +96,20 @@ async function edit(input: EditInput, context: ToolContext): Promise<ToolResult>
     });
   }
   const { lines, added, removed, first } = difference(before, content);
-  const told = {
+  const editorEvent = {
     path,
     instruction: input.instruction ?? null,
     content,
     lines_added: added,
     lines_removed: removed,
     first_line: first,
-    diff: lines.slice(0, toldLines),
-    more: Math.max(0, lines.length - toldLines),
+    diff: lines.slice(0, eventLines),
+    more: Math.max(0, lines.length - eventLines),
   };
   const message = `Changed ${name} in the editor (+${added}, -${removed} lines). The file on disk is as it was.`;
   const data = { path, lines_added: added, lines_removed: removed };
   const message_zh = `已在编辑器中修改 ${name_zh}（+${added}，-${removed} 行），磁盘上的文件未变。`;
-  return { ...success(message, { data, message_zh }), document: told };
+  return { ...success(message, { data, message_zh }), document: editorEvent };
 }
 
 /** The document in the editor. Throws `invalid_state` if there is none. */

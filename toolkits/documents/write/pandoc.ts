@@ -22,7 +22,7 @@ const Picture = z.object({
   t: z.literal("Image"),
   c: z.tuple([z.unknown(), z.array(z.unknown()), z.tuple([z.string()], z.unknown())]),
 });
-const nobody = ["", [], []];
+const noAttributes = ["", [], []];
 
 /** The path of pandoc; `undefined` if not installed. */
 export async function findPandoc(): Promise<string | undefined> {
@@ -97,7 +97,7 @@ function withoutFetching(json: string): { json: string; pictures: number } {
       const words = picture.c[1];
       return {
         t: "Span",
-        c: [nobody, words.length === 0 ? [] : [{ t: "Str", c: "[" }, ...words, { t: "Str", c: "]" }]],
+        c: [noAttributes, words.length === 0 ? [] : [{ t: "Str", c: "[" }, ...words, { t: "Str", c: "]" }]],
       };
     }
     if (kind === "RawInline") return { t: "Str", c: "" };

@@ -91,13 +91,13 @@ async function chooseLines(
   const nearness = new Map(near.map(({ id }, place) => [id, place]));
   const placeOf = ({ id }: Memory): number => nearness.get(id) ?? near.length;
   const inOrder = all.toSorted((one, other) => ranks[one.kind] - ranks[other.kind] || placeOf(one) - placeOf(other));
-  const told = new Set<string>();
+  const chosen = new Set<string>();
   for (const one of inOrder) {
     if (costOf(one) > room) continue;
     room -= costOf(one);
-    told.add(one.id);
+    chosen.add(one.id);
   }
-  return inOrder.filter(({ id }) => told.has(id)).map(memoryLine);
+  return inOrder.filter(({ id }) => chosen.has(id)).map(memoryLine);
 }
 
 /** Time limit of a search before a session begins, in milliseconds. */

@@ -32,16 +32,16 @@ export function chatFrame(item: ChatItem, id?: number): string {
  * Maps a run's events to items, in order. It remembers emitted messages, since some arrive both in chunks and whole.
  */
 export function createChatReader(language: Language): (event: RunEvent) => ChatItem | undefined {
-  const told = new Set<string>();
+  const emitted = new Set<string>();
   let last: { id: string; text: string } | undefined;
   return (event) => {
     switch (event.event) {
       case "messages": {
-        const said = wordsOf(event.data, told);
-        if (said === undefined) return undefined;
-        const gap = last === undefined || last.id === said.id ? "" : "\n\n".slice(newlines(last.text));
-        last = said;
-        return { type: "text", content: gap + said.text };
+        const piece = wordsOf(event.data, emitted);
+        if (piece === undefined) return undefined;
+        const gap = last === undefined || last.id === piece.id ? "" : "\n\n".slice(newlines(last.text));
+        last = piece;
+        return { type: "text", content: gap + piece.text };
       }
       case "custom":
         return cardOf(event.data);
@@ -59,14 +59,14 @@ function newlines(text: string): number {
 }
 
 /** New assistant text in a message or chunk. */
-function wordsOf(message: unknown, told: Set<string>): { id: string; text: string } | undefined {
+function wordsOf(message: unknown, emitted: Set<string>): { id: string; text: string } | undefined {
   if (!isBaseMessage(message) || !isAIMessage(message)) return undefined;
   const { id = "" } = message;
   const text = messageText(message);
   const isPiece = isBaseMessageChunk(message);
-  if (!isPiece && told.has(id)) return undefined;
+  if (!isPiece && emitted.has(id)) return undefined;
   if (text === "") return undefined;
-  told.add(id);
+  emitted.add(id);
   return { id, text };
 }
 
@@ -86,13 +86,13 @@ function cardOf(data: unknown): ChatItem | undefined {
 
 /** A run's failure for its reader. */
 export function errorItem(error: RunError, language: Language): ChatItem {
-  const { error: errorType, ...told } = toWireRunError(error, language) as RunError;
-  return { type: "error", errorType, ...told };
+  const { error: errorType, ...details } = toWireRunError(error, language) as RunError;
+  return { type: "error", errorType, ...details };
 }
 
 /** An open question. */
-export function questionItem(id: string, asked: Question, question: string): ChatItem {
-  const [action] = asked.actions;
+export function questionItem(id: string, parsed: Question, question: string): ChatItem {
+  const [action] = parsed.actions;
   const { name: tool = null, args: params = null } = action ?? {};
-  return { type: "question", question_id: id, kind: asked.kind, question, tool, params };
+  return { type: "question", question_id: id, kind: parsed.kind, question, tool, params };
 }

@@ -23,7 +23,7 @@ import {
   arrivalOf,
   cancelAfterDisconnect,
   lastEventId,
-  tellPosition,
+  setPositionHeader,
 } from "@millrace/engine/http/requests/runs";
 import { sendEvents } from "@millrace/engine/http/answers/sse";
 import { Id, jsonBody, path, sessionIdOf, submissionOf } from "@millrace/engine/http/validate";
@@ -35,7 +35,7 @@ const ChatAnswer = z
 const tag = "Chat";
 const starting = {
   headers: ["Idempotency-Key"],
-  tellsPosition: true,
+  setsPositionHeader: true,
   errors: {
     404: "No such thread or assistant",
     422: "The Idempotency-Key came with another request",
@@ -90,16 +90,16 @@ export function chatRoutes(): HttpApp {
       const services = routeServicesOf(context);
       const body = context.req.valid("json");
       if (body.stream === true) throw wrongStream("stream is true: a stream comes from POST /api/ai/chat/stream.");
-      const begun = performance.now();
+      const startedAt = performance.now();
       const run = await startChat(context, body);
-      tellPlace(context, run);
+      setPlaceHeaders(context, run);
       const told = await wholeAnswer(context, {
         events: (signal) => chatEvents(services, context, run, signal),
         ...(body.on_disconnect === "cancel" && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
       });
       if (told === undefined) return RESPONSE_ALREADY_SENT;
       const model = await modelOf(services, run);
-      const response_time_ms = Math.round(performance.now() - begun);
+      const response_time_ms = Math.round(performance.now() - startedAt);
       return answerJson(context, { ...told, model, response_time_ms } satisfies z.infer<typeof ChatAnswer>);
     },
   );
@@ -123,7 +123,7 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
   const place = await placeOf(services, session, body);
   const arrival = { ...arrivalOf(context), submission };
   const run = await admitRun(services, session, toRunBody(body, place), arrival);
-  tellPosition(services, context, run);
+  setPositionHeader(services, context, run);
   return run;
 }
 
@@ -139,7 +139,7 @@ async function placeOf(services: RouteServices, session: Session, body: ChatBody
 }
 
 /** Sets headers for following the answer again and for continuing the conversation. */
-function tellPlace(context: HttpContext, run: Run): void {
+function setPlaceHeaders(context: HttpContext, run: Run): void {
   for (const [name, value] of Object.entries(placeHeaders(run))) context.header(name, value);
 }
 

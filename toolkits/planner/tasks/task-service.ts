@@ -45,7 +45,7 @@ const ServedTasks = z
 /** Responses are wrapped in `data`. */
 const Wrapped = z.looseObject({ data: z.unknown() });
 
-interface Asked {
+interface ServiceRequest {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   body?: object;
@@ -58,9 +58,9 @@ interface Asked {
  * `permission`, `rate_limit`, and `api_error` with status and text of other refusals.
  */
 function createTaskService(settings: PlannerSettings): TaskStore {
-  const ask = (asked: Asked): Promise<unknown> => askService(settings, asked);
-  const one = async (asked: Asked): Promise<Task | undefined> => {
-    const data = await ask(asked);
+  const ask = (request: ServiceRequest): Promise<unknown> => askService(settings, request);
+  const one = async (request: ServiceRequest): Promise<Task | undefined> => {
+    const data = await ask(request);
     return data === undefined ? undefined : read(ServedTask, data);
   };
   const at = (taskId: string): string => `/api/tasks/${pathPart(taskId)}`;
@@ -134,8 +134,8 @@ export function plannerTasks(settings: PlannerSettings | undefined, own: TaskSto
 }
 
 /** The response's `data`; `undefined` if not found. */
-async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): Promise<unknown> {
-  const { method, path, body, headers } = asked;
+async function askService({ baseUrl, apiKey }: PlannerSettings, request: ServiceRequest): Promise<unknown> {
+  const { method, path, body, headers } = request;
   const timeout = AbortSignal.timeout(longestAnswerMs);
   try {
     const response = await fetch(`${baseUrl}${path}`, {
@@ -149,7 +149,7 @@ async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): P
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       // A redirect would choose who receives the key.
       redirect: "error",
-      signal: asked.signal === undefined ? timeout : AbortSignal.any([asked.signal, timeout]),
+      signal: request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]),
     });
     const text = await textOf(response);
     // A service without an endpoint for single tasks answers 405.
@@ -157,7 +157,7 @@ async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): P
     if (!response.ok) throw refusal(response.status, withoutKey(text, apiKey));
     return unwrap(text);
   } catch (error) {
-    asked.signal?.throwIfAborted();
+    request.signal?.throwIfAborted();
     if (isAppError(error)) throw error;
     if (timeout.aborted)
       throw new AppError("timeout", "The planner's service gave no answer within 10 seconds.", { cause: error });
@@ -218,8 +218,8 @@ function withoutKey(text: string, key: string | undefined): string {
 }
 
 function refusal(status: number, text: string): AppError {
-  const said = text.trim().slice(0, 300);
-  const message = `The planner's service refused the request (status ${status})${said === "" ? "." : `: ${said}`}`;
+  const detail = text.trim().slice(0, 300);
+  const message = `The planner's service refused the request (status ${status})${detail === "" ? "." : `: ${detail}`}`;
   return new AppError(kinds[status] ?? "api_error", message, { recoverable: status >= 500 || status === 429 });
 }
 

@@ -53,7 +53,7 @@ interface Task {
   id: string;
   sessionId: string;
   command: string;
-  begun: Date;
+  startedAt: Date;
   ended: Date | undefined;
   end: CommandEnd | undefined;
   why: "stopped" | "timed_out" | undefined;
@@ -138,7 +138,7 @@ export class Shell {
       id,
       sessionId,
       command,
-      begun: new Date(),
+      startedAt: new Date(),
       ended: undefined,
       end: undefined,
       why: undefined,
@@ -217,12 +217,12 @@ export class Shell {
   }
 }
 
-function described({ id, command, begun, ended, end, why, running }: Task): BackgroundCommand {
+function described({ id, command, startedAt, ended, end, why, running }: Task): BackgroundCommand {
   return {
     id,
     command,
     status: end === undefined ? "running" : (why ?? "finished"),
-    begun_at: begun.toISOString(),
+    begun_at: startedAt.toISOString(),
     ended_at: ended?.toISOString() ?? null,
     exit_code: end?.kind === "exited" ? end.code : null,
     output: end?.kind === "not_started" ? `It was not started: ${end.problem}.` : running.output.text().shown,

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import type { Logger } from "@millrace/engine/logger";
-import { createTellNew, findFolders, shownPath } from "../../../src/extensions/find-folders.ts";
+import { createNewProblemReporter, findFolders, shownPath } from "../../../src/extensions/find-folders.ts";
 import { readBeginning, stateOf } from "../../../src/extensions/parsed-files.ts";
 import { commentHelp, runHelp } from "./tool-help.ts";
 
@@ -80,7 +80,7 @@ export function createToolFolders(options: ToolFoldersOptions): ExternalToolSour
   const { workspace, logger, runsHelp } = options;
   const folders = toolFolders(options);
   const known = new Map<string, { state: string; help: string | { problem: string } }>();
-  const tellNew = createTellNew<{ file: string; problem: string }>((problem) =>
+  const reportNew = createNewProblemReporter<{ file: string; problem: string }>((problem) =>
     logger.warn(problem, "external_tool_problem"),
   );
   const helpOf = async (candidate: Candidate, caller: AbortSignal, inTime: AbortSignal, force: boolean) => {
@@ -124,7 +124,7 @@ export function createToolFolders(options: ToolFoldersOptions): ExternalToolSour
             help,
           });
       }
-      tellNew(problems);
+      reportNew(problems);
       return { tools, folders: found.map(({ folder }) => shownPath(folder, options)), problems };
     },
   };
@@ -169,8 +169,8 @@ async function findHelp(
 ): Promise<string | { problem: string }> {
   const read = readBeginning(file, headBytes, root);
   if ("problem" in read) return read;
-  const said = runsHelp && may(file, "X_OK") ? await runHelp(file, signal) : null;
-  if (said !== null) return said;
+  const help = runsHelp && may(file, "X_OK") ? await runHelp(file, signal) : null;
+  if (help !== null) return help;
   const comments = read.bytes.includes(0) ? "" : commentHelp(read.bytes.toString("utf8"), extension);
   return comments === "" ? `Tool command: ${name}${extension}` : comments;
 }

@@ -20,8 +20,8 @@ export async function runHelp(
 ): Promise<string | null> {
   for (const request of requests) {
     if (signal.aborted) return null;
-    const said = await runOnce(file, request, AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]));
-    if (said !== null) return said;
+    const output = await runOnce(file, request, AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]));
+    if (output !== null) return output;
   }
   return null;
 }
@@ -43,8 +43,8 @@ async function runOnce(file: string, request: string, signal: AbortSignal): Prom
   child.once("close", resolve);
   try {
     const code = await promise;
-    const said = out().trim() === "" ? err().trim() : out().trim();
-    return code === 0 && said !== "" ? said.slice(0, longestHelp).toWellFormed() : null;
+    const output = out().trim() === "" ? err().trim() : out().trim();
+    return code === 0 && output !== "" ? output.slice(0, longestHelp).toWellFormed() : null;
   } finally {
     signal.removeEventListener("abort", giveUp);
     if (leader !== undefined) endGroup(leader);

@@ -19,7 +19,7 @@ export function externalToolsDocument(source: ExternalToolSource, workspace: str
         kind: "external_tools",
         count: tools.length,
         problems: problems.length,
-        tell({ toolNames, before, prompts }) {
+        render({ toolNames, before, prompts }) {
           if (before !== undefined || tools.length === 0 || toolNames.size === 0) return null;
           const how = toolNames.has(executeCommand.name)
             ? `Run them with ${executeCommand.name}.`

@@ -99,8 +99,8 @@ export function finishedCommands(sessionId: string, services: ToolkitServices): 
 
 /** A background command with the end of its output for the model, at most `longest` characters. */
 function commandText(command: BackgroundCommand, longest: number): string {
-  const said = command.output.trim().slice(-longest).toWellFormed();
-  return `Background command ${line(command)}${said === "" ? "." : `, and wrote at the end:\n${said}`}`;
+  const output = command.output.trim().slice(-longest).toWellFormed();
+  return `Background command ${line(command)}${output === "" ? "." : `, and wrote at the end:\n${output}`}`;
 }
 
 /** A background command in one line. */

@@ -69,7 +69,7 @@ async function toResult(result: CommandResult, context: ToolContext): Promise<To
   }
   const file = isWhole ? null : await keepOutput(result.whole(), context);
   const rest = file === null ? "" : `\n[the whole output is in ${file}; read_file and search_content take it]`;
-  const said = shown.trim() === "" ? "(no output)" : shown.trimEnd();
+  const output = shown.trim() === "" ? "(no output)" : shown.trimEnd();
   const code = end?.kind === "exited" ? end.code : null;
   const data = {
     exit_code: code,
@@ -82,14 +82,14 @@ async function toResult(result: CommandResult, context: ToolContext): Promise<To
     const advice = "Ask for less, or run it in the background.";
     return {
       ...failure("timeout", message, advice, data),
-      content: `${message} ${advice}\n${said}${rest}`,
+      content: `${message} ${advice}\n${output}${rest}`,
       message_zh: `命令运行超过 ${commandSeconds} 秒，已连同它启动的程序一起终止。`,
     };
   }
   const message =
     code === null ? `It was ended by ${end.kind === "signalled" ? end.signal : "a signal"}.` : `Exit code ${code}.`;
   const message_zh = code === null ? "命令被信号终止。" : `退出码 ${code}。`;
-  const content = `${message}\n${said}${rest}`;
+  const content = `${message}\n${output}${rest}`;
   return code === 0
     ? success(message, { content, data, message_zh })
     : { ...failure("execution_failed", message, undefined, data), content, message_zh };

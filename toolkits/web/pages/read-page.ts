@@ -64,16 +64,17 @@ async function textOf(answer: WebAnswer, signal: AbortSignal): Promise<PageText>
 }
 
 function notGiven(status: number, host: string): AppError {
-  const told = `${host} does not give the page (${status}).`;
+  const declared = `${host} does not give the page (${status}).`;
   if (status === 404 || status === 410) {
-    return new AppError("not_found", told, { suggestion: "Check the address, or search for the page." });
+    return new AppError("not_found", declared, { suggestion: "Check the address, or search for the page." });
   }
   if (status === 401 || status === 402 || status === 403 || status === 451) {
-    return new AppError("permission", told, { suggestion: "Look for the same elsewhere." });
+    return new AppError("permission", declared, { suggestion: "Look for the same elsewhere." });
   }
-  if (status === 429) return new AppError("rate_limit", told, { suggestion: "Try again in a while." });
-  if (status >= 500) return new AppError("server", told, { suggestion: "Try again in a while, or look elsewhere." });
-  return new AppError("api_error", told, { suggestion: "Look for the same elsewhere." });
+  if (status === 429) return new AppError("rate_limit", declared, { suggestion: "Try again in a while." });
+  if (status >= 500)
+    return new AppError("server", declared, { suggestion: "Try again in a while, or look elsewhere." });
+  return new AppError("api_error", declared, { suggestion: "Look for the same elsewhere." });
 }
 
 /** Bytes at a page's start that may declare its encoding. */
@@ -84,8 +85,8 @@ const headLength = 2048;
  * bytes are replaced.
  */
 export function decodePage(body: Buffer, contentType: string): string {
-  const told = /charset\s*=\s*["']?([\w.:-]+)/iu.exec(contentType)?.[1];
-  return decode(body, markOf(body) ?? told ?? metaCharset(body));
+  const declared = /charset\s*=\s*["']?([\w.:-]+)/iu.exec(contentType)?.[1];
+  return decode(body, markOf(body) ?? declared ?? metaCharset(body));
 }
 
 function markOf(body: Buffer): string | undefined {
@@ -97,8 +98,8 @@ function markOf(body: Buffer): string | undefined {
 /** A charset named in ASCII cannot be UTF-16. */
 function metaCharset(body: Buffer): string | undefined {
   const head = body.subarray(0, headLength).toString("latin1");
-  const told = /<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)/iu.exec(head)?.[1];
-  return told !== undefined && /^utf-?16/iu.test(told) ? "utf-8" : told;
+  const declared = /<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)/iu.exec(head)?.[1];
+  return declared !== undefined && /^utf-?16/iu.test(declared) ? "utf-8" : declared;
 }
 
 function decode(body: Buffer, label: string | undefined): string {

@@ -73,13 +73,13 @@ async function crawl(
   };
   follow(first);
   // Pages that robots.txt closes are not requested, and do not count.
-  for (let asked = 1; asked < most && found.closed < mostClosed; asked += 1) {
+  for (let requests = 1; requests < most && found.closed < mostClosed; requests += 1) {
     const next = waiting.shift();
     if (next === undefined) break;
     try {
       if (!(await isOpen(next))) {
         found.closed += 1;
-        asked -= 1;
+        requests -= 1;
         continue;
       }
       const page = await pages.read(next, signal);

@@ -2,7 +2,7 @@
 export class Feed<Event> {
   readonly #followers = new Set<(event: Event) => void>();
 
-  tell(event: Event): void {
+  publish(event: Event): void {
     for (const follower of this.#followers) follower(event);
   }
 
@@ -10,27 +10,27 @@ export class Feed<Event> {
   async *follow(first: () => Promise<Event[]>, signal: AbortSignal): AsyncGenerator<Event[]> {
     let events: Event[] = [];
     let waiting = Promise.withResolvers<void>();
-    const tell = (event: Event): void => {
+    const listener = (event: Event): void => {
       events.push(event);
       waiting.resolve();
     };
     const end = (): void => waiting.resolve();
-    this.#followers.add(tell);
+    this.#followers.add(listener);
     signal.addEventListener("abort", end);
     try {
-      const begun = await first();
+      const initial = await first();
       // Events emitted meanwhile are included in what was read.
       events = [];
-      yield begun;
+      yield initial;
       while (!signal.aborted) {
         if (events.length === 0) await waiting.promise;
         waiting = Promise.withResolvers();
-        const told = events;
+        const batch = events;
         events = [];
-        if (told.length > 0 && !signal.aborted) yield told;
+        if (batch.length > 0 && !signal.aborted) yield batch;
       }
     } finally {
-      this.#followers.delete(tell);
+      this.#followers.delete(listener);
       signal.removeEventListener("abort", end);
     }
   }
@@ -49,7 +49,7 @@ export class CurrentChanges {
   }
 
   /** Notifies followers after a write. */
-  tell(): void {
+  notify(): void {
     for (const wake of this.#followers) wake();
   }
 
@@ -64,13 +64,13 @@ export class CurrentChanges {
     this.#followers.add(wake);
     signal.addEventListener("abort", wake);
     try {
-      let told: { value: Value } | undefined;
+      let last: { value: Value } | undefined;
       while (!signal.aborted) {
         // Created before reading, so that a concurrent write notifies again.
         waiting = Promise.withResolvers();
         const value = await read();
-        if (told === undefined || !same(told.value, value)) yield value;
-        told = { value };
+        if (last === undefined || !same(last.value, value)) yield value;
+        last = { value };
         if (!signal.aborted) await waiting.promise;
       }
     } finally {

@@ -140,11 +140,11 @@ async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronR
   try {
     const temporary = cron.session_id === null && cron.on_run_completed === "delete";
     const request = await parts.toRequest(cron.payload, session, temporary);
-    const told = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
+    const cronMetadata = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
     const run = await parts.runs.start(session, {
       ...request,
       // Metadata written by the rules of `auth.path` must win over the client's.
-      metadata: { ...cron.metadata, ...request.metadata, ...told },
+      metadata: { ...cron.metadata, ...request.metadata, ...cronMetadata },
       cron: { cron_id, due, next: nextDate(cron, now) },
       // The thread may be shared by another owner.
       ...(isUser(asker) && { owner: asker }),

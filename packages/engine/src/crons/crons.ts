@@ -160,11 +160,11 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "
       const { payload = {} } = change;
       // Changing only the date does not change the user the runs belong to.
       const asksAnew = Object.keys({ ...payload, ...change.metadata }).length > 0;
-      const asked = { ...found.payload, ...payload };
+      const merged = { ...found.payload, ...payload };
       const metadata = { ...found.metadata, ...(change.metadata && value.metadata) };
       const guarded = {
         ...change,
-        ...(asksAnew && { payload: await ofUser(asked, { ...found, ...change, metadata }, storage, guard) }),
+        ...(asksAnew && { payload: await ofUser(merged, { ...found, ...change, metadata }, storage, guard) }),
         ...(change.metadata && { metadata: value.metadata }),
       };
       return await crons.update(cron_id, guarded, check);

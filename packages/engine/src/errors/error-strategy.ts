@@ -92,12 +92,12 @@ export const strategies: Record<ErrorCode, Strategy> = {
 };
 
 /** Failures without a question: already decided, or an answer would change nothing. */
-const neverAsked = new Set<ErrorCode>(["cancelled", "denied", "blocked", "invalid_state"]);
+const withoutQuestion = new Set<ErrorCode>(["cancelled", "denied", "blocked", "invalid_state"]);
 
 /** The first and the longest delay between retries; each is three times the one before. */
 const usualDelays = { initialMs: 1000, maxMs: 30_000 };
 /** The longest delay, in milliseconds, that a service may request; longer ones are reported to the user. */
-const longestAskedWaitMs = 60_000;
+const longestRequestedDelayMs = 60_000;
 
 /** The circumstances of a failure. */
 export interface Situation {
@@ -107,7 +107,7 @@ export interface Situation {
   maxTries?: number | undefined;
   delays?: { initialMs: number; maxMs: number } | undefined;
   /** The delay requested by the service. */
-  askedWaitMs?: number | undefined;
+  requestedDelayMs?: number | undefined;
   /** A reader has already seen the beginning, so nothing is retried automatically. */
   hasBegun?: boolean;
   /** Untried alternatives. */
@@ -132,8 +132,8 @@ export function handle(
     return { kind: "retry_with_alternative", plan: next, delayMs: 0 };
   }
   const { message, suggestion } = userText(error.code, "en");
-  if (situation.mayAsk !== true || neverAsked.has(error.code)) return { kind: "fail", message, suggestion };
-  const hasOther = planAsked(error.code, plans) !== undefined;
+  if (situation.mayAsk !== true || withoutQuestion.has(error.code)) return { kind: "fail", message, suggestion };
+  const hasOther = planToTry(error.code, plans) !== undefined;
   return {
     kind: "pause_for_user_decision",
     message,
@@ -144,7 +144,7 @@ export function handle(
 }
 
 /** The alternative meant by `TryAlternative`: the first possible untried one. */
-export function planAsked(code: ErrorCode, plans: readonly AlternativePlan[]): AlternativePlan | undefined {
+export function planToTry(code: ErrorCode, plans: readonly AlternativePlan[]): AlternativePlan | undefined {
   const { automatic, offered } = strategies[code];
   return [...automatic, ...offered].find((plan) => plans.includes(plan));
 }
@@ -163,10 +163,12 @@ export const toolAdvice: Partial<Record<ErrorCode, string>> = {
 };
 
 function mayPass(error: Pick<AppError, "code" | "recoverable">, situation: Situation): boolean {
-  const { tries = 0, maxTries = strategies[error.code].retries, askedWaitMs = 0 } = situation;
-  return error.recoverable && isTransient(error.code) && tries < maxTries && askedWaitMs <= longestAskedWaitMs;
+  const { tries = 0, maxTries = strategies[error.code].retries, requestedDelayMs = 0 } = situation;
+  return (
+    error.recoverable && isTransient(error.code) && tries < maxTries && requestedDelayMs <= longestRequestedDelayMs
+  );
 }
 
-function delayOf({ tries = 0, delays = usualDelays, askedWaitMs }: Situation): number {
-  return askedWaitMs ?? Math.min(delays.maxMs, delays.initialMs * 3 ** tries);
+function delayOf({ tries = 0, delays = usualDelays, requestedDelayMs }: Situation): number {
+  return requestedDelayMs ?? Math.min(delays.maxMs, delays.initialMs * 3 ** tries);
 }

@@ -206,7 +206,7 @@ function ownerOf(caller: Caller): string | null {
       return caller.name;
     case "user":
       return ownerOfUser(caller.context.user.identity);
-    case "nobody":
+    case "anonymous":
       return "";
   }
 }

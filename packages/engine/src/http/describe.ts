@@ -46,7 +46,7 @@ export interface RouteDescription {
   /** Request headers that the route reads. */
   headers?: readonly (keyof typeof requestHeaders)[];
   /** Whether a success reports the run's queue position. */
-  tellsPosition?: boolean;
+  setsPositionHeader?: boolean;
   /** The JSON of the error statuses that have one. */
   errorAnswers?: Record<number, z.ZodType>;
   /** The error statuses besides 400, with their reason. */
@@ -106,7 +106,7 @@ function responsesOf(route: RouteDescription): NonNullable<DescribeRouteOptions[
     ...(route.isOpen !== true && { "401": { $ref: "#/components/responses/NoKey" } }),
     "403": { $ref: "#/components/responses/NotAllowed" },
   };
-  const headers = route.tellsPosition === true ? { headers: queuePosition } : {};
+  const headers = route.setsPositionHeader === true ? { headers: queuePosition } : {};
   if (route.empty === true) responses["204"] = { description: "Done" };
   else if (route.events === true) {
     responses["200"] = {

@@ -20,14 +20,14 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
 /**
- * Who sends a request: the owner of its key, `anyone` if no keys exist, a `user` of the rules of `auth.path`, `nobody`
- * on a public path.
+ * Who sends a request: the owner of its key, `anyone` if no keys exist, a `user` of the rules of `auth.path`,
+ * `anonymous` on a public path.
  */
 export type Caller =
   | { kind: "anyone" }
   | { kind: "owner"; name: string }
   | { kind: "user"; context: AuthContext }
-  | { kind: "nobody" };
+  | { kind: "anonymous" };
 
 /** Services of the server that do not depend on the caller. */
 export interface SharedServices {

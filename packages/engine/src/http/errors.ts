@@ -54,8 +54,8 @@ export const mostIssues = 100;
  * get advice and the parameters to correct.
  */
 export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
-  const told = error.issues.slice(0, mostIssues);
-  const issues = told.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
+  const reported = error.issues.slice(0, mostIssues);
+  const issues = reported.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
   const body = { success: false, error: { issues, name: "ZodError" } };
   if (!wantsJson(context)) return context.json(body, 400);
   const parameters = [...new Set(issues.map(({ path }) => path.join(".")))];

@@ -98,8 +98,8 @@ async function getOnce(
 async function readBody({ headers, body }: Response, limit: number, isCut: boolean): Promise<Buffer> {
   const coding = (headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   if (!["", "identity", "x-gzip", ...codings].includes(coding)) {
-    const told = `The answer is packed in a way that was not asked for (${coding.slice(0, 40)}).`;
-    throw new AppError("invalid_format", told);
+    const message = `The answer is packed in a way that was not asked for (${coding.slice(0, 40)}).`;
+    throw new AppError("invalid_format", message);
   }
   if (!isCut && Number(headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
   const parts: Uint8Array[] = [];
@@ -196,8 +196,8 @@ function requestFailure(error: unknown, host: string): AppError {
   const code = codeOf(error);
   const [, known] = failures.find(([pattern]) => pattern.test(code)) ?? [];
   const isUnreadable = known === "sent an answer that cannot be read";
-  const said = known ?? `could not be asked (${code === "" ? errorMessage(error).slice(0, 100) : code})`;
-  return new AppError(isUnreadable ? "invalid_format" : "network", `${host} ${said}.`, {
+  const description = known ?? `could not be asked (${code === "" ? errorMessage(error).slice(0, 100) : code})`;
+  return new AppError(isUnreadable ? "invalid_format" : "network", `${host} ${description}.`, {
     suggestion: "Check the address, or try again later.",
     recoverable: true,
     cause: error,

@@ -15,9 +15,9 @@ export interface Served {
 /** The program's log, with its start and stop messages. */
 export interface ProgramLog {
   logger: Logger;
-  tellStart(served: Served): void;
+  logStart(served: Served): void;
   /** `walking`: the number of active runs. */
-  tellStop(signal: NodeJS.Signals, walking: number): void;
+  logStop(signal: NodeJS.Signals, walking: number): void;
 }
 
 /** The log in the configured form: readable lines in a terminal, else JSON lines. */
@@ -29,11 +29,11 @@ export async function openProgramLog(config: Config): Promise<ProgramLog> {
     const logger = createLogger(logLevel);
     return {
       logger,
-      tellStart: (served) => {
+      logStart: (served) => {
         // Parent processes wait for this line, so it is logged at any level.
         createLogger("info").info(aboutStart(config, served), "listening");
       },
-      tellStop: (signal, walking) => logger.info({ signal, walking, drain_seconds: drainSeconds }, "stopping"),
+      logStop: (signal, walking) => logger.info({ signal, walking, drain_seconds: drainSeconds }, "stopping"),
     };
   }
   const { default: pretty } = await import("pino-pretty");
@@ -41,8 +41,8 @@ export async function openProgramLog(config: Config): Promise<ProgramLog> {
   const options = { colorize, singleLine: true, ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss", sync: true };
   return {
     logger: createLogger(logLevel, pretty(options)),
-    tellStart: (served) => stdout.write(startText(config, served, colorize)),
-    tellStop: (signal, walking) => {
+    logStart: (served) => stdout.write(startText(config, served, colorize)),
+    logStop: (signal, walking) => {
       const runs =
         walking === 0 ? "" : `Finishing ${walking === 1 ? "1 run" : `${walking} runs`}, at most ${drainSeconds} s. `;
       const again = signal === "SIGINT" && walking > 0 ? "Press Ctrl-C again to stop at once; nothing is lost." : "";

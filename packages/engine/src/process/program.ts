@@ -50,7 +50,7 @@ export async function runProgram(
       if (stopping !== undefined) exitProcess(1);
       stopping = performance.now();
       endReturn();
-      log.tellStop(signal, server.walking());
+      log.logStop(signal, server.walking());
       server.close().then(
         () => exitProcess(0),
         (error: unknown) => fail(error),
@@ -59,7 +59,7 @@ export async function runProgram(
     // Before listeners of users' modules, which may throw.
     process.prependListener("SIGTERM", stop);
     process.prependListener("SIGINT", stop);
-    log.tellStart(server);
+    log.logStart(server);
   } catch (error) {
     fail(error);
   }

@@ -44,7 +44,9 @@ export function startExport(settings: TelemetrySettings, version: string, logger
           sampler: samplerOf(settings.sampler),
           idGenerator: ids,
           spanProcessors: [
-            new BatchSpanProcessor({ exporter: heard(new OTLPTraceExporter({ url: traces }), "traces", complain) }),
+            new BatchSpanProcessor({
+              exporter: withFailureLog(new OTLPTraceExporter({ url: traces }), "traces", complain),
+            }),
           ],
         });
   const tracer = tracerProvider?.getTracer("millrace", version);
@@ -54,7 +56,7 @@ export function startExport(settings: TelemetrySettings, version: string, logger
     exportMetrics: (families) => {
       if (metrics === undefined) return;
       const reader = new PeriodicExportingMetricReader({
-        exporter: heard(new OTLPMetricExporter({ url: metrics }), "metrics", complain),
+        exporter: withFailureLog(new OTLPMetricExporter({ url: metrics }), "metrics", complain),
         exportIntervalMillis: settings.metricInterval,
         metricProducers: [metricProducer(resource, families)],
       });
@@ -118,7 +120,7 @@ interface Exporter<Items> {
 }
 
 /** Wraps an exporter so that its failures are reported. */
-function heard<Items, Kind extends Exporter<Items>>(exporter: Kind, signal: Signal, complain: Complain): Kind {
+function withFailureLog<Items, Kind extends Exporter<Items>>(exporter: Kind, signal: Signal, complain: Complain): Kind {
   const send = exporter.export.bind(exporter);
   exporter.export = (items, done) =>
     send(items, (result) => {

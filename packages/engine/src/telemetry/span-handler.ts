@@ -69,8 +69,9 @@ const providerNames: Readonly<Record<string, string>> = {
 };
 
 /** The arguments of a handler's callback. The parent run of a chain precedes the tags, whatever the types say. */
-type Told<Point extends "handleChainStart" | "handleChatModelStart" | "handleLLMStart" | "handleToolStart"> =
-  Parameters<NonNullable<BaseCallbackHandler[Point]>>;
+type CallbackArguments<
+  Point extends "handleChainStart" | "handleChatModelStart" | "handleLLMStart" | "handleToolStart",
+> = Parameters<NonNullable<BaseCallbackHandler[Point]>>;
 
 /**
  * Creates a span per node, model call and tool call of one run, by OpenTelemetry's conventions for generative AI.
@@ -96,8 +97,8 @@ export class SpanHandler extends BaseCallbackHandler {
     this.#known.clear();
   }
 
-  override handleChainStart(...told: Told<"handleChainStart">): void {
-    const [, , runId, parentRunId, tags = [], metadata = {}, , name = ""] = told;
+  override handleChainStart(...callbackArguments: CallbackArguments<"handleChainStart">): void {
+    const [, , runId, parentRunId, tags = [], metadata = {}, , name = ""] = callbackArguments;
     const call = toolOfSpan(name, metadata);
     if (call !== undefined) return this.#beginTool(runId, parentRunId, call.tool, call.callId);
     const { langgraph_node: node, langgraph_step: step } = metadata;
@@ -118,13 +119,13 @@ export class SpanHandler extends BaseCallbackHandler {
     this.#broke(runId, error);
   }
 
-  override handleChatModelStart(...told: Told<"handleChatModelStart">): void {
-    const [, , runId, parentRunId, , , metadata = {}] = told;
+  override handleChatModelStart(...callbackArguments: CallbackArguments<"handleChatModelStart">): void {
+    const [, , runId, parentRunId, , , metadata = {}] = callbackArguments;
     this.#beginModel("chat", runId, parentRunId, metadata);
   }
 
-  override handleLLMStart(...told: Told<"handleLLMStart">): void {
-    const [, , runId, parentRunId, , , metadata = {}] = told;
+  override handleLLMStart(...callbackArguments: CallbackArguments<"handleLLMStart">): void {
+    const [, , runId, parentRunId, , , metadata = {}] = callbackArguments;
     this.#beginModel("text_completion", runId, parentRunId, metadata);
   }
 
@@ -140,8 +141,8 @@ export class SpanHandler extends BaseCallbackHandler {
     this.#broke(runId, error);
   }
 
-  override handleToolStart(...told: Told<"handleToolStart">): void {
-    const [, , runId, parentRunId, , , name = "tool", callId] = told;
+  override handleToolStart(...callbackArguments: CallbackArguments<"handleToolStart">): void {
+    const [, , runId, parentRunId, , , name = "tool", callId] = callbackArguments;
     this.#beginTool(runId, parentRunId, name, callId);
   }
 

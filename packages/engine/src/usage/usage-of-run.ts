@@ -117,17 +117,19 @@ export class UsageHandler extends BaseCallbackHandler {
     return this.#account.hasLimits;
   }
 
-  override async handleChatModelStart(...told: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>) {
-    const [, , runId, , , , metadata] = told;
+  override async handleChatModelStart(
+    ...callbackArguments: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>
+  ) {
+    const [, , runId, , , , metadata] = callbackArguments;
     await this.#begin(runId, metadata);
   }
 
   override async handleLLMStart(
     _model: Serialized,
     _prompts: string[],
-    ...told: [string, string?, Record<string, unknown>?, string[]?, Record<string, unknown>?]
+    ...callbackArguments: [string, string?, Record<string, unknown>?, string[]?, Record<string, unknown>?]
   ) {
-    const [runId, , , , metadata] = told;
+    const [runId, , , , metadata] = callbackArguments;
     await this.#begin(runId, metadata);
   }
 
@@ -142,9 +144,9 @@ export class UsageHandler extends BaseCallbackHandler {
     const price = this.#prices.get(runId);
     this.#prices.delete(runId);
     for (const generation of output.generations.flat()) {
-      const told = Answer.safeParse("message" in generation ? generation.message : undefined);
-      if (!told.success) continue;
-      const { input_tokens, output_tokens, input_token_details } = told.data.usage_metadata;
+      const callbackArguments = Answer.safeParse("message" in generation ? generation.message : undefined);
+      if (!callbackArguments.success) continue;
+      const { input_tokens, output_tokens, input_token_details } = callbackArguments.data.usage_metadata;
       const cost = price === undefined ? 0 : (input_tokens * price.input + output_tokens * price.output) / 1_000_000;
       const cached_tokens = input_token_details?.cache_read ?? 0;
       await this.#account.count({ input_tokens, output_tokens, cached_tokens, cost });

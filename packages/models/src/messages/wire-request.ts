@@ -6,7 +6,7 @@ import { createModel, modelTarget, type ModelSources } from "../load-model.ts";
 import type { ModelProfile } from "../registry/model-profile.ts";
 
 /** A model request. */
-export interface AskedRequest {
+export interface ModelCallRequest {
   /** `provider:name`. */
   model: string;
   temperature: number | null;
@@ -40,7 +40,7 @@ class NothingIsSent extends Error {}
  * requests, and for unavailable ones.
  */
 export async function wireRequest(
-  asked: AskedRequest,
+  asked: ModelCallRequest,
   config: Config,
   sources: ModelSources,
 ): Promise<WireRequest | undefined> {
@@ -74,7 +74,7 @@ export async function wireRequest(
 }
 
 /** A request in OpenAI's format, for a model without a wire format. */
-export function plainRequest({ model, messages, tools }: AskedRequest): WireRequest {
+export function plainRequest({ model, messages, tools }: ModelCallRequest): WireRequest {
   const [, name = model] = /^[^:]*:(.*)$/u.exec(model) ?? [];
   return WireRequest.parse({
     model: name,

@@ -19,8 +19,8 @@ const smaller: Advice = {
 };
 
 /** Advice for a failure of a local model, by error code and text. */
-export function failureAdvice(code: ErrorCode, said: string, model: string): Advice | undefined {
-  if (code === "server" && memoryWords.test(said)) {
+export function failureAdvice(code: ErrorCode, message: string, model: string): Advice | undefined {
+  if (code === "server" && memoryWords.test(message)) {
     return {
       en: `The machine has too little memory for this model: ${smaller.en}.`,
       zh: `内存或显存不足：请${smaller.zh}。`,

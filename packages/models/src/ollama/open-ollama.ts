@@ -18,8 +18,8 @@ export function openOllama(models: ModelRegistry, logger: Pick<Logger, "info" | 
 }
 
 /** Reports the end of each request to its models to the service; for `ModelServices`. */
-export function tellOllama(ollama: OllamaService): (model: string, error?: AppError) => void {
+export function reportToOllama(ollama: OllamaService): (model: string, error?: AppError) => void {
   return (model, error) => {
-    if (model.startsWith("ollama:")) ollama.heard(error);
+    if (model.startsWith("ollama:")) ollama.requestEnded(error);
   };
 }

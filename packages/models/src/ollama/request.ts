@@ -1,5 +1,5 @@
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { vendorRequest, type Asked, type SentMessage } from "../vendors/request.ts";
+import { vendorRequest, type VendorContext, type SentMessage } from "../vendors/request.ts";
 
 /** A message in Ollama's format. */
 interface OllamaMessage {
@@ -29,7 +29,7 @@ export interface OllamaRequest {
 export function ollamaRequest<Request extends OllamaRequest>(
   request: Request,
   messages: readonly BaseMessage[],
-  { toolChoice, ...asked }: Asked & { toolChoice?: unknown },
+  { toolChoice, ...context }: VendorContext & { toolChoice?: unknown },
 ): Request {
   const { tools, format, options, think: _, ...rest } = request;
   const written = vendorRequest(
@@ -43,7 +43,7 @@ export function ollamaRequest<Request extends OllamaRequest>(
       max_tokens: options?.num_predict,
     },
     messages,
-    asked,
+    context,
   );
   return {
     ...rest,

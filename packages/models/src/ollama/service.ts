@@ -75,7 +75,7 @@ export class OllamaService {
   }
 
   /** Called when a model request ends; checks the service if the result contradicts the state. */
-  heard(error?: unknown): void {
+  requestEnded(error?: unknown): void {
     const isRunning = this.#state?.status === "RUNNING";
     const isLost = isAppError(error) && error.code === "network";
     // A lost service is already being checked.
@@ -145,12 +145,12 @@ export class OllamaService {
   async #look(): Promise<OllamaState> {
     const { place, isInstalled = isOllamaInstalled } = this.#options;
     const { address, isHere } = place();
-    const asked = this.#place(AbortSignal.any([this.#closing.signal, AbortSignal.timeout(patience)]));
-    let health = await checkHealth(asked, { isHere, isInstalled });
+    const context = this.#place(AbortSignal.any([this.#closing.signal, AbortSignal.timeout(patience)]));
+    let health = await checkHealth(context, { isHere, isInstalled });
     let known = address === this.#state?.address ? this.#known : noModels;
     if (health.status === "RUNNING") {
       try {
-        known = await readInstalled(asked, known);
+        known = await readInstalled(context, known);
       } catch (error) {
         this.#closing.signal.throwIfAborted();
         health = { status: "ERROR", problem: toModelError(error) };
@@ -180,9 +180,9 @@ export class OllamaService {
       this.#options.register(
         Object.fromEntries(chatting.map((model) => [`ollama:${model.name}`, installedProfile(model)])),
       );
-      this.#tell(modelsEvent(known, before, state.checked_at));
+      this.#publish(modelsEvent(known, before, state.checked_at));
     }
-    if (former?.status !== state.status) this.#tell(statusEvent(state, former?.status ?? null));
+    if (former?.status !== state.status) this.#publish(statusEvent(state, former?.status ?? null));
     if (former?.status === "RUNNING" && !isRunning) void this.#lookAgain();
     return state;
   }
@@ -220,11 +220,11 @@ export class OllamaService {
     return { address: this.#options.place().address, signal, fetch: this.#options.fetch };
   }
 
-  #tell(event: OllamaEvent): void {
+  #publish(event: OllamaEvent): void {
     // Without Ollama there is no log line at every start.
     const isWorthTelling = event.type !== "ollama_status" || event.former !== null || event.status === "RUNNING";
     if (isWorthTelling) this.#options.logger.info(event, event.type);
-    this.#feed.tell(event);
+    this.#feed.publish(event);
   }
 }
 
@@ -238,7 +238,7 @@ function target(name: string) {
     address: undefined,
     unreachableHint: "",
     unknownModelHint: "",
-    advise: (code: AppError["code"], said: string) => failureAdvice(code, said, name),
+    advise: (code: AppError["code"], message: string) => failureAdvice(code, message, name),
   };
 }
 

@@ -3,7 +3,7 @@ import { AIMessage, AIMessageChunk, isAIMessageChunk, type BaseMessage } from "@
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { ChatOllama, type ChatOllamaInput } from "@langchain/ollama";
 import type { Timeouts } from "../provider.ts";
-import type { Asked } from "../vendors/request.ts";
+import type { VendorContext } from "../vendors/request.ts";
 import { hasClosingMark, watchStream } from "../resilience/watch-stream.ts";
 import { noteCut } from "./cut-prompt.ts";
 import { ollamaRequest, type OllamaRequest } from "./request.ts";
@@ -27,13 +27,13 @@ interface OneCall {
  */
 export class WatchedOllama extends ChatOllama {
   readonly #fields: ChatOllamaInput;
-  readonly #asked: Asked;
+  readonly #context: VendorContext;
   readonly #timeouts: Timeouts;
 
-  constructor(fields: ChatOllamaInput, asked: Asked, timeouts: Timeouts) {
+  constructor(fields: ChatOllamaInput, context: VendorContext, timeouts: Timeouts) {
     super(fields);
     this.#fields = fields;
-    this.#asked = asked;
+    this.#context = context;
     this.#timeouts = timeouts;
   }
 
@@ -41,7 +41,7 @@ export class WatchedOllama extends ChatOllama {
     const { signal = never, tool_choice: toolChoice } = options;
     const call = this.#client(messages, { signal, isStreamed: false, toolChoice });
     const pieces: ChatGenerationChunk[] = [];
-    for await (const piece of told(call._streamResponseChunks([], { ...options, signal }), messages))
+    for await (const piece of completed(call._streamResponseChunks([], { ...options, signal }), messages))
       pieces.push(piece);
     const whole = pieces.reduce((left, right) => left.concat(right));
     return { generations: [{ text: whole.text, message: wholeMessage(whole.message) }] };
@@ -54,7 +54,7 @@ export class WatchedOllama extends ChatOllama {
   ): AsyncGenerator<ChatGenerationChunk> {
     const open = (signal: AbortSignal, agreed: () => void): AsyncGenerator<ChatGenerationChunk> => {
       const call = this.#client(messages, { signal, isStreamed: true, toolChoice: options.tool_choice, agreed });
-      return told(call._streamResponseChunks([], { ...options, signal }, runManager), messages);
+      return completed(call._streamResponseChunks([], { ...options, signal }, runManager), messages);
     };
     return watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
@@ -73,7 +73,7 @@ export class WatchedOllama extends ChatOllama {
     const { client } = call;
     // One signature for the client's overloads, of which only the streaming one is used.
     const chat = client.chat.bind(client) as (request: OllamaRequest) => Promise<never>;
-    client.chat = (request: OllamaRequest) => chat(ollamaRequest(request, messages, { ...this.#asked, toolChoice }));
+    client.chat = (request: OllamaRequest) => chat(ollamaRequest(request, messages, { ...this.#context, toolChoice }));
     return call;
   }
 }
@@ -97,7 +97,7 @@ function asLine(text: string): Response {
 }
 
 /** Chunks with the fields the package omits. */
-async function* told(
+async function* completed(
   chunks: AsyncGenerator<ChatGenerationChunk>,
   messages: readonly BaseMessage[],
 ): AsyncGenerator<ChatGenerationChunk> {

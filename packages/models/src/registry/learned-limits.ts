@@ -40,10 +40,10 @@ export function namedLimit(text: string): number | undefined {
  * Remembers, for the loader's lifetime, that a model could not read this much: the limit in its error, or a little less
  * than the estimated `tokens` that failed. A learned limit only shrinks.
  */
-export function learnLimit(loader: ModelLoader, model: string, failed: { said: string; tokens: number }): void {
+export function learnLimit(loader: ModelLoader, model: string, failed: { message: string; tokens: number }): void {
   const models = learned.get(loader) ?? new LRUCache<string, number>({ max: mostModels });
   learned.set(loader, models);
-  const limit = Math.max(smallest, Math.floor(Math.min(namedLimit(failed.said) ?? Infinity, failed.tokens * share)));
+  const limit = Math.max(smallest, Math.floor(Math.min(namedLimit(failed.message) ?? Infinity, failed.tokens * share)));
   if (limit === Infinity) return;
   const known = models.get(model) ?? Infinity;
   models.set(model, Math.min(known, limit));

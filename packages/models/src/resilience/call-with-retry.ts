@@ -44,7 +44,7 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
   let rateLimits = 0;
   let next: { error: AppError; delayMs: number } | undefined;
   const isWorthAnotherTry = (error: AppError): boolean => {
-    const askedMs = askedWaitMs(error);
+    const requestedMs = requestedDelayMs(error);
     const pausedMs = maxAttempts === Infinity ? pausedForMs(error) : undefined;
     if (pausedMs !== undefined) {
       // With unlimited retries, wait until the next probe is allowed.
@@ -55,13 +55,13 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
     const decision = handle(error, "same_way", {
       ...(isRateLimit ? { tries: rateLimits } : { tries, maxTries: failedToStream(error) ? mayStream : maxAttempts }),
       delays,
-      askedWaitMs: askedMs,
+      requestedDelayMs: requestedMs,
       hasBegun: hasBegun(error),
     });
     if (decision.kind !== "retry") return false;
     tries += 1;
     if (isRateLimit) rateLimits += 1;
-    next = { error, delayMs: askedMs ?? decision.delayMs * (1 - spread * Math.random()) };
+    next = { error, delayMs: requestedMs ?? decision.delayMs * (1 - spread * Math.random()) };
     return true;
   };
   for (let attempt = 0; ; attempt += 1) {
@@ -86,7 +86,7 @@ export function hasBegun(error: AppError): boolean {
 }
 
 /** The wait requested by a 429 (`Retry-After`: seconds or a date) in milliseconds; `undefined` if none. */
-export function askedWaitMs(error: unknown): number | undefined {
+export function requestedDelayMs(error: unknown): number | undefined {
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   const headers: unknown =
     typeof cause === "object" && cause !== null && "headers" in cause ? cause.headers : undefined;

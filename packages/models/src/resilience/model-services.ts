@@ -176,7 +176,7 @@ function under(
     answered() {
       if (hasBegun) return;
       hasBegun = true;
-      counter.begun(performance.now() - startedAt);
+      counter.answering(performance.now() - startedAt);
       pass.succeeded();
     },
     finished() {

@@ -22,7 +22,7 @@ export interface Statistics {
 
 /** The counters of one service. */
 export interface Counter {
-  begun(firstTokenMs: number): void;
+  answering(firstTokenMs: number): void;
   succeeded(durationMs: number): void;
   failed(code: ErrorCode): void;
   cancelled(): void;
@@ -32,13 +32,13 @@ export interface Counter {
 
 /** A new counter. */
 export function createCounter(): Counter {
-  const count = { begun: 0, succeeded: 0, failed: 0, cancelled: 0, refused: 0 };
+  const count = { answering: 0, succeeded: 0, failed: 0, cancelled: 0, refused: 0 };
   const sum = { firstToken: 0, duration: 0 };
   const failures: Partial<Record<ErrorCode, number>> = {};
   let last: Statistics["last_failure"] = null;
   return {
-    begun(firstTokenMs) {
-      count.begun += 1;
+    answering(firstTokenMs) {
+      count.answering += 1;
       sum.firstToken += firstTokenMs;
     },
     succeeded(durationMs) {
@@ -53,7 +53,7 @@ export function createCounter(): Counter {
     cancelled: () => void (count.cancelled += 1),
     refused: () => void (count.refused += 1),
     read() {
-      const { begun, succeeded, failed, cancelled, refused } = count;
+      const { answering, succeeded, failed, cancelled, refused } = count;
       return {
         calls: succeeded + failed + cancelled,
         succeeded,
@@ -62,7 +62,7 @@ export function createCounter(): Counter {
         refused,
         success_rate: share(succeeded, succeeded + failed),
         mean_duration_ms: share(sum.duration, succeeded),
-        mean_first_token_ms: share(sum.firstToken, begun),
+        mean_first_token_ms: share(sum.firstToken, answering),
         failures: { ...failures },
         last_failure: last,
       };

@@ -7,11 +7,11 @@ import type { Timeouts } from "../provider.ts";
 /** Above any real answer: text, reasoning and arguments together. */
 export const mostCharacters = 2_000_000;
 
-const begun = new WeakSet<object>();
+const partlyStreamed = new WeakSet<object>();
 
 /** Whether the error came after part of the answer was streamed; such calls are not repeated. */
 export function brokeMidStream(error: unknown): boolean {
-  return typeof error === "object" && error !== null && begun.has(error);
+  return typeof error === "object" && error !== null && partlyStreamed.has(error);
 }
 
 /** Options of `watchStream`. */
@@ -56,7 +56,7 @@ export async function* watchStream(
     signal.throwIfAborted();
     if (!isFinished) throw brokenOff();
   } catch (error) {
-    if (length > 0 && typeof error === "object" && error !== null) begun.add(error);
+    if (length > 0 && typeof error === "object" && error !== null) partlyStreamed.add(error);
     else if (given?.aborted !== true) noteStreamFailure(error, hasAgreed);
     throw error;
   } finally {
@@ -92,17 +92,17 @@ function untilAborted(signal: AbortSignal) {
 /** Detects late answers: first content, next content, end. The reader's own time does not count. */
 function startClock(
   { firstTokenMs, idleMs, totalMs }: NonNullable<WatchOptions["timeouts"]>,
-  tell: (error: AppError) => void,
+  onLate: (error: AppError) => void,
 ) {
   let isThinking = false;
   let isReading = false;
   let hasAnswered = false;
   const late = (what: string, ms: number, setting: string) =>
     setTimeout(() => {
-      if (!isReading) tell(timeout(`${what} ${ms / 1000} s`, setting, isThinking));
+      if (!isReading) onLate(timeout(`${what} ${ms / 1000} s`, setting, isThinking));
     }, ms);
   const total = setTimeout(
-    () => tell(timeout(`gave no whole answer in ${totalMs / 1000} s`, "total_seconds", isThinking)),
+    () => onLate(timeout(`gave no whole answer in ${totalMs / 1000} s`, "total_seconds", isThinking)),
     totalMs,
   );
   const first = late("said nothing for", firstTokenMs, "first_token_seconds");

@@ -187,22 +187,22 @@ function* readMarked(reader: Reader, char: string, forms: ReadonlySet<CallForm>)
 
 /** Parses calls or reasoning of Mistral's models, which differ in the third character. */
 function* readMistral(reader: Reader): Reading<string | undefined> {
-  const begun = yield* readLiteral(reader.cursor, "[TH");
-  reader.cursor.unread(begun);
-  return yield* begun === "[TH" ? readMistralThought(reader, reader.code.isLineStart) : readMistralCalls(reader);
+  const opening = yield* readLiteral(reader.cursor, "[TH");
+  reader.cursor.unread(opening);
+  return yield* opening === "[TH" ? readMistralThought(reader, reader.code.isLineStart) : readMistralCalls(reader);
 }
 
 /** Parses DeepSeek's calls: its special tokens, or its markup, which has another letter after the bars. */
 function* readDeepSeek(reader: Reader): Reading<string | undefined> {
   const { cursor } = reader;
-  let begun = "";
-  while (begun === "" || (/[｜|]/.test(cursor.char) && begun.length < 3)) {
-    begun += cursor.char;
+  let opening = "";
+  while (opening === "" || (/[｜|]/.test(cursor.char) && opening.length < 3)) {
+    opening += cursor.char;
     cursor.skip();
     while (cursor.mustWait) yield;
   }
   const isMarkup = cursor.char === "D";
-  cursor.unread(begun);
+  cursor.unread(opening);
   return yield* isMarkup ? readDsmlCalls(reader) : readDeepSeekCalls(reader);
 }
 

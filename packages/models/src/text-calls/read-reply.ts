@@ -54,24 +54,24 @@ export async function* readChunks(
     }
     if (isJust(found, chunk.text)) {
       yield chunk;
-      await tell(manager, chunk);
+      await report(manager, chunk);
       continue;
     }
     const other = withoutText(chunk);
     for (const made of [...found.map((part) => maker.chunk(part, id)), ...(other === undefined ? [] : [other])]) {
       yield made;
-      await tell(manager, made);
+      await report(manager, made);
     }
   }
   if (isOver) return;
   for (const part of restOf(parser, reading, false)) {
     const made = maker.chunk(part, id);
     yield made;
-    await tell(manager, made);
+    await report(manager, made);
   }
 }
 
-function tell(manager: CallbackManagerForLLMRun | undefined, chunk: ChatGenerationChunk): Promise<void> | undefined {
+function report(manager: CallbackManagerForLLMRun | undefined, chunk: ChatGenerationChunk): Promise<void> | undefined {
   return manager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
 }
 

@@ -70,10 +70,10 @@ export class TextCallModel extends WrappedModel<TextCallOptions> {
     const { grammar, describeTools: describe = describeTools } = this.#calls;
     const listed = listTools(tools, tool_choice);
     const texts = [...listed.values()].map(({ text }) => text);
-    const told = texts.length === 0 ? "" : describe(texts, grammar);
+    const description = texts.length === 0 ? "" : describe(texts, grammar);
     return {
       written: {
-        messages: writtenMessages(messages, told, grammar),
+        messages: writtenMessages(messages, description, grammar),
         reading: { names: callableNames(listed, messages), tools: listed, habits: this.#habits },
       },
       rest,

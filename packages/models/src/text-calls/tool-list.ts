@@ -48,21 +48,21 @@ export function callableNames(listed: ReadonlyMap<string, ListedTool>, messages:
 function listedTool(tool: BindToolsInput): ListedTool {
   const { name, description, parameters } = Definition.parse(convertToOpenAITool(tool)).function;
   const { properties, required } = parameters;
-  const told = Object.entries(properties).map(([key, schema]) => {
+  const described = Object.entries(properties).map(([key, schema]) => {
     const property = Property.safeParse(schema).data ?? {};
     const example = property.examples?.[0];
     return {
       name: key,
       required: required.includes(key),
-      description: toldType(property),
+      description: typeText(property),
       ...(example === undefined ? {} : { example: typeof example === "string" ? example : JSON.stringify(example) }),
     };
   });
-  return { text: { name, description, parameters: told }, properties };
+  return { text: { name, description, parameters: described }, properties };
 }
 
 /** A parameter's meaning, and its type if it is more than a text. */
-function toldType({ description = "", ...form }: z.infer<typeof Property>): string {
+function typeText({ description = "", ...form }: z.infer<typeof Property>): string {
   const isText = form["type"] === "string" && Object.keys(form).length === 1;
   const { examples: _, ...schema } = form;
   return isText || Object.keys(schema).length === 0 ? description : `${description} ${JSON.stringify(schema)}`.trim();

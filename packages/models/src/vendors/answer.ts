@@ -25,21 +25,21 @@ const Part = z.looseObject({
   thinking: z.union([z.string(), z.array(Words)]).optional(),
 });
 
-const Said = z.looseObject({
+const MessageBody = z.looseObject({
   content: z.union([z.string(), z.array(Part)]).nullish(),
   reasoning_content: z.string().nullish(),
   reasoning: z.unknown().optional(),
   tool_calls: z.array(Call).nullish(),
 });
-type Said = z.infer<typeof Said>;
+type MessageBody = z.infer<typeof MessageBody>;
 
 /** The fields of an answer or chunk in which vendors differ. */
 const Answer = z.looseObject({
   choices: z
     .array(
       z.looseObject({
-        delta: Said.nullish(),
-        message: Said.nullish(),
+        delta: MessageBody.nullish(),
+        message: MessageBody.nullish(),
         finish_reason: z.string().nullish(),
       }),
     )
@@ -129,14 +129,17 @@ function plainChoice(
   if (typeof finish_reason === "string" && brokenEnds.includes(finish_reason)) throw brokenOff(finish_reason);
   return {
     ...rest,
-    ...(delta === undefined || delta === null ? {} : { delta: plainSaid(delta, placeOf) }),
-    ...(message === undefined || message === null ? {} : { message: plainSaid(message, placeOf) }),
+    ...(delta === undefined || delta === null ? {} : { delta: plainMessage(delta, placeOf) }),
+    ...(message === undefined || message === null ? {} : { message: plainMessage(message, placeOf) }),
     // An empty reason means that the answer continues.
     finish_reason: finish_reason === "" ? null : finish_reason,
   };
 }
 
-function plainSaid({ content, reasoning_content, reasoning, tool_calls, ...rest }: Said, placeOf: CallPlace): object {
+function plainMessage(
+  { content, reasoning_content, reasoning, tool_calls, ...rest }: MessageBody,
+  placeOf: CallPlace,
+): object {
   const parts = Array.isArray(content) ? content : [];
   const thoughts = reasoning_content ?? (typeof reasoning === "string" ? reasoning : thoughtsIn(parts));
   const calls = (tool_calls ?? []).map((call, index) => plainCall(call, index, placeOf));

@@ -7,9 +7,9 @@ export type CallPlace = (number: number, id: string | undefined) => number;
  * index; one without an id continues the last call under its number.
  */
 export function callPlaces(): CallPlace {
-  const begun: { number: number; id: string | undefined; place: number }[] = [];
+  const calls: { number: number; id: string | undefined; place: number }[] = [];
   return (number, id) => {
-    const known = begun.findLast(
+    const known = calls.findLast(
       (call) => call.number === number && (id === undefined || call.id === undefined || call.id === id),
     );
     if (known !== undefined) {
@@ -17,8 +17,8 @@ export function callPlaces(): CallPlace {
       return known.place;
     }
     let place = number;
-    while (begun.some((call) => call.place === place)) place += 1;
-    begun.push({ number, id, place });
+    while (calls.some((call) => call.place === place)) place += 1;
+    calls.push({ number, id, place });
     return place;
   };
 }

@@ -26,22 +26,26 @@ export interface SentRequest {
 }
 
 /** The target model and the run's options. */
-export interface Asked {
+export interface VendorContext {
   quirks: Quirks;
   profile: ModelProfile;
   options: ModelOptions;
 }
 
 /** Converts a request for this vendor; `messages` are its source. The original is unchanged. */
-export function vendorRequest(request: SentRequest, messages: readonly BaseMessage[], asked: Asked): SentRequest {
-  const { quirks, profile, options } = asked;
+export function vendorRequest(
+  request: SentRequest,
+  messages: readonly BaseMessage[],
+  context: VendorContext,
+): SentRequest {
+  const { quirks, profile, options } = context;
   const wanted = thinksFirst(profile, options);
   const thinks = wanted && (profile.thinking === "always" || mayThink(request, quirks));
   return {
-    ...withSearch(withForcedTool(request, thinks, quirks), isForced(request.tool_choice), asked),
-    ...(wanted && !thinks ? unthinking(asked) : {}),
-    ...temperatureOf(wanted === thinks ? request.temperature : unthinking(asked).temperature, thinks, quirks),
-    ...thinkingOf(thinks, asked),
+    ...withSearch(withForcedTool(request, thinks, quirks), isForced(request.tool_choice), context),
+    ...(wanted && !thinks ? unthinking(context) : {}),
+    ...temperatureOf(wanted === thinks ? request.temperature : unthinking(context).temperature, thinks, quirks),
+    ...thinkingOf(thinks, context),
     messages: withBeginning(
       withReasoning(request.messages, messages, thinks ? quirks.reasoningBack : "none"),
       messages,
@@ -51,7 +55,7 @@ export function vendorRequest(request: SentRequest, messages: readonly BaseMessa
 }
 
 /** Whether the model can continue a given beginning of its answer. */
-export function takesBeginning({ quirks, profile, options }: Asked): boolean {
+export function takesBeginning({ quirks, profile, options }: VendorContext): boolean {
   const { beginningField, beginningWhileThinking } = quirks;
   return beginningField !== undefined && (beginningWhileThinking || !thinksFirst(profile, options));
 }
@@ -63,7 +67,7 @@ function mayThink({ stream, response_format, tool_choice }: SentRequest, quirks:
 }
 
 /** The options for a model that does not think in this call. */
-function unthinking({ profile, options }: Asked): Pick<SentRequest, "temperature" | "max_tokens"> {
+function unthinking({ profile, options }: VendorContext): Pick<SentRequest, "temperature" | "max_tokens"> {
   const { temperature, maxTokens } = callDefaults(profile, { ...options, thinking: false });
   return { temperature, max_tokens: maxTokens };
 }
@@ -78,7 +82,7 @@ function temperatureOf(
   return { temperature: Math.min(temperature, highestTemperature) };
 }
 
-function thinkingOf(thinks: boolean, { quirks, profile }: Asked): Record<string, unknown> {
+function thinkingOf(thinks: boolean, { quirks, profile }: VendorContext): Record<string, unknown> {
   const { thinkingField } = quirks;
   if (profile.thinking === "none" || profile.thinking === "always" || thinkingField === undefined) return {};
   if (thinkingField === "thinking") return { thinking: { type: thinks ? "enabled" : "disabled" } };
@@ -110,7 +114,7 @@ function withForcedTool(request: SentRequest, thinks: boolean, { forcedTool }: Q
 }
 
 /** Adds the vendor's search if the run wants it; with a forced tool nothing else is offered. */
-function withSearch(request: SentRequest, isToolForced: boolean, { quirks, options }: Asked): SentRequest {
+function withSearch(request: SentRequest, isToolForced: boolean, { quirks, options }: VendorContext): SentRequest {
   if (quirks.searchTool === undefined || options.webSearch !== true || isToolForced) return request;
   return { ...request, tools: [...(request.tools ?? []), vendorSearchTool] };
 }

@@ -2,8 +2,8 @@ import { AIMessage, AIMessageChunk, isAIMessage, isAIMessageChunk, type BaseMess
 import { ChatGenerationChunk, type ChatGeneration } from "@langchain/core/outputs";
 import { z } from "zod";
 
-const Said = z.string().optional().catch(undefined);
-const Blocks = z.array(z.looseObject({ text: Said, reasoning: Said }));
+const OptionalText = z.string().optional().catch(undefined);
+const Blocks = z.array(z.looseObject({ text: OptionalText, reasoning: OptionalText }));
 const Metadata = z.looseObject({
   model_name: z.string().optional().catch(undefined),
   status: z.string().optional().catch(undefined),
@@ -52,7 +52,7 @@ function failure({ error }: z.infer<typeof Failed>): Error {
  */
 export function plainPiece(chunk: ChatGenerationChunk, id: string | undefined): ChatGenerationChunk {
   const { message } = chunk;
-  const { text, thoughts } = saidIn(message);
+  const { text, thoughts } = partsIn(message);
   const isChunk = isAIMessageChunk(message);
   const plain = new AIMessageChunk({
     ...(id === undefined ? {} : { id }),
@@ -68,7 +68,7 @@ export function plainPiece(chunk: ChatGenerationChunk, id: string | undefined): 
 /** `plainPiece` for an unstreamed answer. */
 export function plainWhole(generation: ChatGeneration): ChatGeneration {
   const { message } = generation;
-  const { text, thoughts } = saidIn(message);
+  const { text, thoughts } = partsIn(message);
   if (!isAIMessage(message)) return generation;
   const { id, tool_calls = [], invalid_tool_calls = [], usage_metadata } = message;
   const plain = new AIMessage({
@@ -84,7 +84,7 @@ export function plainWhole(generation: ChatGeneration): ChatGeneration {
 }
 
 /** A refusal is an answer, too. */
-function saidIn({ content, additional_kwargs }: BaseMessage): { text: string; thoughts: string } {
+function partsIn({ content, additional_kwargs }: BaseMessage): { text: string; thoughts: string } {
   const refusal: unknown = additional_kwargs["refusal"];
   const refused = typeof refusal === "string" ? refusal : "";
   if (typeof content === "string") return { text: content + refused, thoughts: "" };

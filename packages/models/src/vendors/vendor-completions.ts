@@ -9,7 +9,7 @@ import { watchStream } from "../resilience/watch-stream.ts";
 import { plainAnswer, requireAnswer } from "./answer.ts";
 import { callPlaces } from "./call-places.ts";
 import { foundIn, keepFound, withFound } from "./found-pages.ts";
-import { vendorRequest, type Asked, type SentRequest } from "./request.ts";
+import { vendorRequest, type VendorContext, type SentRequest } from "./request.ts";
 
 /** Call option for the messages, for use where the request is built. */
 const sources = Symbol("sources");
@@ -29,12 +29,12 @@ interface WithSources {
  * Chat completions with a vendor's quirks applied to requests and answers; streams never end silently or incomplete.
  */
 export class VendorCompletions extends ChatOpenAICompletions {
-  readonly #asked: Asked;
+  readonly #context: VendorContext;
   readonly #timeouts: Timeouts;
 
-  constructor(fields: ChatOpenAIFields, asked: Asked, timeouts: Timeouts) {
+  constructor(fields: ChatOpenAIFields, context: VendorContext, timeouts: Timeouts) {
     super(fields);
-    this.#asked = asked;
+    this.#context = context;
     this.#timeouts = timeouts;
   }
 
@@ -55,23 +55,23 @@ export class VendorCompletions extends ChatOpenAICompletions {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    const open = (signal: AbortSignal, tell: () => void): AsyncGenerator<ChatGenerationChunk> => {
+    const open = (signal: AbortSignal, onAgreed: () => void): AsyncGenerator<ChatGenerationChunk> => {
       const pages: FoundPage[] = [];
-      const request = { ...options, signal, [sources]: messages, [agreed]: tell, [found]: pages };
+      const request = { ...options, signal, [sources]: messages, [agreed]: onAgreed, [found]: pages };
       const chunks = super._streamResponseChunks(messages, request, runManager);
-      return this.#asked.quirks.searchTool === undefined ? chunks : withFound(chunks, pages);
+      return this.#context.quirks.searchTool === undefined ? chunks : withFound(chunks, pages);
     };
     return watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
 
   /** One signature for the client's overloads, so that streamed and unstreamed calls share one path. */
   override async completionWithRetry(request: SentRequest, options: WithSources = {}): Promise<never> {
-    const { [sources]: messages = [], [agreed]: tell, [found]: pages = [], ...rest } = options;
-    const written = vendorRequest(request, messages, this.#asked);
+    const { [sources]: messages = [], [agreed]: onAgreed, [found]: pages = [], ...rest } = options;
+    const written = vendorRequest(request, messages, this.#context);
     // The client's types distinguish streamed from unstreamed; here both are alike.
     const answer: unknown = await super.completionWithRetry(written as never, { ...rest, ...this.#place(messages) });
-    tell?.();
-    const { quirks } = this.#asked;
+    onAgreed?.();
+    const { quirks } = this.#context;
     const placeOf = callPlaces();
     const plain = (piece: unknown): unknown => {
       if (quirks.searchTool !== undefined) pages.push(...foundIn(piece));
@@ -82,7 +82,7 @@ export class VendorCompletions extends ChatOpenAICompletions {
 
   /** The address for requests that need a path other than the usual one. */
   #place(messages: readonly BaseMessage[]): { path?: string } {
-    const { beginningPath } = this.#asked.quirks;
+    const { beginningPath } = this.#context.quirks;
     const { baseURL } = this.clientConfig;
     if (beginningPath === undefined || typeof baseURL !== "string" || !isAnswerBeginning(messages.at(-1))) return {};
     return { path: `${baseURL.replace(/\/v1\/?$/u, "")}${beginningPath}/chat/completions` };

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { thinksFirst } from "../call-defaults.ts";
 import type { Timeouts } from "../provider.ts";
 import { watchStream } from "../resilience/watch-stream.ts";
-import type { Asked } from "./request.ts";
+import type { VendorContext } from "./request.ts";
 import { plainPiece, plainWhole, readEvent, readWhole } from "./response.ts";
 import {
   isUnreadable,
@@ -44,12 +44,12 @@ interface WrittenRequest {
  * Nothing is stored at the vendor: each request contains the whole conversation.
  */
 export class VendorResponses extends ChatOpenAIResponses {
-  readonly #asked: Asked;
+  readonly #context: VendorContext;
   readonly #timeouts: Timeouts;
 
-  constructor(fields: ChatOpenAIFields, asked: Asked, timeouts: Timeouts) {
+  constructor(fields: ChatOpenAIFields, context: VendorContext, timeouts: Timeouts) {
     super({ ...fields, zdrEnabled: true });
-    this.#asked = asked;
+    this.#context = context;
     this.#timeouts = timeouts;
   }
 
@@ -67,9 +67,9 @@ export class VendorResponses extends ChatOpenAIResponses {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    const open = (signal: AbortSignal, tell: () => void): AsyncGenerator<ChatGenerationChunk> => {
+    const open = (signal: AbortSignal, onAgreed: () => void): AsyncGenerator<ChatGenerationChunk> => {
       const output: unknown[] = [];
-      const request = { ...options, signal, [agreed]: tell, [sources]: messages, [parts]: output };
+      const request = { ...options, signal, [agreed]: onAgreed, [sources]: messages, [parts]: output };
       const pieces = plainPieces(super._streamResponseChunks(messages, request));
       return withSealed(pieces, output, this.#sealer());
     };
@@ -81,8 +81,8 @@ export class VendorResponses extends ChatOpenAIResponses {
 
   /** One signature for the client's overloads, so that streamed and unstreamed calls share one path. */
   override async completionWithRetry(request: WrittenRequest, options: WithSources = {}): Promise<never> {
-    const { [agreed]: tell, [sources]: messages = [], [parts]: output = [], ...rest } = options;
-    const { quirks, profile, options: chosen } = this.#asked;
+    const { [agreed]: onAgreed, [sources]: messages = [], [parts]: output = [], ...rest } = options;
+    const { quirks, profile, options: chosen } = this.#context;
     const thinks = thinksFirst(profile, chosen);
     const isSealed = thinks && quirks.sealedReasoning;
     const input = spoken(request.input);
@@ -95,7 +95,7 @@ export class VendorResponses extends ChatOpenAIResponses {
     const send = (items: unknown[]): Promise<unknown> =>
       super.completionWithRetry({ ...written, input: items } as never, rest);
     const answer = isSealed ? await this.#sendSealed(input, messages, send) : await send(input);
-    tell?.();
+    onAgreed?.();
     if (isStream(answer)) return readEvents(answer, isSealed ? output : undefined) as never;
     if (isSealed) output.push(...outputOf(answer));
     return readWhole(answer) as never;

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { asksWhen, confirmationOf } from "../../../guardrails/rules/needs-approval.ts";
-import { AskedOperation, questionFor } from "@millrace/engine/sessions/questions/questions";
+import { OperationInQuestion, questionFor } from "@millrace/engine/sessions/questions/questions";
 import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "../../../tools/runtime/parameters.ts";
 import { describeTool } from "../../../tools/runtime/registry.ts";
@@ -172,7 +172,7 @@ function previewRoute(routes: HttpApp): void {
 /** Computes the effects of waiting calls as the owner of these tools. */
 export function effectsBy(manual: Pick<ManualTools, "effectOf">): LookAtEffect {
   return async ({ session_id, tool, args, operation }, language, signal) => {
-    const known = AskedOperation.safeParse(operation).data;
+    const known = OperationInQuestion.safeParse(operation).data;
     const effect = await manual.effectOf(session_id, { tool, args, operation: known }, signal);
     return effect === null ? null : toWireEffect(effect, language);
   };
@@ -184,7 +184,7 @@ function toWireEffect(effect: CallEffect, language: Language): CallEffectAnswer 
 }
 
 function questionIn(language: Language, operation: Operation, inEnglish: string): string {
-  const known = AskedOperation.safeParse(operation).data;
+  const known = OperationInQuestion.safeParse(operation).data;
   return known === undefined ? inEnglish : questionFor(known, language);
 }
 

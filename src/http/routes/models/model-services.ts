@@ -57,8 +57,8 @@ export function modelServiceRoutes({ models, modelServices }: SharedProductServi
     (context) => {
       const { name: provider } = context.req.valid("param");
       if (models.provider(provider) === undefined) throw notFound(`There is no provider ${provider}.`);
-      const asked = modelServices.list(provider);
-      return answerJson(context, { provider, state: stateOf(asked), models: asked });
+      const statuses = modelServices.list(provider);
+      return answerJson(context, { provider, state: stateOf(statuses), models: statuses });
     },
   );
   routes.get(
@@ -71,18 +71,18 @@ export function modelServiceRoutes({ models, modelServices }: SharedProductServi
     }),
     query(Format),
     (context) => {
-      const asked = modelServices.list();
-      if (context.req.valid("query").format === "json") return answerJson(context, asked);
-      return answerBody(context, toCsv(asked), "text/csv; charset=utf-8");
+      const statuses = modelServices.list();
+      if (context.req.valid("query").format === "json") return answerJson(context, statuses);
+      return answerBody(context, toCsv(statuses), "text/csv; charset=utf-8");
     },
   );
   return routes;
 }
 
-function stateOf(asked: readonly ServiceStatus[]): z.infer<typeof ProviderStatus>["state"] {
-  if (asked.length === 0) return "unknown";
-  const closed = asked.filter(({ state }) => state === "closed").length;
-  return closed === asked.length ? "working" : closed === 0 ? "paused" : "partly";
+function stateOf(statuses: readonly ServiceStatus[]): z.infer<typeof ProviderStatus>["state"] {
+  if (statuses.length === 0) return "unknown";
+  const closed = statuses.filter(({ state }) => state === "closed").length;
+  return closed === statuses.length ? "working" : closed === 0 ? "paused" : "partly";
 }
 
 const columns = [
@@ -96,8 +96,8 @@ const columns = [
   "mean_first_token_ms",
 ] as const;
 
-function toCsv(asked: readonly ServiceStatus[]): string {
-  const lines = asked.map(({ model, state, statistics }) => {
+function toCsv(statuses: readonly ServiceStatus[]): string {
+  const lines = statuses.map(({ model, state, statistics }) => {
     const values = [state, ...columns.map((name) => statistics[name] ?? "")];
     // Escapes names that could be read as formulas or contain separators.
     return [`"${model.replaceAll('"', '""').replace(/^(?=[=+\-@])/u, "'")}"`, ...values].join(",");

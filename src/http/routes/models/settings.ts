@@ -98,7 +98,7 @@ const otherWays: Readonly<Record<string, string>> = {
 };
 
 /** The value in these files. */
-function saidOf(name: string, models: ProductServices["models"]): string | undefined {
+function fileValueOf(name: string, models: ProductServices["models"]): string | undefined {
   const { roles, providers } = models.settings();
   if (name === "MILLRACE_MODEL") return roles.main;
   if (name === "MILLRACE_TITLE_MODEL") return roles.titles;
@@ -113,11 +113,11 @@ function listOf({ settings, models }: ProductServices): z.infer<typeof SettingsS
   const values = valuesOf({ ...given, ...changed });
   return {
     settings: variableNames.map((name) => {
-      const said = saidOf(name, models);
-      const isChanged = said !== undefined || Object.hasOwn(changed, name);
+      const fileValue = fileValueOf(name, models);
+      const isChanged = fileValue !== undefined || Object.hasOwn(changed, name);
       return {
         name,
-        value: shownOf(name, said ?? values[name]),
+        value: shownOf(name, fileValue ?? values[name]),
         source: isChanged ? "changed" : Object.hasOwn(given, name) ? "environment" : "default",
         is_secret: isSecret(name),
         change: Object.hasOwn(changeable, name) ? "PATCH /settings" : (otherWays[name] ?? null),

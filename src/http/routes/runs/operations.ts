@@ -126,9 +126,9 @@ function listRoutes(routes: HttpApp): void {
     async (context) => {
       const { storage, operations } = productServicesOf(context);
       const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
-      const asked = context.req.valid("query");
-      const { operations: found, total } = await operations.list(session_id, asked);
-      const more = Math.max(0, total - asked.offset - found.length);
+      const page = context.req.valid("query");
+      const { operations: found, total } = await operations.list(session_id, page);
+      const more = Math.max(0, total - page.offset - found.length);
       return answerJson(context, {
         operations: found.map((card) => toWireOperation(card, languageOf(context))),
         total,

@@ -62,7 +62,7 @@ export function compressRoutes(): HttpApp {
       tag,
       summary: "Put a summary in the place of older messages of the view; answers with the run that does it",
       answer: RunShape,
-      tellsPosition: true,
+      setsPositionHeader: true,
       errors: { ...errors, 422: "The thread is busy", 429: "Too many runs wait; Retry-After says when to come back" },
     }),
     path(ThreadPath),

@@ -30,7 +30,7 @@ const tag = "Thread runs";
 /** Sent twice, the second finds no partial reply or a busy thread: no key is needed to be safe. */
 const starting = {
   answer: RunShape,
-  tellsPosition: true,
+  setsPositionHeader: true,
   errors: {
     404: "No such thread",
     409: "The thread does not end with what a stop has left",

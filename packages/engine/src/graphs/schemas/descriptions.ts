@@ -62,10 +62,10 @@ export class Descriptions {
   async untyped(): Promise<GraphSource[]> {
     const all = [...this.#loaded].map(async ([id, { graph, source }]) => {
       if (source === undefined || !/\.[cm]?[jt]sx?$/u.test(source.path)) return [];
-      const said = await declared(graph, source.path);
-      const mayGive = said.context === undefined && givesContext.test(readFileSync(source.path, "utf8"));
-      const isSaid = said.state !== undefined && !mayGive && (await areDeclared(graph, source.path));
-      return isSaid ? [] : [{ id, ...source }];
+      const declaration = await declared(graph, source.path);
+      const mayGive = declaration.context === undefined && givesContext.test(readFileSync(source.path, "utf8"));
+      const isDeclared = declaration.state !== undefined && !mayGive && (await areDeclared(graph, source.path));
+      return isDeclared ? [] : [{ id, ...source }];
     });
     return (await Promise.all(all)).flat();
   }

@@ -81,12 +81,12 @@ function zodSchema(graph: object, part: RuntimePart, copy: LangGraphCopy): Schem
   const schema = builderPart(graph, part);
   if (typeof schema !== "object" || schema === null || !("_zod" in schema)) return undefined;
   // Each copy of zod 4 reads the others' schemas by this field.
-  const said = z.toJSONSchema(schema as z.ZodType, { unrepresentable: "any", io: "input" });
-  const fields = Object.entries(said.properties ?? {}).map(([name, field]) => {
+  const jsonSchema = z.toJSONSchema(schema as z.ZodType, { unrepresentable: "any", io: "input" });
+  const fields = Object.entries(jsonSchema.properties ?? {}).map(([name, field]) => {
     const extra = extraOf(copy, shapeOf(schema)[name]);
     return [name, typeof field === "object" ? { ...field, ...extra } : field];
   });
-  return { ...said, ...(said.properties && { properties: Object.fromEntries(fields) }) };
+  return { ...jsonSchema, ...(jsonSchema.properties && { properties: Object.fromEntries(fields) }) };
 }
 
 /** What the channels alone reveal: their names, and which hold messages. */

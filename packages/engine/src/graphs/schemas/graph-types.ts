@@ -93,9 +93,9 @@ export class GraphTypes {
       return properties.length === 0 ? undefined : properties.map(({ name }) => name);
     };
     return {
-      state: this.#said(graph, "~RunOutput") ?? this.#said(graph, "RunInput"),
-      input: this.#said(graph, "~InputType"),
-      output: this.#said(graph, "~OutputType"),
+      state: this.#typeOf(graph, "~RunOutput") ?? this.#typeOf(graph, "RunInput"),
+      input: this.#typeOf(graph, "~InputType"),
+      output: this.#typeOf(graph, "~OutputType"),
       context: this.#context(graph),
       inputNames: names("_inputDefinition"),
       outputNames: names("_outputDefinition"),
@@ -110,17 +110,17 @@ export class GraphTypes {
     if (options === undefined) return undefined;
     const given = this.#checker.getNonNullableType(options) ?? options;
     return ["context", "configurable"]
-      .map((name) => this.#said(given, name))
+      .map((name) => this.#typeOf(given, name))
       .find((type) => type !== undefined && this.#checker.getPropertiesOfType(type).length > 0);
   }
 
   /** The type of a property, without `undefined`; `undefined` if it says nothing. */
-  #said(type: Type, name: string): Type | undefined {
+  #typeOf(type: Type, name: string): Type | undefined {
     const found = this.#property(type, name);
     // An asynchronous workflow of the functional API returns a promise.
     const answer = found && (this.#promised(found) ?? found);
-    const said = answer && (this.#checker.getNonNullableType(answer) ?? answer);
-    return said === undefined || said.flags & TypeFlags.AnyOrUnknown ? undefined : said;
+    const resolved = answer && (this.#checker.getNonNullableType(answer) ?? answer);
+    return resolved === undefined || resolved.flags & TypeFlags.AnyOrUnknown ? undefined : resolved;
   }
 
   #promised(type: Type): Type | undefined {

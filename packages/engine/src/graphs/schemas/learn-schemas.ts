@@ -268,9 +268,9 @@ async function runReader(files: string[], work: string, signal: AbortSignal): Pr
   const end = (): void => {
     if (pid !== undefined && child.exitCode === null) endGroup(pid);
   };
-  let said = "";
+  let output = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = `${said}${text}`.slice(0, 10_000);
+    output = `${output}${text}`.slice(0, 10_000);
   });
   const timer = setTimeout(end, limitMilliseconds);
   signal.addEventListener("abort", end, { once: true });
@@ -279,7 +279,7 @@ async function runReader(files: string[], work: string, signal: AbortSignal): Pr
     if (signal.aborted) throw new AppError("cancelled", "The types of the graphs were not read to the end.");
     if (killed !== null)
       throw new AppError("timeout", `The compiler was not ready after ${limitMilliseconds / 1000} s.`);
-    if (code !== 0) throw new AppError("execution_failed", reasonIn(said));
+    if (code !== 0) throw new AppError("execution_failed", reasonIn(output));
   } catch (error) {
     throw error instanceof AppError ? error : new AppError("execution_failed", errorMessage(error), { cause: error });
   } finally {
@@ -289,8 +289,8 @@ async function runReader(files: string[], work: string, signal: AbortSignal): Pr
   }
 }
 
-function reasonIn(said: string): string {
-  return /^\w*Error.*$/mu.exec(said)?.[0] ?? "The compiler ended without an answer.";
+function reasonIn(output: string): string {
+  return /^\w*Error.*$/mu.exec(output)?.[0] ?? "The compiler ended without an answer.";
 }
 
 /** Computes the schemas soon after the start: the first time takes a while. */

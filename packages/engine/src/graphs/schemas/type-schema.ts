@@ -106,9 +106,9 @@ export class TypeReader {
   #named(type: Type, name: string | undefined): Schema {
     const known = this.#names.get(type.id);
     if (known !== undefined || this.#inside.has(type.id)) {
-      const told = known ?? this.#freeName(name);
-      this.#names.set(type.id, told);
-      return { $ref: `#/definitions/${told}` };
+      const definitionName = known ?? this.#freeName(name);
+      this.#names.set(type.id, definitionName);
+      return { $ref: `#/definitions/${definitionName}` };
     }
     this.#objects += 1;
     if (this.#inside.size >= deepest || this.#objects > mostObjects) return {};

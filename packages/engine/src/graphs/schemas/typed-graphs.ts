@@ -57,8 +57,8 @@ function nearest(name: string, path: string, limit: string): string | undefined 
 
 /** Resolves module names by `paths` and `baseUrl`; the compiler itself no longer supports the latter. */
 function aliases(options: CompilerOptions): { paths?: Record<string, string[]> } {
-  const baseUrl = told(options, "baseUrl");
-  const base = baseUrl ?? told(options, "pathsBasePath");
+  const baseUrl = textOption(options, "baseUrl");
+  const base = baseUrl ?? textOption(options, "pathsBasePath");
   if (base === undefined) return {};
   const absolute = Object.entries(options.paths ?? {}).map(([name, targets]): [string, string[]] => [
     name,
@@ -68,7 +68,7 @@ function aliases(options: CompilerOptions): { paths?: Record<string, string[]> }
   return { paths: { ...fromBase, ...Object.fromEntries(absolute) } };
 }
 
-function told(options: CompilerOptions, name: string): string | undefined {
+function textOption(options: CompilerOptions, name: string): string | undefined {
   const value: unknown = Reflect.get(options, name);
   return typeof value === "string" ? value : undefined;
 }

@@ -7,7 +7,7 @@ import { type Assistant, JsonObject } from "../../storage/records.ts";
 import { type HttpContext, type HttpServices, versions } from "../environment.ts";
 import { frameLength } from "../answers/frames.ts";
 import { answerBody, answerJson } from "../answers/wire.ts";
-import { lastEventId, tellPosition } from "../requests/runs.ts";
+import { lastEventId, setPositionHeader } from "../requests/runs.ts";
 import { sendEvents, sendWhenReady } from "../answers/sse.ts";
 import { A2aHandler, holdsMessages } from "./handler.ts";
 
@@ -41,10 +41,12 @@ export async function answerCard(
   if (versionOf(context) !== olderVersion) return answerJson(context, AgentCard.toJSON(card));
   const request = { services, context, assistant, card, signal: AbortSignal.abort(), after: -1 };
   const older = new LegacyJsonRpcTransportHandler(new A2aHandler(request));
-  const asked = { jsonrpc: "2.0", id: 1, method: "agent/getAuthenticatedExtendedCard" };
-  const told = z.looseObject({ result: z.looseObject({}) }).parse(await older.handle(asked, new ServerCallContext()));
+  const cardRequest = { jsonrpc: "2.0", id: 1, method: "agent/getAuthenticatedExtendedCard" };
+  const response = z
+    .looseObject({ result: z.looseObject({}) })
+    .parse(await older.handle(cardRequest, new ServerCallContext()));
   // Clients of the newer version that send no version header need their interface, too.
-  return answerJson(context, { ...told.result, supportedInterfaces: card.supportedInterfaces });
+  return answerJson(context, { ...response.result, supportedInterfaces: card.supportedInterfaces });
 }
 
 /** Answers a JSON-RPC request to an assistant: once its run is over, or with a stream of its events. */
@@ -128,14 +130,14 @@ async function streamAnswer(
     return rpcJson(context, { jsonrpc: "2.0", id, error: errorOf(context, thrown) });
   }
   const { followed } = handler;
-  if (followed !== undefined) tellPosition(services, context, followed);
+  if (followed !== undefined) setPositionHeader(services, context, followed);
   return sendEvents<StreamItem>(context, {
     // A model may think for long before its first token.
     mayBeQuiet: true,
     async *open(signal) {
       signal.addEventListener("abort", () => gone.abort(signal.reason), { once: true });
-      for (let told = first; told.done !== true; told = await answer.next()) {
-        yield [{ id: handler.lastEvent, text: JSON.stringify(told.value) }];
+      for (let event = first; event.done !== true; event = await answer.next()) {
+        yield [{ id: handler.lastEvent, text: JSON.stringify(event.value) }];
       }
     },
     tail: async function* (signal) {

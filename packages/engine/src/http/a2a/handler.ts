@@ -30,7 +30,7 @@ import {
   createArtifactReader,
   questionsOf,
   readMessage,
-  type Said,
+  type ClientMessage,
   statusOf,
   taskOf,
   type TaskOfRuns,
@@ -52,7 +52,7 @@ export interface A2aRequest {
 }
 
 /** A message that started a run or answered one. */
-interface Begun {
+interface StartedRun {
   session: Session;
   task: TaskOfRuns;
 }
@@ -82,7 +82,7 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   sendMessage(params: SendMessageRequest): Promise<Task> {
-    return this.#told(async () => {
+    return this.#guarded(async () => {
       const { services, signal } = this.#request;
       const { task } = await this.#begin(params);
       if (params.configuration?.returnImmediately === true) return await this.#taskFor(task);
@@ -91,16 +91,16 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   async *sendMessageStream(params: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const { task } = await this.#told(() => this.#begin(params));
+    const { task } = await this.#guarded(() => this.#begin(params));
     yield* this.#follow(task, -1);
   }
 
   getTask({ id }: GetTaskRequest): Promise<Task> {
-    return this.#told(async () => this.#taskFor(await this.#find(id)));
+    return this.#guarded(async () => this.#taskFor(await this.#find(id)));
   }
 
   cancelTask({ id }: CancelTaskRequest): Promise<Task> {
-    return this.#told(async () => {
+    return this.#guarded(async () => {
       const task = await this.#find(id);
       const { last } = task;
       if ((await questionsOf(this.#request.services, task)).length > 0) {
@@ -116,7 +116,7 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const task = await this.#told(() => this.#find(id));
+    const task = await this.#guarded(() => this.#find(id));
     yield* this.#follow(task, this.#request.after);
   }
 
@@ -157,17 +157,17 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   /** Starts the run for a message: in a new context, in an existing one, or as the answer to a waiting task. */
-  async #begin({ message, configuration }: SendMessageRequest): Promise<Begun> {
+  async #begin({ message, configuration }: SendMessageRequest): Promise<StartedRun> {
     const { services, context, assistant } = this.#request;
     if (configuration?.taskPushNotificationConfig !== undefined) throw new PushNotificationNotSupportedError();
-    const said = readMessage(message);
+    const content = readMessage(message);
     const submission = submissionOf(context, { assistant: assistant.assistant_id, message });
-    const named = said.taskId === "" ? undefined : await this.#find(said.taskId);
-    const session = await this.#sessionFor(said, named, submission);
-    const waiting = await this.#waitingFor(session, said, named);
+    const named = content.taskId === "" ? undefined : await this.#find(content.taskId);
+    const session = await this.#sessionFor(content, named, submission);
+    const waiting = await this.#waitingFor(session, content, named);
     const body = RunBody.parse({
       assistant_id: assistant.assistant_id,
-      ...(waiting === undefined ? { input: this.#inputOf(said) } : { command: { resume: waiting.resume } }),
+      ...(waiting === undefined ? { input: this.#inputOf(content) } : { command: { resume: waiting.resume } }),
       stream_mode: ["messages-tuple", "values"],
       // A message sent while a run works is answered after that run.
       multitask_strategy: "enqueue",
@@ -177,32 +177,32 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   async #sessionFor(
-    said: Said,
+    message: ClientMessage,
     named: TaskOfRuns | undefined,
     submission: ReturnType<typeof submissionOf>,
   ): Promise<Session> {
     const { storage, owner } = this.#request.services;
     const known = named?.last.session_id;
-    if (said.contextId === "" && known === undefined) {
+    if (message.contextId === "" && known === undefined) {
       return await createSession(storage, {
         ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
       });
     }
-    const id = Id.safeParse(said.contextId === "" ? known : said.contextId).data;
+    const id = Id.safeParse(message.contextId === "" ? known : message.contextId).data;
     if (id === undefined) {
       throw new RequestMalformedError(
         "contextId is a UUID: leave it out for a new context, and send what the task says.",
       );
     }
     if (known === undefined) return await createSession(storage, { session_id: id, if_exists: "do_nothing" });
-    if (known !== id) throw new RequestMalformedError(`The task ${said.taskId} belongs to another context.`);
+    if (known !== id) throw new RequestMalformedError(`The task ${message.taskId} belongs to another context.`);
     return await requireSession(storage, id);
   }
 
   /** The answer that a message contains, and its task; `undefined` if it starts a new task. */
   async #waitingFor(
     session: Session,
-    said: Said,
+    message: ClientMessage,
     named: TaskOfRuns | undefined,
   ): Promise<{ task: TaskOfRuns; resume: unknown } | undefined> {
     const { services, assistant } = this.#request;
@@ -216,7 +216,7 @@ export class A2aHandler implements A2ARequestHandler {
       );
     }
     const understandsWords = services.graphs.hasLoop(services.graphs.get(assistant.graph_id));
-    return { task, resume: toResume(said, questions, understandsWords) };
+    return { task, resume: toResume(message, questions, understandsWords) };
   }
 
   async #waitingIn(session: Session): Promise<TaskOfRuns | undefined> {
@@ -226,9 +226,9 @@ export class A2aHandler implements A2ARequestHandler {
     return run?.assistant_id === assistant.assistant_id ? await taskOf(services, run) : undefined;
   }
 
-  #inputOf(said: Said) {
+  #inputOf(message: ClientMessage) {
     const { services, assistant } = this.#request;
-    return toInput(said, channelNames(services.graphs.get(assistant.graph_id)));
+    return toInput(message, channelNames(services.graphs.get(assistant.graph_id)));
   }
 
   /** Yields the task as it is, then its run's events after the event `after`, then the outcome. */
@@ -237,7 +237,7 @@ export class A2aHandler implements A2ARequestHandler {
     const ids = { taskId: task.id, contextId: task.last.session_id, metadata: undefined };
     this.followed = task.last;
     this.lastEvent = after;
-    yield { payload: { $case: "task", value: await this.#told(() => this.#taskFor(task)) } };
+    yield { payload: { $case: "task", value: await this.#guarded(() => this.#taskFor(task)) } };
     if (isOver(task.last.status)) return;
     const reader = createArtifactReader(task.last, this.#hasMessages);
     for await (const batch of services.runs.followBatches(task.last, -1, signal)) {
@@ -261,7 +261,7 @@ export class A2aHandler implements A2ARequestHandler {
     yield { payload: { $case: "statusUpdate", value: { ...ids, status } } };
   }
 
-  async #told<Result>(work: () => Promise<Result>): Promise<Result> {
+  async #guarded<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } catch (error) {

@@ -151,7 +151,7 @@ function artifactOf(artifactId: string, part: Part): Artifact {
  * model writes it. What was not streamed comes at the end: the last message, or the values of a graph without messages.
  */
 export function createArtifactReader(run: Run, hasMessages: boolean) {
-  const told = new Map<string, string>();
+  const emitted = new Map<string, string>();
   let values: JsonObject | undefined;
   return {
     read(event: RunEvent): ArtifactPiece | undefined {
@@ -160,10 +160,10 @@ export function createArtifactReader(run: Run, hasMessages: boolean) {
       const { data: message } = event;
       const { id = run.run_id } = message;
       const text = messageText(message);
-      const before = told.get(id);
+      const before = emitted.get(id);
       if (!isAIMessage(message) || text === "" || (before !== undefined && !isBaseMessageChunk(message)))
         return undefined;
-      told.set(id, (before ?? "") + text);
+      emitted.set(id, (before ?? "") + text);
       return { artifact: artifactOf(id, textPart(text)), append: before !== undefined, lastChunk: false };
     },
     /** The run's result as one artifact; `undefined` if there is none. */
@@ -174,8 +174,8 @@ export function createArtifactReader(run: Run, hasMessages: boolean) {
     rest(): ArtifactPiece | undefined {
       const artifact = finalArtifact(run, values, hasMessages);
       const content = artifact?.parts[0]?.content;
-      const isTold = content?.$case === "text" && [...told.values()].includes(content.value);
-      return artifact === undefined || isTold ? undefined : { artifact, append: false, lastChunk: true };
+      const isEmitted = content?.$case === "text" && [...emitted.values()].includes(content.value);
+      return artifact === undefined || isEmitted ? undefined : { artifact, append: false, lastChunk: true };
     },
   };
 }
@@ -209,7 +209,7 @@ const SentMessage = z.object({
 });
 
 /** The content and the target of a client's message. */
-export interface Said {
+export interface ClientMessage {
   /** Empty for a new context. */
   contextId: string;
   /** Empty for a new task. */
@@ -219,25 +219,25 @@ export interface Said {
 }
 
 /** Reads a message that the library has normalised. Throws the protocol's errors; no graph accepts files yet. */
-export function readMessage(message: unknown): Said {
+export function readMessage(message: unknown): ClientMessage {
   const parsed = SentMessage.safeParse(message);
   if (!parsed.success) throw new RequestMalformedError(`message: ${z.prettifyError(parsed.error)}`);
   const { contextId, taskId, parts } = parsed.data;
-  const said: Said = { contextId, taskId, text: "", data: [] };
+  const data: unknown[] = [];
   const texts: string[] = [];
   for (const { content } of parts) {
     if (content.$case === "text") texts.push(content.value);
-    else if (content.$case === "data") said.data.push(content.value);
+    else if (content.$case === "data") data.push(content.value);
     else throw new ContentTypeNotSupportedError("Send text and data parts: files are not taken.");
   }
-  return { ...said, text: texts.join("\n") };
+  return { contextId, taskId, text: texts.join("\n"), data };
 }
 
 /**
  * The input of a run. Data goes to the channels it names; in a conversation, the rest becomes text for the model, as
  * JSON. Throws if a graph without messages receives text.
  */
-export function toInput({ text, data }: Said, channels: readonly string[]): JsonObject {
+export function toInput({ text, data }: ClientMessage, channels: readonly string[]): JsonObject {
   const input: JsonObject = {};
   if (!channels.includes("messages")) {
     if (text.trim() !== "") {
@@ -271,15 +271,15 @@ function objectOf(value: unknown): JsonObject {
  * The answer to a waiting question: data as it is (by question ids, if it names them), text as it is, except for
  * actions of a graph that is not ours, which take a yes or a no.
  */
-export function toResume(said: Said, waiting: readonly Approval[], understandsWords: boolean): unknown {
+export function toResume(message: ClientMessage, waiting: readonly Approval[], understandsWords: boolean): unknown {
   const [first] = waiting;
-  const [data] = said.data;
+  const [data] = message.data;
   const ids = waiting.map(({ interrupt_id }) => interrupt_id);
-  if (said.data.length > 0) {
+  if (message.data.length > 0) {
     const named = Object.keys(JsonObject.safeParse(data).data ?? {});
     return named.length > 0 && named.every((id) => ids.includes(id)) ? data : { [first?.interrupt_id ?? ""]: data };
   }
-  return { [first?.interrupt_id ?? ""]: understandsWords ? said.text : answerOf(said.text, first?.value) };
+  return { [first?.interrupt_id ?? ""]: understandsWords ? message.text : answerOf(message.text, first?.value) };
 }
 
 function answerOf(text: string, value: unknown): unknown {

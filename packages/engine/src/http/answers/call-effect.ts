@@ -35,7 +35,7 @@ export const CallEffectShape = z
 export type CallEffectAnswer = z.infer<typeof CallEffectShape>;
 
 /** A call that waits for approval, in the thread that asks. */
-export interface AskedCall {
+export interface PendingCall {
   session_id: string;
   tool: string;
   args: JsonObject;
@@ -45,7 +45,7 @@ export interface AskedCall {
 
 /** Computes the effect of a waiting call; `null` if it cannot be known. */
 export type LookAtEffect = (
-  call: AskedCall,
+  call: PendingCall,
   language: Language,
   signal: AbortSignal,
 ) => Promise<CallEffectAnswer | null>;

@@ -181,8 +181,8 @@ async function keepsUp<Event>(
   const decided = new AbortController();
   const signal = AbortSignal.any([gone, decided.signal]);
   const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds);
-  const begun = performance.now();
-  const hasHadTime = (): boolean => performance.now() - begun >= leastMilliseconds;
+  const startedAt = performance.now();
+  const hasHadTime = (): boolean => performance.now() - startedAt >= leastMilliseconds;
   const drained = once(outgoing, "drain", { signal }).then(() => true);
   try {
     return await Promise.race([drained, fallsBehind(stream, hasHadTime, signal).then(() => false)]);

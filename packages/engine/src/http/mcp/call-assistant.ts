@@ -80,14 +80,14 @@ async function runOnce(
   signal.addEventListener("abort", stop, { once: true });
   try {
     if (signal.aborted) stop();
-    if (progress !== undefined) await tellSteps(services, run, progress, signal);
+    if (progress !== undefined) await reportSteps(services, run, progress, signal);
     return await services.runs.wait(run.run_id, signal);
   } finally {
     signal.removeEventListener("abort", stop);
   }
 }
 
-async function tellSteps(
+async function reportSteps(
   { runs }: HttpServices,
   run: Run,
   progress: NonNullable<Caller["progress"]>,
@@ -156,14 +156,14 @@ async function resultOf(services: HttpServices, run: Run, language: Language): P
   }
   const values = services.runs.lastValues(run) ?? (await readValues(services.storage, run.session_id));
   // The wire form of messages, as JSON makes it.
-  const told: JsonObject = z
+  const wireValues: JsonObject = z
     .record(z.string(), z.unknown())
     .catch({})
     .parse(JSON.parse(toWireJson(values ?? {})));
-  const reply = replyOf(told);
+  const reply = replyOf(wireValues);
   return {
-    content: [{ type: "text", text: reply ?? JSON.stringify(told) }],
-    structuredContent: { thread_id, run_id, status, ...(reply === undefined ? { values: told } : { reply }) },
+    content: [{ type: "text", text: reply ?? JSON.stringify(wireValues) }],
+    structuredContent: { thread_id, run_id, status, ...(reply === undefined ? { values: wireValues } : { reply }) },
   };
 }
 

@@ -56,7 +56,7 @@ export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<Http
     const key = keyOf(context);
     const owner = key === undefined ? undefined : ownerOf(key);
     if (owner !== undefined) context.set("caller", { kind: "owner", name: owner });
-    else if (isOpen(context.req.path)) context.set("caller", { kind: "nobody" });
+    else if (isOpen(context.req.path)) context.set("caller", { kind: "anonymous" });
     else if (auth === undefined || context.req.method === "OPTIONS") throw noKey(key !== undefined);
     else {
       const user = believesStudio(context, options, auth) ? studioUser : await auth.authenticate(withoutBody(context));

@@ -35,10 +35,10 @@ export function requestBasics({ bodyLimit, slowSeconds, logger }: RequestBasics)
     context.set("requestId", requestId);
     context.set("bodyLimit", bodyLimit);
     context.header("X-Request-Id", requestId);
-    const begun = performance.now();
+    const startedAt = performance.now();
     await next();
     const { outgoing, incoming } = context.env;
-    const duration = performance.now() - begun;
+    const duration = performance.now() - startedAt;
     const isPlain = !outgoing.headersSent;
     const status = isPlain ? context.res.status : outgoing.statusCode;
     const isRefused = status === 401 || status === 403 || status === 429;

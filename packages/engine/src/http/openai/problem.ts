@@ -120,7 +120,7 @@ export const failing = {
 };
 
 /** What routes that start a run document. */
-export const starting = { ...failing, headers: ["Idempotency-Key"], tellsPosition: true } as const;
+export const starting = { ...failing, headers: ["Idempotency-Key"], setsPositionHeader: true } as const;
 
 type BodyReader<Schema extends z.ZodType> = MiddlewareHandler<
   HttpEnvironment,

@@ -49,7 +49,7 @@ export function toWireRun(run: Run): object {
 }
 
 /** Reports how many runs of the session precede a queued run. */
-export function tellPosition({ runs }: HttpServices, context: HttpContext, run: Run): void {
+export function setPositionHeader({ runs }: HttpServices, context: HttpContext, run: Run): void {
   const position = runs.position(run);
   if (position === undefined) return;
   context.header("X-Queue-Position", String(position));
@@ -66,7 +66,7 @@ export async function startRun(
 ): Promise<Run> {
   const submission = submissionOf(context, body);
   const run = await admitRun(services, session, body, { ...arrivalOf(context), submission, temporary });
-  tellPosition(services, context, run);
+  setPositionHeader(services, context, run);
   return run;
 }
 
@@ -107,8 +107,8 @@ export async function admitRun(
     const { traceparent } = headers;
     const isTraced = traceparent !== undefined && readTraceparent(traceparent) !== undefined;
     // The run's log lines and trace carry the request's id.
-    const asked = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
-    run = await runs.start(session, { ...request, request: asked, ...arrival, found }).catch((error: unknown) => {
+    const traced = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
+    run = await runs.start(session, { ...request, request: traced, ...arrival, found }).catch((error: unknown) => {
       throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
     });
   } catch (error) {

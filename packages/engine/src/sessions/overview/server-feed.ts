@@ -65,7 +65,7 @@ export class ServerFeed {
   }
 
   /** Publishes a change outside any thread. */
-  tell(change: Omit<Unpublished, "thread_id">): void {
+  publish(change: Omit<Unpublished, "thread_id">): void {
     if (this.#isListening) this.#take({ ...change, thread_id: null }, null);
   }
 

@@ -92,9 +92,9 @@ export async function choiceRequest(
   const text = chosenText(await readMessages(storage, session.session_id), suggestionId);
   const { assistant, run } = await lastRunOf(runs, session);
   const { partial: _partial, compress: _compress, ...context } = run?.kwargs.context ?? {};
-  const asked = Object.values(session.interrupts).flat();
-  const [only] = asked;
-  if (only !== undefined && asked.length === 1) {
+  const questions = Object.values(session.interrupts).flat();
+  const [only] = questions;
+  if (only !== undefined && questions.length === 1) {
     return { assistant_id: assistant, context, command: { resume: { [only.id]: text } } };
   }
   const additional_kwargs = { timestamp: new Date().toISOString(), suggestion_id: suggestionId };
@@ -123,6 +123,6 @@ function chosen(
   next: BaseMessage,
 ): z.infer<typeof SuggestionOption> | undefined {
   const named = Chosen.safeParse(next.additional_kwargs).data?.suggestion_id;
-  const said = textOf(next.content).trim();
-  return options.find(({ id, text }) => (named === undefined ? text.trim() === said : id === named));
+  const sentText = textOf(next.content).trim();
+  return options.find(({ id, text }) => (named === undefined ? text.trim() === sentText : id === named));
 }

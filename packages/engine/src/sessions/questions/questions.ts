@@ -5,7 +5,7 @@ import { JsonObject } from "../../storage/records.ts";
 import type { Language } from "../../language.ts";
 
 /** The operations that a rule may ask about, as stored in a question. */
-export const AskedOperation = z.discriminatedUnion("type", [
+export const OperationInQuestion = z.discriminatedUnion("type", [
   z.object({ type: z.literal("DeleteFile"), path: z.string() }),
   z.object({ type: z.literal("DeleteFolder"), path: z.string(), entries: z.number() }),
   z.object({ type: z.literal("ModifyCriticalFile"), path: z.string() }),
@@ -21,7 +21,7 @@ export const AskedOperation = z.discriminatedUnion("type", [
   }),
 ]);
 
-export type AskedOperation = z.infer<typeof AskedOperation>;
+export type OperationInQuestion = z.infer<typeof OperationInQuestion>;
 
 const Hash = z.string().optional().describe("The question's hash as it was shown; another one is refused");
 
@@ -58,7 +58,7 @@ export interface Question {
   question: string | null;
   actions: { name: string; args: JsonObject; description: string | undefined; allowed: readonly string[] }[];
   hash: string | null;
-  operation: AskedOperation | undefined;
+  operation: OperationInQuestion | undefined;
   /** The failure to decide about, and whether there is an alternative. */
   failure: { code: ErrorCode; hasOther: boolean } | undefined;
   mayRemember: boolean;
@@ -95,11 +95,11 @@ const Review = z
     name: review.actionName ?? review.action_name,
     allowed: review.allowedDecisions ?? review.allowed_decisions ?? everyDecision,
   }));
-const Asked = z.object({
+const QuestionValue = z.object({
   kind: z.string().optional().catch(undefined),
   question: z.string().optional().catch(undefined),
   hash: z.string().optional().catch(undefined),
-  operation: AskedOperation.optional().catch(undefined),
+  operation: OperationInQuestion.optional().catch(undefined),
   error: z.enum(errorCodes).optional().catch(undefined),
   options: z.array(z.unknown()).default([]).catch([]),
   may_remember: z.boolean().default(false).catch(false),
@@ -114,30 +114,30 @@ const Asked = z.object({
  * graph. Never throws.
  */
 export function readQuestion(value: unknown): Question {
-  const asked = Asked.safeParse(value).data;
-  const actions = actionsOf(asked);
+  const parsed = QuestionValue.safeParse(value).data;
+  const actions = actionsOf(parsed);
   const spoken = typeof value === "string" ? value : null;
-  const kind = asked?.kind ?? (actions.length > 0 ? "confirmation" : "question");
+  const kind = parsed?.kind ?? (actions.length > 0 ? "confirmation" : "question");
   return {
     kind,
     takes: actions[0]?.allowed ?? takesByKind[kind] ?? ["answer", "respond"],
-    question: asked?.question ?? actions[0]?.description ?? spoken,
+    question: parsed?.question ?? actions[0]?.description ?? spoken,
     actions,
-    hash: asked?.hash ?? null,
-    operation: asked?.operation,
-    failure: failureOf(kind, asked),
-    mayRemember: asked?.may_remember ?? false,
+    hash: parsed?.hash ?? null,
+    operation: parsed?.operation,
+    failure: failureOf(kind, parsed),
+    mayRemember: parsed?.may_remember ?? false,
   };
 }
 
-function failureOf(kind: string, asked: z.infer<typeof Asked> | undefined): Question["failure"] {
-  if (kind !== "error_decision" || asked?.error === undefined) return undefined;
-  return { code: asked.error, hasOther: asked.options.includes("TryAlternative") };
+function failureOf(kind: string, parsed: z.infer<typeof QuestionValue> | undefined): Question["failure"] {
+  if (kind !== "error_decision" || parsed?.error === undefined) return undefined;
+  return { code: parsed.error, hasOther: parsed.options.includes("TryAlternative") };
 }
 
-function actionsOf(asked: z.infer<typeof Asked> | undefined): Question["actions"] {
-  const requested = asked?.actionRequests ?? asked?.action_requests ?? [];
-  const reviews = asked?.reviewConfigs ?? asked?.review_configs ?? [];
+function actionsOf(parsed: z.infer<typeof QuestionValue> | undefined): Question["actions"] {
+  const requested = parsed?.actionRequests ?? parsed?.action_requests ?? [];
+  const reviews = parsed?.reviewConfigs ?? parsed?.review_configs ?? [];
   return requested.map((action) => ({
     ...action,
     allowed: reviews.find((review) => review.name === action.name)?.allowed ?? everyDecision,
@@ -153,9 +153,9 @@ export function resumeValue(question: Question, decision: ApprovalDecision): unk
     if (action !== undefined && !question.takes.includes(decision.type)) {
       throw wrong(`This question is about an action; it takes ${action.allowed.join(", ")}, not ${decision.type}.`);
     }
-    const said = decision.type === "answer" ? (decision.text ?? decision.value) : decision.text;
-    if (said === undefined) throw wrong('An answer says something: {"type":"answer","text":"…"}.');
-    return said;
+    const answer = decision.type === "answer" ? (decision.text ?? decision.value) : decision.text;
+    if (answer === undefined) throw wrong('An answer says something: {"type":"answer","text":"…"}.');
+    return answer;
   }
   if (action === undefined) return ofWords(question, decision);
   if (question.actions.some(({ allowed }) => !allowed.includes(decision.type))) {
@@ -202,7 +202,7 @@ function wrong(message: string): AppError {
 }
 
 /** The question about an operation, in one or two sentences. */
-export function questionFor(operation: AskedOperation, language: Language): string {
+export function questionFor(operation: OperationInQuestion, language: Language): string {
   const inEnglish = language === "en";
   switch (operation.type) {
     case "DeleteFile": {

@@ -62,8 +62,8 @@ const yes = /^(?:yes|y|ok|approve|allow|accept|confirm|confirmed|确认|同意|�
 const no = /^(?:no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?$/iu;
 
 function readWord(word: string): Decision {
-  const said = word.trim();
-  if (yes.test(said)) return { kind: "approve" };
-  if (no.test(said)) return { kind: "reject", message: undefined };
+  const trimmed = word.trim();
+  if (yes.test(trimmed)) return { kind: "approve" };
+  if (no.test(trimmed)) return { kind: "reject", message: undefined };
   return { kind: "unclear", problem: expected };
 }

@@ -86,8 +86,8 @@ export function guardedSessions(storage: Storage, guard: Guard): Sessions {
 }
 
 /** Combines a requested filter with the rules' filter; `undefined` if nothing can match both. */
-export function bothOf(asked: JsonObject, filter: RowFilter = {}): JsonObject | undefined {
-  const both = { ...asked };
+export function bothOf(requested: JsonObject, filter: RowFilter = {}): JsonObject | undefined {
+  const both = { ...requested };
   for (const [key, wanted] of Object.entries(filter)) {
     const own = both[key];
     if (own === undefined || contains(wanted, own)) both[key] = wanted;

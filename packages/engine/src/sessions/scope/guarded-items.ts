@@ -23,12 +23,12 @@ const Place = z.object({ namespace: z.array(Label), key: z.string().optional(), 
 export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): OwnItems {
   return {
     async change(changes) {
-      const asked: Asked[] = [];
-      for (const change of changes) asked.push(await askToChange(guard, change));
-      const filtered = asked.flatMap(({ change, filter }) => (filter === undefined ? [] : [placeOf(change)]));
+      const ruled: RuledChange[] = [];
+      for (const change of changes) ruled.push(await ruleOnChange(guard, change));
+      const filtered = ruled.flatMap(({ change, filter }) => (filter === undefined ? [] : [placeOf(change)]));
       const allowed: ItemChange[] = [];
       await whileLocked(mutex, [...new Set(filtered)].toSorted(), async () => {
-        for (const { change, filter } of asked) if (await mayChange(items, change, filter)) allowed.push(change);
+        for (const { change, filter } of ruled) if (await mayChange(items, change, filter)) allowed.push(change);
         await items.change(allowed, false);
       });
       // Embedding takes time, in which others may write.
@@ -39,21 +39,21 @@ export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): 
     async get(namespace, key, refresh) {
       // No item can exist there, which is not the handler's fault.
       if (namespace.includes("")) return undefined;
-      const asked = await askAbout(guard, "store:get", namespace, { key });
-      const place = [asked.namespace, asked.key ?? key] as const;
-      if (asked.filter === undefined) return await items.get(...place, refresh);
+      const ruled = await ruleOn(guard, "store:get", namespace, { key });
+      const place = [ruled.namespace, ruled.key ?? key] as const;
+      if (ruled.filter === undefined) return await items.get(...place, refresh);
       const item = await items.get(...place, false);
-      if (item === undefined || !isShown(contentOf(item), asked.filter)) return undefined;
+      if (item === undefined || !isShown(contentOf(item), ruled.filter)) return undefined;
       return refresh === false ? item : await items.get(...place);
     },
     async search(query) {
       const { prefix, filter, limit, offset, query: words } = query;
-      const asked = await askAbout(guard, "store:search", prefix, { filter, limit, offset, query: words });
-      const own = { ...query, prefix: asked.namespace };
-      if (asked.filter === undefined) return await items.search(own);
+      const ruled = await ruleOn(guard, "store:search", prefix, { filter, limit, offset, query: words });
+      const own = { ...query, prefix: ruled.namespace };
+      if (ruled.filter === undefined) return await items.search(own);
       const page = await pageOf(query, async (place) => {
         const found = await items.search({ ...own, ...place, refresh: false });
-        return found.map((item) => ({ item, shown: isShown(contentOf(item), asked.filter) }));
+        return found.map((item) => ({ item, shown: isShown(contentOf(item), ruled.filter) }));
       });
       // Only visible items get their expiry refreshed.
       if (query.refresh !== false) await Promise.all(page.map(({ namespace, key }) => items.get(namespace, key)));
@@ -61,12 +61,12 @@ export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): 
     },
     async namespaces(query) {
       const { prefix = [], suffix, maxDepth: max_depth, limit, offset } = query;
-      const asked = await askAbout(guard, "store:list_namespaces", prefix, { suffix, max_depth, limit, offset });
-      const own = { ...query, prefix: asked.namespace };
-      if (asked.filter === undefined) return await items.namespaces(own);
+      const ruled = await ruleOn(guard, "store:list_namespaces", prefix, { suffix, max_depth, limit, offset });
+      const own = { ...query, prefix: ruled.namespace };
+      if (ruled.filter === undefined) return await items.namespaces(own);
       return await pageOf(query, async (place) => {
         const found = await items.namespaces({ ...own, ...place });
-        return found.map((item) => ({ item, shown: isShown({ namespace: item }, asked.filter) }));
+        return found.map((item) => ({ item, shown: isShown({ namespace: item }, ruled.filter) }));
       });
     },
     async clear() {
@@ -80,7 +80,7 @@ export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): 
 }
 
 /** The handler's result, and the request as it changed it. */
-async function askAbout(
+async function ruleOn(
   guard: Guard,
   event: AuthEvent,
   namespace: readonly string[],
@@ -98,16 +98,16 @@ async function askAbout(
 }
 
 /** A change after the handler was asked, and its filter. */
-interface Asked {
+interface RuledChange {
   change: ItemChange;
   filter: RowFilter | undefined;
 }
 
-async function askToChange(guard: Guard, change: ItemChange): Promise<Asked> {
+async function ruleOnChange(guard: Guard, change: ItemChange): Promise<RuledChange> {
   const isPut = change.value !== null;
   const rest = { key: change.key, ...(isPut && { value: change.value }) };
-  const asked = await askAbout(guard, isPut ? "store:put" : "store:delete", change.namespace, rest);
-  const { namespace, key = change.key, value = change.value, filter } = asked;
+  const ruled = await ruleOn(guard, isPut ? "store:put" : "store:delete", change.namespace, rest);
+  const { namespace, key = change.key, value = change.value, filter } = ruled;
   return { change: { ...change, namespace, key, value: isPut ? value : null }, filter };
 }
 

@@ -52,12 +52,12 @@ export function ownRuns(
     cancelSession: async (sessionId) => {
       if (await isOwn(sessionId)) await runs.cancelSession(sessionId);
     },
-    ...askedOfFound(runs),
+    ...runMethods(runs),
   };
 }
 
 /** Methods that take a run, session or assistant already found in the scope. */
-function askedOfFound(
+function runMethods(
   runs: Runs,
 ): Pick<
   SessionRuns,

@@ -75,7 +75,7 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard)
       : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, locks.items);
   const own = owner === null ? all : guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
   const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, own.ttls, parts);
-  const storage = { ...own, sessions: tellDeletions(tracked, locks.changes) };
+  const storage = { ...own, sessions: withDeletionNotice(tracked, locks.changes) };
   const namespaces = ownNamespaces(all, storage.sessions, owner ?? "", locks);
   const access = accessTo(tracked, all, guard);
   const user = guard && guardedOwner(guard);
@@ -89,12 +89,12 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard)
 }
 
 /** A deleted session may have been the current one. */
-function tellDeletions(sessions: SessionStorage["sessions"], changes: CurrentChanges): SessionStorage["sessions"] {
+function withDeletionNotice(sessions: SessionStorage["sessions"], changes: CurrentChanges): SessionStorage["sessions"] {
   return {
     ...sessions,
     async delete(sessionId) {
       const isGone = await sessions.delete(sessionId);
-      if (isGone) changes.tell();
+      if (isGone) changes.notify();
       return isGone;
     },
   };
@@ -196,7 +196,7 @@ function ownNamespaces(
     list: () => namespaces.list(owner),
     async set(namespace, id) {
       const isSet = (await sessions.get(id)) !== undefined && (await namespaces.set(owner, namespace, id));
-      if (isSet) changes.tell();
+      if (isSet) changes.notify();
       return isSet;
     },
     follow: (namespace, signal) =>

@@ -48,7 +48,7 @@ export function readInputMessages(values: unknown, at: string): unknown {
 }
 
 /**
- * The messages that a command writes and sends, validated like `readInputMessages`; answers belong to whoever asked the
+ * The messages that a command writes and sends, validated like `readInputMessages`; answers belong to the asker of the
  * question.
  */
 export function readCommandMessages({ update, goto, ...command }: Command): Command {
@@ -140,8 +140,8 @@ export async function rerunRequest(
   const messages = await readMessages(storage, session.session_id);
   const at = indexOfMessage(messages, messageId);
   const index = messages.slice(0, at + 1).findLastIndex((message) => isHumanMessage(message));
-  const said = messages[index];
-  if (said === undefined) throw new AppError("invalid_state", "Before this message the user has said nothing.");
+  const message = messages[index];
+  if (message === undefined) throw new AppError("invalid_state", "Before this message the user has said nothing.");
   const state = await findStateBefore(storage.checkpointer, session.session_id, messages.slice(0, index));
   if (state === undefined) {
     throw new AppError("invalid_state", "The state before this message is not kept any more.", {
@@ -153,7 +153,7 @@ export async function rerunRequest(
   return {
     assistant_id: assistant,
     context,
-    input: { messages: [anew(said, content)] },
+    input: { messages: [anew(message, content)] },
     checkpoint: { checkpoint_id: state.checkpoint.id, checkpoint_ns: "" },
   };
 }

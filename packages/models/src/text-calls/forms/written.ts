@@ -54,13 +54,13 @@ function writtenResult(result: ToolMessage, call: Call | undefined): string {
   const broken = call?.args[brokenArguments];
   const problem = typeof broken === "string" ? brokenNote.exec(broken)?.[1] : undefined;
   const message = succeeded ? "The call succeeded." : "The call failed.";
-  const said =
+  const content =
     problem === undefined
       ? [`<message>${message}</message>`, element("content", "content", result.text)]
       : [`<message>The call could not be read: ${problem} Write it again in the form that was told.</message>`];
   const name = result.name ?? call?.name ?? "tool";
   // A result must not be able to close its own tag and impersonate someone else.
-  const lines = said.map((line) => line.replaceAll("</tool_result", "&lt;/tool_result"));
+  const lines = content.map((line) => line.replaceAll("</tool_result", "&lt;/tool_result"));
   return [`<tool_result name="${name}" success="${succeeded}">`, ...lines, "</tool_result>"].join("\n");
 }
 

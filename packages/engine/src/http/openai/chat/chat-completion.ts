@@ -138,11 +138,11 @@ export function createChunks(model: string, started: Run, { usage }: { usage: bo
     }
     const { end, run, question } = event;
     if (end.error !== undefined) return `${begin()}${frame(failedRunBody(end.error))}`;
-    const asked = question === "" ? "" : chunk({ content: words("question", question) });
+    const questionChunk = question === "" ? "" : chunk({ content: words("question", question) });
     const calls = end.calls.map((call, index) => chunk({ tool_calls: [{ index, ...toToolCall(call) }] })).join("");
     const last = chunk({}, finishOf(end), { langgraph: placeOf(run, end) });
-    const told = usage ? frame({ ...head, choices: [], usage: toUsage(end.usage) }) : "";
-    return `${begin()}${asked}${calls}${last}${told}data: [DONE]\n\n`;
+    const usageChunk = usage ? frame({ ...head, choices: [], usage: toUsage(end.usage) }) : "";
+    return `${begin()}${questionChunk}${calls}${last}${usageChunk}data: [DONE]\n\n`;
   };
 }
 

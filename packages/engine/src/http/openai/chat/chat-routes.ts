@@ -76,11 +76,11 @@ function toTurnRequest(context: HttpContext, body: ChatCompletionBody): TurnRequ
 
 function streamChat(services: HttpServices, context: HttpContext, turn: BegunTurn, body: ChatCompletionBody): Response {
   const write = createChunks(body.model, turn.run, { usage: body.stream_options?.include_usage === true });
-  const told: TurnEvent[] = [];
+  const received: TurnEvent[] = [];
   return streamTurn(services, context, turn.run, {
     frame: write,
-    onItems: (events) => told.push(...events),
-    onEnd: () => noteWaiting(services, turn, told),
+    onItems: (events) => received.push(...events),
+    onEnd: () => noteWaiting(services, turn, received),
     cancels: cancelsOnLeave(context),
   });
 }

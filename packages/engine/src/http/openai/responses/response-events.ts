@@ -52,8 +52,8 @@ export class ResponseEvents {
   read(event: TurnEvent): ResponseEvent[] {
     if (!("end" in event)) return this.#numbered(this.#say(event.item.type, event.item.id, event.item.text));
     const { end, run, question } = event;
-    const asked = question === "" ? [] : this.#say("text", "question", question);
-    const last = [...asked, ...this.#close(), ...end.calls.flatMap((call) => this.#call(call))];
+    const questionEvents = question === "" ? [] : this.#say("text", "question", question);
+    const last = [...questionEvents, ...this.#close(), ...end.calls.flatMap((call) => this.#call(call))];
     this.#response = toResponse(run, this.#kept, this.#output, end);
     const { status } = this.#response;
     // There is no event for a cancelled response.

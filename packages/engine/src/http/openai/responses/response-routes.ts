@@ -205,7 +205,7 @@ function followResponse(
   { after, cancels, turn }: { after: number; cancels: boolean; turn?: BegunTurn },
 ): Response {
   const reader = new ResponseEvents(run, kept);
-  const told: TurnEvent[] = [];
+  const received: TurnEvent[] = [];
   let hasBegun = false;
   return streamTurn(services, context, run, {
     frame: (event) => {
@@ -217,8 +217,8 @@ function followResponse(
         .join("");
     },
     ...(turn !== undefined && {
-      onItems: (events: readonly TurnEvent[]): void => void told.push(...events),
-      onEnd: () => noteWaiting(services, turn, told),
+      onItems: (events: readonly TurnEvent[]): void => void received.push(...events),
+      onEnd: () => noteWaiting(services, turn, received),
     }),
     cancels,
   });

@@ -85,10 +85,10 @@ function statusOf(run: Run, end: TurnResult | undefined): ResponseObject["status
   return end.isCut ? "incomplete" : "completed";
 }
 
-const Said = z.object({ type: z.literal("message"), content: z.array(z.looseObject({ text: z.string() })) });
+const OutputMessage = z.object({ type: z.literal("message"), content: z.array(z.looseObject({ text: z.string() })) });
 
 function textsOf(item: JsonObject): string[] {
-  return Said.safeParse(item).data?.content.map(({ text }) => text) ?? [];
+  return OutputMessage.safeParse(item).data?.content.map(({ text }) => text) ?? [];
 }
 
 function toUsage({ input, output, cached, reasoning }: TurnUsage): JsonObject {

@@ -7,7 +7,7 @@ import { createSession } from "../../../sessions/sessions.ts";
 import type { Approval, Assistant, JsonObject, Run, Session } from "../../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
-import { admitRun, arrivalOf, tellPosition } from "../../requests/runs.ts";
+import { admitRun, arrivalOf, setPositionHeader } from "../../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../../validate.ts";
 import {
   afterAnswer,
@@ -100,14 +100,14 @@ export async function beginTurn(
       ...(submission && { session_id: sessionIdOf(submission, services.owner), if_exists: "do_nothing" }),
     }));
   const known = key === undefined ? undefined : await runOfKey(services, session, key);
-  const asked =
-    known?.run_id === undefined ? await askedOf(services, session, assistant, request) : { input: { messages: [] } };
+  const runInput =
+    known?.run_id === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
   const run = await admitRun(
     services,
     session,
     RunBody.parse({
       assistant_id: assistant.assistant_id,
-      ...asked,
+      ...runInput,
       metadata: { ...request.metadata, ...(key !== undefined && { openai_key: key }) },
       // Updates contain whole messages and interrupts.
       stream_mode: ["messages-tuple", "updates", "custom"],
@@ -118,7 +118,7 @@ export async function beginTurn(
   if (waiting === undefined && !request.isKept) {
     await services.storage.ttls.set(session.session_id, { minutes: unnamedMinutes, strategy: "delete" });
   }
-  tellPosition(services, context, run);
+  setPositionHeader(services, context, run);
   return { run, unnamed: named === undefined && request.isWhole ? request.messages : undefined };
 }
 
@@ -148,7 +148,7 @@ async function runOfKey({ runs }: HttpServices, { session_id }: Session, key: st
 }
 
 /** The input of the run: an answer to a waiting question, or the messages new to the thread. */
-async function askedOf(
+async function runInputOf(
   services: HttpServices,
   session: Session,
   assistant: Assistant,
@@ -186,10 +186,10 @@ function answersTo(pending: readonly Approval[], fresh: readonly InputMessage[])
     const call = pending.find((one) => isCall(one) && callIdOf(one) === message.call);
     if (call !== undefined) answers[call.interrupt_id] = wordsOf(message).trim() || "(no output)";
   }
-  const said = fresh.filter(({ role }) => role === "user");
+  const userMessages = fresh.filter(({ role }) => role === "user");
   const [question] = pending.filter((one) => !isCall(one));
-  const [only] = said;
-  if (question === undefined || only === undefined || said.length > 1) return answers;
+  const [only] = userMessages;
+  if (question === undefined || only === undefined || userMessages.length > 1) return answers;
   const answer = answerOf(question, wordsOf(only).trim());
   return answer === undefined ? answers : { ...answers, [question.interrupt_id]: answer };
 }

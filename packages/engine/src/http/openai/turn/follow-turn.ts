@@ -188,8 +188,8 @@ export function newMessages(messages: readonly InputMessage[], known: readonly B
   const fresh = afterAnswer(messages).filter(({ role }) => role !== "system");
   const history = messages.slice(0, messages.findLastIndex(({ role }) => role === "assistant") + 1);
   const answered = known.slice(0, known.findLastIndex((message) => isAIMessage(message)) + 1);
-  const told = history.filter(({ role }) => role === "user").map((message) => wordsOf(message).trim());
-  if (!isHistoryOf(told, textsOf(answered))) throw differs();
+  const clientTexts = history.filter(({ role }) => role === "user").map((message) => wordsOf(message).trim());
+  if (!isHistoryOf(clientTexts, textsOf(answered))) throw differs();
   const waiting = textsOf(known.slice(answered.length));
   const begin = fresh.map((message) => wordsOf(message).trim()).slice(0, waiting.length);
   return waiting.length > 0 && waiting.every((text, index) => text === begin[index])
@@ -205,10 +205,10 @@ function textsOf(messages: readonly BaseMessage[]): string[] {
  * Whether the client's user messages can be those of a thread. It may have dropped the oldest, and it has answers to
  * questions, which are not messages of the thread.
  */
-function isHistoryOf(told: readonly string[], said: readonly string[]): boolean {
-  let rest = told.length;
-  for (const text of said.toReversed()) {
-    const found = told.lastIndexOf(text, rest - 1);
+function isHistoryOf(clientTexts: readonly string[], threadTexts: readonly string[]): boolean {
+  let rest = clientTexts.length;
+  for (const text of threadTexts.toReversed()) {
+    const found = clientTexts.lastIndexOf(text, rest - 1);
     if (rest === 0 || found === -1) return rest === 0;
     rest = found;
   }

@@ -69,7 +69,7 @@ const Thought = z.looseObject({ reasoning_content: z.string() });
 export class TurnReader {
   readonly #isResumed: boolean;
   /** Emitted text by message id. */
-  readonly #told = new Map<string, string>();
+  readonly #emitted = new Map<string, string>();
   readonly #usages = new Map<string, TurnUsage>();
   readonly #counted: TurnUsage[] = [];
   /** Calls without a result. */
@@ -87,7 +87,7 @@ export class TurnReader {
     switch (event.event) {
       case "messages":
         return isBaseMessage(event.data) && isAIMessage(event.data)
-          ? this.#tell(event.data, isBaseMessageChunk(event.data))
+          ? this.#emit(event.data, isBaseMessageChunk(event.data))
           : [];
       case "updates":
         return event.namespace.length === 0 ? this.#readUpdate(event.data) : [];
@@ -116,19 +116,19 @@ export class TurnReader {
     };
   }
 
-  #tell(message: BaseMessage, isPiece: boolean): TurnItem[] {
+  #emit(message: BaseMessage, isPiece: boolean): TurnItem[] {
     const { id = "" } = message;
-    if (!isPiece && this.#told.has(id)) return [];
+    if (!isPiece && this.#emitted.has(id)) return [];
     // A step may return its model's message without the id under which it was streamed.
     const words = messageText(message);
-    if (!isPiece && words !== "" && [...this.#told.values()].includes(words)) return [];
+    if (!isPiece && words !== "" && [...this.#emitted.values()].includes(words)) return [];
     const items: TurnItem[] = [
       { type: "reasoning", id, text: thoughtsOf(message) },
       { type: "text", id, text: words },
     ];
-    const said = items.filter(({ text }) => text !== "");
-    if (said.length > 0) this.#told.set(id, (this.#told.get(id) ?? "") + words);
-    return said;
+    const emitted = items.filter(({ text }) => text !== "");
+    if (emitted.length > 0) this.#emitted.set(id, (this.#emitted.get(id) ?? "") + words);
+    return emitted;
   }
 
   #readUpdate(data: Record<string, unknown>): TurnItem[] {
@@ -153,7 +153,7 @@ export class TurnReader {
     if (usage !== undefined && message.id !== undefined) this.#usages.set(message.id, toUsage(usage));
     const { finish_reason, stop_reason } = Finished.safeParse(message.response_metadata).data ?? {};
     this.#isCut = finish_reason === "length" || stop_reason === "max_tokens";
-    return this.#isResumed && !isLast ? [] : this.#tell(message, false);
+    return this.#isResumed && !isLast ? [] : this.#emit(message, false);
   }
 
   #count(data: unknown): void {
@@ -185,8 +185,8 @@ function newestTurn(messages: BaseMessage[]): BaseMessage[] {
 
 /** A model's reasoning, if its vendor reveals it. */
 function thoughtsOf({ content, additional_kwargs }: BaseMessage): string {
-  const told = Thought.safeParse(additional_kwargs).data?.reasoning_content;
-  if (told !== undefined || typeof content === "string") return told ?? "";
+  const reasoning = Thought.safeParse(additional_kwargs).data?.reasoning_content;
+  if (reasoning !== undefined || typeof content === "string") return reasoning ?? "";
   const thoughts = content.map((part) => {
     const thought: unknown =
       part.type === "thinking" ? part["thinking"] : part.type === "reasoning" ? part["reasoning"] : "";

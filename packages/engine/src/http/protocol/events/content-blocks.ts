@@ -26,7 +26,7 @@ interface Block {
   kind: "text" | "reasoning" | "call";
   text: string;
   /** Characters of a call's arguments already emitted. */
-  told: number;
+  emitted: number;
   call?: number | undefined;
   id?: string | undefined;
   name?: string | undefined;
@@ -78,9 +78,9 @@ export function createBlocks(): Blocks {
     open = undefined;
     return last === undefined ? [] : [finish(last)];
   };
-  const begin = (block: Omit<Block, "index" | "text" | "told">): BlockData[] => {
+  const begin = (block: Omit<Block, "index" | "text" | "emitted">): BlockData[] => {
     const ended = close();
-    open = { ...block, index: next++, text: "", told: 0 };
+    open = { ...block, index: next++, text: "", emitted: 0 };
     calls.note(open);
     return [...ended, { event: "content-block-start", index: open.index, content: emptyBlock(open) }];
   };
@@ -119,7 +119,7 @@ export function createBlocks(): Blocks {
       const events = known === undefined ? begin(piece) : [];
       if (open === undefined || piece.args === "") return events;
       open.text += piece.args;
-      return [...events, ...tellArguments(open)];
+      return [...events, ...emitArguments(open)];
     },
   };
 }
@@ -128,10 +128,10 @@ export function createBlocks(): Blocks {
  * The whole arguments so far: clients before protocol 0.0.21 fail on partial ones. To avoid emitting long arguments
  * once per token, they must first grow by a quarter.
  */
-function tellArguments(block: Block): BlockData[] {
-  const { text, told, index } = block;
-  if (told > 0 && text.length < told * growth) return [];
-  block.told = text.length;
+function emitArguments(block: Block): BlockData[] {
+  const { text, emitted, index } = block;
+  if (emitted > 0 && text.length < emitted * growth) return [];
+  block.emitted = text.length;
   const delta = { type: "block-delta", fields: { type: "tool_call_chunk", args: text } };
   return [{ event: "content-block-delta", index, delta }];
 }

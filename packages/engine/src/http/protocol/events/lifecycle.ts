@@ -139,7 +139,7 @@ function treeOf({ namespace, status, name }: Graph, graphs: readonly Graph[]): A
 /** The tool calls of a run, as events of the channel `tools`. */
 interface ToolCalls {
   /** Events of our loop's calls, or of LangGraph's own tools. */
-  tell(event: RunEvent): ProtocolBody[];
+  emit(event: RunEvent): ProtocolBody[];
 }
 
 /** The event of our loop when a call starts; `agent`: an agent made it, inside a call of the turn. */
@@ -169,41 +169,41 @@ const OwnTool = z.discriminatedUnion("event", [
  * find a call.
  */
 export function createToolCalls(placeOf: (namespace: string[]) => string[]): ToolCalls {
-  const begun = new Map<string, string[]>();
+  const open = new Map<string, string[]>();
   const ended = new Set<string>();
 
   const tools = (namespace: string[], data: object): ProtocolBody => ({ method: "tools", namespace, data });
   const begin = (id: string, namespace: string[], data: object): ProtocolBody[] => {
-    if (begun.has(id)) return [];
-    begun.set(id, namespace);
+    if (open.has(id)) return [];
+    open.set(id, namespace);
     return [tools(namespace, { event: "tool-started", tool_call_id: id, ...data })];
   };
   const end = (id: string, data: object): ProtocolBody[] => {
-    const namespace = begun.get(id);
+    const namespace = open.get(id);
     if (namespace === undefined || ended.has(id)) return [];
     ended.add(id);
     return [tools(namespace, { tool_call_id: id, ...data })];
   };
   const ofOwnTool = (namespace: string[], data: unknown): ProtocolBody[] => {
-    const told = OwnTool.safeParse(data).data;
-    switch (told?.event) {
+    const toolEvent = OwnTool.safeParse(data).data;
+    switch (toolEvent?.event) {
       case undefined:
         return [];
       case "on_tool_start":
-        return begin(told.toolCallId, namespace, { tool_name: told.name, input: told.input });
+        return begin(toolEvent.toolCallId, namespace, { tool_name: toolEvent.name, input: toolEvent.input });
       case "on_tool_event": {
-        const delta = typeof told.data === "string" ? told.data : JSON.stringify(told.data ?? null);
-        return [tools(namespace, { event: "tool-output-delta", tool_call_id: told.toolCallId, delta })];
+        const delta = typeof toolEvent.data === "string" ? toolEvent.data : JSON.stringify(toolEvent.data ?? null);
+        return [tools(namespace, { event: "tool-output-delta", tool_call_id: toolEvent.toolCallId, delta })];
       }
       case "on_tool_end":
-        return end(told.toolCallId, { event: "tool-finished", output: told.output });
+        return end(toolEvent.toolCallId, { event: "tool-finished", output: toolEvent.output });
       case "on_tool_error":
-        return end(told.toolCallId, { event: "tool-error", message: messageOf(told.error) });
+        return end(toolEvent.toolCallId, { event: "tool-error", message: messageOf(toolEvent.error) });
     }
   };
 
   return {
-    tell(event) {
+    emit(event) {
       if (event.event === "custom") {
         const called = Called.safeParse(event.data).data;
         if (called === undefined) return [];

@@ -26,7 +26,7 @@ type MessageEvent = Extract<RunEvent, { event: "messages" }>;
 /** The messages of a run, as events of the channel `messages`. */
 interface MessageStreams {
   /** One chunk, or a whole message. */
-  tell(event: MessageEvent): ProtocolBody[];
+  emit(event: MessageEvent): ProtocolBody[];
   /** A task is over, and so are its messages. */
   taskEnded(task: string): ProtocolBody[];
   /** The run ended by itself. */
@@ -78,29 +78,29 @@ export function createMessageStreams(
     const start = { event: "message-start", id, role, ...(origin.ls_provider && { metadata }) };
     return { message, events: [body(message, start)] };
   };
-  const add = (message: OpenMessage, said: BaseMessage): ProtocolBody[] => {
-    if (isAIMessage(said)) note(message, said);
-    return piecesOf(said).flatMap((piece) => message.blocks.add(piece).map((data) => body(message, data)));
+  const add = (message: OpenMessage, content: BaseMessage): ProtocolBody[] => {
+    if (isAIMessage(content)) note(message, content);
+    return piecesOf(content).flatMap((piece) => message.blocks.add(piece).map((data) => body(message, data)));
   };
   /** A task's newest message, after those that have ended. */
-  const saidBy = (messages: OpenMessage[]): OpenMessage[] =>
+  const finishable = (messages: OpenMessage[]): OpenMessage[] =>
     messages.filter((message, index) => index === messages.length - 1 || message.reason !== undefined);
 
   return {
-    tell(event) {
-      const { data: said } = event;
-      const role = isBaseMessage(said) ? roleOf(said) : undefined;
-      if (!isBaseMessage(said) || said.id === undefined || role === undefined || ended.has(said.id)) return [];
-      const known = open.get(said.id);
-      const { message, events } = known === undefined ? begin(said.id, role, event) : { message: known, events: [] };
-      if (isBaseMessageChunk(said)) return [...events, ...add(message, said)];
+    emit(event) {
+      const { data: content } = event;
+      const role = isBaseMessage(content) ? roleOf(content) : undefined;
+      if (!isBaseMessage(content) || content.id === undefined || role === undefined || ended.has(content.id)) return [];
+      const known = open.get(content.id);
+      const { message, events } = known === undefined ? begin(content.id, role, event) : { message: known, events: [] };
+      if (isBaseMessageChunk(content)) return [...events, ...add(message, content)];
       // A whole message that was already streamed adds nothing.
-      return known === undefined ? [...events, ...add(message, said), ...finish(message)] : finish(message);
+      return known === undefined ? [...events, ...add(message, content), ...finish(message)] : finish(message);
     },
-    taskEnded: (task) => saidBy([...open.values()].filter((message) => message.task === task)).flatMap(finish),
+    taskEnded: (task) => finishable([...open.values()].filter((message) => message.task === task)).flatMap(finish),
     runEnded() {
       const byTask = Map.groupBy(open.values(), ({ task, namespace }) => task ?? namespace.join("|"));
-      return [...byTask.values()].flatMap(saidBy).flatMap(finish);
+      return [...byTask.values()].flatMap(finishable).flatMap(finish);
     },
   };
 }
@@ -115,12 +115,12 @@ function roleOf(message: BaseMessage): string | undefined {
   return ["ai", "human", "system"].find((role) => role === kindOf(message));
 }
 
-function note(message: OpenMessage, said: Pick<AIMessage, "usage_metadata" | "response_metadata">): void {
-  if ("finish_reason" in said.response_metadata || "stop_reason" in said.response_metadata) {
-    const { data: { finish_reason, stop_reason } = {} } = Ended.safeParse(said.response_metadata);
+function note(message: OpenMessage, content: Pick<AIMessage, "usage_metadata" | "response_metadata">): void {
+  if ("finish_reason" in content.response_metadata || "stop_reason" in content.response_metadata) {
+    const { data: { finish_reason, stop_reason } = {} } = Ended.safeParse(content.response_metadata);
     message.reason = finish_reason ?? stop_reason ?? message.reason;
   }
-  if (said.usage_metadata !== undefined) message.usage = mergeUsageMetadata(message.usage, said.usage_metadata);
+  if (content.usage_metadata !== undefined) message.usage = mergeUsageMetadata(message.usage, content.usage_metadata);
 }
 
 /** Milliseconds for transformers to produce their last values after everything else was emitted. */
@@ -142,11 +142,11 @@ export const project: Project = ({ graph, signal, tell, failed }) => {
   if (stream === undefined) return undefined;
   const messages = createMessageStreams((path) => path);
   /** Payloads emitted by the graph itself: they come out unchanged. */
-  const told = new WeakSet<object>();
+  const ownPayloads = new WeakSet<object>();
   let isOver = false;
   const read = async (): Promise<void> => {
     for await (const { method, params } of stream) {
-      const data = dataOf(method, params.data, told);
+      const data = dataOf(method, params.data, ownPayloads);
       if (data !== undefined && !isOver) tell({ event: "custom", namespace: params.namespace, data });
     }
   };
@@ -156,7 +156,7 @@ export const project: Project = ({ graph, signal, tell, failed }) => {
   return {
     heard(chunk) {
       const [, mode, payload] = chunk;
-      if (mode === "custom" && typeof payload === "object" && payload !== null) told.add(payload);
+      if (mode === "custom" && typeof payload === "object" && payload !== null) ownPayloads.add(payload);
       for (const one of asProtocol(chunk, messages)) source.give(one);
     },
     async ended() {
@@ -218,7 +218,7 @@ function asProtocol([namespace, mode, payload]: GraphChunk, messages: MessageStr
   if (mode === "messages") {
     // LangGraph's `messages` mode always emits a pair of message and metadata.
     const [data, metadata] = payload as [unknown, Record<string, unknown>];
-    return messages.tell({ id: 0, event: "messages", namespace, data, metadata }).map(messageChunk);
+    return messages.emit({ id: 0, event: "messages", namespace, data, metadata }).map(messageChunk);
   }
   const task = mode === "tasks" ? EndedTask.safeParse(payload).data : undefined;
   const ended = task !== undefined && "result" in task ? messages.taskEnded(task.id) : [];
@@ -230,8 +230,9 @@ function messageChunk({ namespace, node, data }: ProtocolBody): GraphChunk {
 }
 
 /** A transformer's output, as a payload that names its channel; `undefined` for the graph's own payloads. */
-function dataOf(method: string, data: unknown, told: WeakSet<object>): object | undefined {
+function dataOf(method: string, data: unknown, ownPayloads: WeakSet<object>): object | undefined {
   if (method.startsWith(pushed)) return { name: method.slice(pushed.length), payload: data };
-  const isMade = method === "custom" && typeof data === "object" && data !== null && "name" in data && !told.has(data);
+  const isMade =
+    method === "custom" && typeof data === "object" && data !== null && "name" in data && !ownPayloads.has(data);
   return isMade ? data : undefined;
 }

@@ -40,7 +40,7 @@ export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): Run
   };
   const stamp = (body: ProtocolBody): ProtocolEvent => place(body, timestamp * placesPerMillisecond);
   const held: ProtocolBody[] = [];
-  const tell = (bodies: ProtocolBody[]): ProtocolEvent[] => {
+  const emit = (bodies: ProtocolBody[]): ProtocolEvent[] => {
     if (run.attempt > 0) return bodies.map(stamp);
     held.push(...bodies);
     return [];
@@ -55,14 +55,14 @@ export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): Run
   return {
     events(event) {
       timestamp = event.at ?? timestamp;
-      if (event.event === "metadata") return tell(begin());
+      if (event.event === "metadata") return emit(begin());
       if (event.event === "error") {
         failure = event.data.message;
         return [];
       }
-      const told = steps.tell(event);
-      const namespace = told.at(-1)?.namespace ?? event.namespace;
-      return tell([...lifecycles.seen(namespace), ...told]);
+      const bodies = steps.emit(event);
+      const namespace = bodies.at(-1)?.namespace ?? event.namespace;
+      return emit([...lifecycles.seen(namespace), ...bodies]);
     },
     end(ended, at) {
       const isPaused = steps.isPaused();
@@ -81,7 +81,7 @@ type Step = Extract<RunEvent, { namespace: string[] }>;
 
 /** The events of a run's steps, by channel. */
 interface Steps {
-  tell(event: Step): ProtocolBody[];
+  emit(event: Step): ProtocolBody[];
   /** The events at the end of a run that ended by itself. */
   end(): ProtocolBody[];
   /** Whether the run has emitted that it waits. */
@@ -96,29 +96,29 @@ function createSteps(loopNodes: ReadonlySet<string>, lifecycles: Lifecycles): St
   // Among the node's own, an agent's text would be taken for the reply.
   const messages = createMessageStreams((path, metadata) => ("sub_agent" in metadata ? path : placeOf(path)));
   const tools = createToolCalls(placeOf);
-  const asked = new Set<string>();
+  const emittedQuestions = new Set<string>();
   let isPaused = false;
 
   /** Questions are emitted where they first occur; the enclosing graphs repeat them. */
   const questions = (namespace: string[], interrupts: unknown): ProtocolBody[] => {
     isPaused = true;
-    const news = (Questions.safeParse(interrupts).data ?? []).filter(({ id }) => !asked.has(id));
+    const news = (Questions.safeParse(interrupts).data ?? []).filter(({ id }) => !emittedQuestions.has(id));
     return news.map(({ id, value }) => {
-      asked.add(id);
+      emittedQuestions.add(id);
       return { method: "input.requested", namespace, data: { interrupt_id: id, payload: value } };
     });
   };
   const ofState = (namespace: string[], state: Record<string, unknown>): ProtocolBody[] => {
     if (!("__interrupt__" in state)) return [{ method: "values", namespace, data: state }];
     const { __interrupt__: interrupts, ...values } = state;
-    const told = questions(namespace, interrupts);
-    return Object.keys(values).length === 0 ? told : [...told, { method: "values", namespace, data: values }];
+    const bodies = questions(namespace, interrupts);
+    return Object.keys(values).length === 0 ? bodies : [...bodies, { method: "values", namespace, data: values }];
   };
 
   return {
     isPaused: () => isPaused,
     end: () => messages.runEnded(),
-    tell(event) {
+    emit(event) {
       const { namespace, data } = event;
       switch (event.event) {
         case "values":
@@ -130,11 +130,11 @@ function createSteps(loopNodes: ReadonlySet<string>, lifecycles: Lifecycles): St
               : [{ method: "updates", namespace, node, data: update }],
           );
         case "messages":
-          return [...tools.tell(event), ...messages.tell(event)];
+          return [...tools.emit(event), ...messages.emit(event)];
         case "tools":
-          return tools.tell(event);
+          return tools.emit(event);
         case "custom":
-          return [...tools.tell(event), { method: "custom", namespace, data: namedPayload(data) }];
+          return [...tools.emit(event), { method: "custom", namespace, data: namedPayload(data) }];
         case "checkpoint":
           return [{ method: "checkpoints", namespace, data }];
         case "tasks":

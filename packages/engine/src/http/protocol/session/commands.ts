@@ -127,8 +127,8 @@ export async function withParams<Schema extends z.ZodType, Outcome>(
 ): Promise<Outcome | Refusal> {
   const parsed = schema.safeParse(params ?? {});
   if (parsed.success) return work(parsed.data);
-  const told = parsed.error.issues.slice(0, mostIssues);
-  const problems = told.map(({ path, message }) => `${path.join(".") || "params"}: ${message}`);
+  const reported = parsed.error.issues.slice(0, mostIssues);
+  const problems = reported.map(({ path, message }) => `${path.join(".") || "params"}: ${message}`);
   return { error: "invalid_argument", message: `${method}: ${problems.join("; ")}` };
 }
 

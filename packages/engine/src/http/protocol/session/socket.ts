@@ -170,7 +170,7 @@ async function deliver(
 ): Promise<void> {
   let past: string[] | undefined = [];
   let characters = 0;
-  const tellPast = async (texts: string[]): Promise<void> => {
+  const sendPast = async (texts: string[]): Promise<void> => {
     output.answer(toWireJson(answer(texts.length)));
     for (const text of texts) await output.sendInTurn(text);
   };
@@ -184,11 +184,11 @@ async function deliver(
       past.push(text);
       characters += text.length;
       if (past.length < socketLimits.counted.events && characters < socketLimits.counted.characters) continue;
-      await tellPast(past);
+      await sendPast(past);
       past = undefined;
     }
     if (part !== "caught up" || past === undefined) continue;
-    await tellPast(past);
+    await sendPast(past);
     past = undefined;
   }
 }
@@ -262,12 +262,12 @@ const pingMilliseconds = 30_000;
 const mostUnanswered = 4;
 
 /** The part of a socket that can be pinged. */
-interface AskedSocket extends Pick<WebSocket, "isPaused" | "ping" | "terminate"> {
+interface PingableSocket extends Pick<WebSocket, "isPaused" | "ping" | "terminate"> {
   on(event: "pong", listener: () => void): unknown;
 }
 
 /** Pings the other side periodically; returns a function that stops it. */
-export function keepAlive(socket: AskedSocket): () => void {
+export function keepAlive(socket: PingableSocket): () => void {
   let unanswered = 0;
   socket.on("pong", () => {
     unanswered = 0;

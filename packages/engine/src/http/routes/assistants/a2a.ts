@@ -64,7 +64,7 @@ export function a2aRoutes(): HttpApp {
       summary: "Send a message to an assistant, or ask for a task; streams are server-sent events",
       answer: RpcAnswer,
       headers: ["Idempotency-Key", "Last-Event-ID"],
-      tellsPosition: true,
+      setsPositionHeader: true,
       errors: {
         ...notThere,
         422: "The Idempotency-Key came with another request",

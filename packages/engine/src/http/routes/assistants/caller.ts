@@ -63,7 +63,7 @@ function nameOf(caller: Caller): Pick<z.infer<typeof CallerShape>, "caller" | "n
     }
     case "anyone":
     // Callers without a key only reach public paths.
-    case "nobody":
+    case "anonymous":
       return { caller: "anyone", name: null, display_name: null };
   }
 }

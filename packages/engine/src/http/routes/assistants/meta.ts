@@ -162,10 +162,10 @@ function escaped(text: string): string {
 }
 
 /** The elements that load an interface and show a component; the page fills in `{{shadowRootId}}`. */
-function tagsOf({ id, files }: { id: string; files: InterfaceFile[] }, asked: { host: string; name: string }): string {
-  const isLocal = /^(localhost|127\.0\.0\.1)(:|$)/u.test(asked.host);
-  const base = escaped(`${isLocal ? "http:" : ""}//${encodeURI(asked.host)}/ui/${encodeURIComponent(id)}`);
-  const call = `${globalOf(id)}.render(${JSON.stringify(asked.name)}, "{{shadowRootId}}")`;
+function tagsOf({ id, files }: { id: string; files: InterfaceFile[] }, target: { host: string; name: string }): string {
+  const isLocal = /^(localhost|127\.0\.0\.1)(:|$)/u.test(target.host);
+  const base = escaped(`${isLocal ? "http:" : ""}//${encodeURI(target.host)}/ui/${encodeURIComponent(id)}`);
+  const call = `${globalOf(id)}.render(${JSON.stringify(target.name)}, "{{shadowRootId}}")`;
   const tags = files.flatMap(({ basename }) => {
     if (extname(basename) === ".css") return [`<link rel="stylesheet" href="${base}/${basename}" />`];
     if (basename !== "entrypoint.js") return [];

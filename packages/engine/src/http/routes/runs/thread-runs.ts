@@ -8,7 +8,7 @@ import { notFound } from "../../errors.ts";
 import { answerJson, selected } from "../../answers/wire.ts";
 import { knownModes, namesInQuery, namespacesInQuery } from "../../answers/frames.ts";
 import { RunBody } from "../../requests/run-request.ts";
-import { lastEventId, startRun, streamRun, tellPosition, toWireRun, waitForRun } from "../../requests/runs.ts";
+import { lastEventId, startRun, streamRun, setPositionHeader, toWireRun, waitForRun } from "../../requests/runs.ts";
 import { FinalValuesShape, RunShape } from "../../answers/shapes.ts";
 import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag } from "../../validate.ts";
 
@@ -35,7 +35,7 @@ const tag = "Thread runs";
 const notThere = { 404: "No such thread, run or assistant" };
 const starting = {
   headers: ["Idempotency-Key"],
-  tellsPosition: true,
+  setsPositionHeader: true,
   errors: {
     ...notThere,
     422: "The thread is busy and the strategy is reject, or the Idempotency-Key came with another request",
@@ -128,12 +128,12 @@ function readingRoutes(routes: HttpApp): void {
 
   routes.get(
     "/threads/:thread_id/runs/:run_id",
-    describe({ tag, summary: "Get a run", answer: RunShape, tellsPosition: true, errors: notThere }),
+    describe({ tag, summary: "Get a run", answer: RunShape, setsPositionHeader: true, errors: notThere }),
     path(RunPath),
     async (context) => {
       const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
-      tellPosition(services, context, run);
+      setPositionHeader(services, context, run);
       return answerJson(context, toWireRun(run));
     },
   );

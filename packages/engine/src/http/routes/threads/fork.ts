@@ -63,7 +63,7 @@ export function forkRoutes(): HttpApp {
       tag: "Messages",
       summary: "Say a message anew, and what follows with it; answers with the run",
       answer: RunShape,
-      tellsPosition: true,
+      setsPositionHeader: true,
       errors: {
         404: "No such thread or message",
         409: "The user said nothing before it, or its state was pruned",

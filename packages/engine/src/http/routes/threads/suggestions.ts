@@ -41,7 +41,7 @@ export function suggestionRoutes(): HttpApp {
       tag,
       summary: "Choose one: it becomes the user's next message; answers with the run",
       answer: RunShape,
-      tellsPosition: true,
+      setsPositionHeader: true,
       errors: {
         404: "No such thread or suggestion",
         409: "It is not open any more",
