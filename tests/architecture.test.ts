@@ -96,6 +96,9 @@ const mostFiles = 15;
 /** The number of a requirement, or another document of those who wrote the program. */
 const citation =
   /\b(ARCH|API|CFG|CIRC|CLAR|CODE|COMP|CONF|CTX|DECOMP|DOC|ERR|EVENT|EXT|GUARD|LLM|LOOP|MEM|MSG|PERF|PLANNER|PROMPT|PRUNE|QUEUE|RULE|SEARCH|SEC|SESS|STATE|STOP|SVC|TASK|TOKEN|TOOL|TRACE|XML|AGENT)-\d\d\b|\btable 18\.|\bwire contract\b|\b(reliability|design|performance)\.md\b/;
+/** Words that hide who does what. The comments of runs and storage still have some. */
+const unclearWords = /\b(nobody|somebody|whoever|whom|(is|are|was|were) told)\b/iu;
+const unclearStill = /^packages\/engine\/src\/(runs|storage)\//;
 /** A migration begins with its number, which is its order. */
 const migration = /^packages\/engine\/src\/storage\/(sqlite|postgres)\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];
@@ -243,6 +246,15 @@ function writeProblems({ path, text }: Pick<SourceFile, "path" | "text">): strin
     .map(({ what }) => `${path}: ${what.exec(code)?.[0]} is not for it; the run at work has what writes for it`);
 }
 
+/** Comments that a reader has to decode: they need a subject, a verb and the terms of the field. */
+function wordProblems({ path, text }: Pick<SourceFile, "path" | "text">): string[] {
+  const comments = text.match(/\/\*[\s\S]*?\*\/|(?<![:"'`])\/\/.*$/gm) ?? [];
+  return comments.flatMap((comment) => {
+    const word = unclearWords.exec(comment)?.[0];
+    return word === undefined ? [] : [`${path}: a comment says "${word}"; name the caller, reader, owner or event`];
+  });
+}
+
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/\/\/.*$/gm, "");
 }
@@ -324,6 +336,13 @@ describe("the architecture", () => {
     const pages = [...docs, "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", ".env.example"];
     const texts = [...files.map(({ path }) => path), ...pages];
     expect(texts.filter((path) => citation.test(readFileSync(join(projectFolder, path), "utf8")))).toEqual([]);
+  });
+
+  it("names who does what in comments", () => {
+    expect(files.filter(({ path }) => !unclearStill.test(path)).flatMap(wordProblems)).toEqual([]);
+    const unclear = ["// Nobody reads it.", "/** The caller\n * is told of it. */", "call(); // whoever waits"];
+    expect(unclear.flatMap((text) => wordProblems({ path: "src/a.ts", text }))).toHaveLength(unclear.length);
+    expect(wordProblems({ path: "src/a.ts", text: 'say("nobody"); // The reader gets it.' })).toEqual([]);
   });
 
   it("exports by name, and says what each export is", () => {
