@@ -80,6 +80,7 @@ const rows: Record<string, Record<string, string | number | Buffer | null>> = {
     data: Buffer.from([1, 0, 2]),
     model_call_id: null,
   },
+  run_usage: { run: 1, requests: 2, input_tokens: 1e9, output_tokens: 2.5, cached_tokens: 0, cost: 0.1 },
   owner_usage: {
     owner: "ada",
     day: "2026-01-01",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
 import type { Approval, JsonObject, Run, RunStatus } from "./records.ts";
+import type { Usage } from "./usage.ts";
 
 /** Which sessions are looked at: those of an owner, with `orphans` also those without one; those whose metadata contain this. */
 export interface SessionFilter {
@@ -28,8 +29,12 @@ export interface ApprovalQuery extends PageQuery {
   state: Approval["state"];
 }
 
+/** A run with what its model calls have used so far; null where it has asked none, or an older version has run it. */
+export type ListedRun = Run & { usage: Usage | null };
+
 /** Which runs of all sessions are wanted, newest first. Dates are ISO-8601; `from` is within, `to` is not. */
 export interface RunQuery extends PageQuery {
+  run_id?: string | undefined;
   status?: RunStatus | undefined;
   assistant_id?: string | undefined;
   cron_id?: string | undefined;
@@ -53,7 +58,7 @@ export interface OverviewStore {
   waiting(sessions: SessionFilter): Promise<number>;
   /** How many runs are not over. */
   working(sessions: SessionFilter): Promise<number>;
-  runs(query: RunQuery): Promise<PageOf<Run>>;
+  runs(query: RunQuery): Promise<PageOf<ListedRun>>;
   /** Counts in spans of so many seconds, oldest first; spans without runs are left out. */
   histogram(query: Omit<RunQuery, "limit" | "cursor"> & { seconds: number }): Promise<RunCount[]>;
 }

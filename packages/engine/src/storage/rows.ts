@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
 import { Cron, SessionTtl } from "./record-stores.ts";
+import { Usage } from "./usage.ts";
 import { Approval, Assistant, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "./records.ts";
 
 function parseText(text: string, context: z.RefinementCtx): unknown {
@@ -37,6 +38,9 @@ export const RunRow = Run.extend({
   cancel_reason: unlessNull,
   started_at: unlessNull,
 });
+
+/** A row of `runs` with what the run has used as `usage`. */
+export const ListedRunRow = RunRow.extend({ usage: json(Usage).nullable() });
 
 /** An assistant at the version in use; SQLite keeps truth as 0 and 1. */
 export const AssistantRow = Assistant.extend({

@@ -41,6 +41,7 @@ export const movedTables: readonly MovedTable[] = [
     json: ["cancel_reason"],
     derived: { is_temporary: (row) => parseRow(RunRow, "runs", row).kwargs.temporary },
   },
+  { name: "run_usage", key: ["run"] },
   { name: "run_events", key: ["run", "last_id"], split: "payload" },
   { name: "tool_calls", key: ["session", "tool_call_id"], rowid: "id" },
   { name: "operations", key: ["id"] },

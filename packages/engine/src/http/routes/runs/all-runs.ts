@@ -2,7 +2,9 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { sentBy } from "../../../runs/cancel.ts";
 import { isOver } from "../../../runs/status.ts";
-import { RunStatus, type Run } from "../../../storage/records.ts";
+import type { ListedRun } from "../../../storage/overview.ts";
+import { RunStatus } from "../../../storage/records.ts";
+import { Usage } from "../../../storage/usage.ts";
 import { answerJson } from "../../answers/wire.ts";
 import { RunShape } from "../../answers/shapes.ts";
 import { describe } from "../../describe.ts";
@@ -15,6 +17,7 @@ const When = z.iso
   .transform((text) => new Date(text).toISOString())
   .optional();
 const RunFilter = z.object({
+  run_id: Id.optional(),
   status: RunStatus.optional(),
   graph_id: z.string().max(500).optional(),
   assistant_id: z.string().max(500).optional(),
@@ -45,6 +48,9 @@ const RunSummaryShape = RunShape.omit({ kwargs: true })
     ended_at: z.string().nullable(),
     attempts: z.number().int(),
     error_code: z.string().nullable(),
+    usage: Usage.nullable().describe(
+      "What its model calls have used so far; the cost is 0 where no price is known. Null where no model was asked",
+    ),
     started_by: StartedBy,
     parent: z.string().nullable().describe("The thread that it works for, of an agent in the background"),
   })
@@ -87,7 +93,7 @@ export function allRunRoutes(): HttpApp {
   return routes;
 }
 
-function toSummary(run: Run): object {
+function toSummary(run: ListedRun): object {
   const { kwargs: _kwargs, ...wire } = { kwargs: null, ...toWireRun(run) };
   const { cron_id, [sentBy]: parent } = run.metadata;
   return {
@@ -98,6 +104,7 @@ function toSummary(run: Run): object {
     ended_at: isOver(run.status) ? run.updated_at : null,
     attempts: run.attempt,
     error_code: run.error?.error ?? null,
+    usage: run.usage,
     started_by: startedBy(run.kwargs.owner, cron_id, parent),
     parent: typeof parent === "string" ? parent : null,
   } satisfies Omit<z.infer<typeof RunSummaryShape>, keyof Omit<z.infer<typeof RunShape>, "kwargs">>;

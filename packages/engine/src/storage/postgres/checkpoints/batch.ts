@@ -51,7 +51,8 @@ export class Batch {
   readonly removedWrites: [checkpoint: number, task: string, part: number][] = [];
   readonly removedWritesOfRun: [checkpoint: number, run: number][] = [];
   events: StoredEvents | undefined;
-  usage: readonly UsageEntry[] = [];
+  /** What the model calls of a run have used since its last write. */
+  usage: { run_id: string; entries: readonly UsageEntry[] } = { run_id: "", entries: [] };
 
   /** What `millrace_write_v2` takes: lists of rows by name, as JSON. */
   toRows(): string {
@@ -82,12 +83,14 @@ export class Batch {
         itemRow,
       ),
       events: events && { first_id: events.first, last_id: events.last, ...stored(events.data) },
-      usage: listed(this.usage, (entry) => entry),
+      usage: listed(this.usage.entries, (entry) => entry),
     };
   }
 
   #seldom() {
+    const { run_id, entries } = this.usage;
     return {
+      run_usage: listed(entries, ({ owner: _owner, day: _day, ...used }) => ({ run_id, ...used })),
       written: listed([...this.written], ([key, row]) => ({ key, ...row })),
       completed: listed(this.completed, ([key, data, crc]) => ({ key, data, crc })),
       clocks: listed(this.clocks, (key) => key),

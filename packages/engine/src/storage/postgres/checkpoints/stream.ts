@@ -90,7 +90,7 @@ export class AttemptStream {
         const data = this.#threads.codec.encode(session_id, packEvents(events));
         batch.events = { first: first.id, last: events.at(-1)?.id ?? first.id, data };
       }
-      batch.usage = usage;
+      batch.usage = { run_id, entries: usage };
       more?.work();
     };
     checkOrder(run_id, events);

@@ -4,6 +4,7 @@ import { items } from "./002-items.ts";
 import { checkpoints } from "./003-checkpoints.ts";
 import { webhooksTaken } from "./004-webhooks-taken.ts";
 import { openRuns } from "./005-open-runs.ts";
+import { runUsage } from "./006-run-usage.ts";
 
 /** All changes of the schema, in their order. */
-export const migrations: readonly Migration[] = [records, items, checkpoints, webhooksTaken, openRuns];
+export const migrations: readonly Migration[] = [records, items, checkpoints, webhooksTaken, openRuns, runUsage];

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   type ApprovalQuery,
+  type ListedRun,
   type OverviewStore,
   type PageOf,
   pageOf,
@@ -8,11 +9,13 @@ import {
   type RunQuery,
   type SessionFilter,
 } from "../../overview.ts";
-import { type Approval, type Run, RunStatus } from "../../records.ts";
-import { ApprovalRow, CountRow, parseRow, readRows } from "../../rows.ts";
+import { type Approval, RunStatus } from "../../records.ts";
+import { ApprovalRow, CountRow, json, parseRow, readRows } from "../../rows.ts";
+import { Usage } from "../../usage.ts";
 import type { Statements } from "../database/database.ts";
 import { runColumns, StoredRun } from "../run-records/run-rows.ts";
 import { approvalColumns } from "./approvals.ts";
+import { usageOfRun } from "./usage.ts";
 import { type FoundBy, sessionClauses, withFoundIds } from "./sessions.ts";
 
 /** The conditions of a statement, with their values. */
@@ -84,6 +87,7 @@ async function runConditions(database: Statements, query: Omit<RunQuery, "limit"
   conditions.with(query.session_id, ofSession);
   conditions.with(query.graph_id, (place) => `runs.graph_id = ${place}`);
   conditions.with(query.assistant_id, (place) => `runs.assistant_id = ${place}`);
+  conditions.with(query.run_id, (place) => `runs.run_id = ${place}`);
   conditions.with(query.status, (place) => `runs.status = ${place}`);
   conditions.with(jsonText(query.cron_id), hasText("runs.metadata", "cron_id"));
   conditions.with(query.from, (place) => `runs.created_at >= ${place}`);
@@ -96,14 +100,15 @@ async function runConditions(database: Statements, query: Omit<RunQuery, "limit"
   return conditions;
 }
 
-async function findRuns(database: Statements, query: RunQuery): Promise<PageOf<Run>> {
+async function findRuns(database: Statements, query: RunQuery): Promise<PageOf<ListedRun>> {
   const conditions = await runConditions(database, query);
-  const sql = `SELECT ${runColumns}, runs.id AS key FROM runs ${conditions.where}
+  const sql = `SELECT ${runColumns}, ${usageOfRun} AS usage, runs.id AS key FROM runs ${conditions.where}
     ORDER BY runs.created_at DESC, runs.id DESC LIMIT ${conditions.value(query.limit + 1)}`;
   const found = await database.read(sql, conditions.values);
-  return pageOf(found, readRows(StoredRun, "runs", found), query.limit, ({ created_at }) => created_at);
+  return pageOf(found, readRows(ListedRunRow, "runs", found), query.limit, ({ created_at }) => created_at);
 }
 
+const ListedRunRow = StoredRun.extend({ usage: json(Usage).nullable() });
 const BucketRow = z.object({ at: z.number(), status: RunStatus, count: z.number() });
 
 /** What a look over all sessions finds in PostgreSQL. */

@@ -14,6 +14,10 @@ const ofOwners = `SELECT owner, sum(requests)::bigint AS requests, sum(input_tok
   GROUP BY owner ORDER BY sum(input_tokens + output_tokens) DESC, owner LIMIT $3 OFFSET $4`;
 const countOwners = "SELECT count(DISTINCT owner) AS count FROM owner_usage WHERE day BETWEEN $1 AND $2";
 
+/** What a run has used so far as JSON, in a statement on `runs`; null where it has asked no model. */
+export const usageOfRun = `(SELECT json_build_object('requests', requests, 'input_tokens', input_tokens,
+  'output_tokens', output_tokens, 'cached_tokens', cached_tokens, 'cost', cost)::text FROM run_usage WHERE run = runs.id)`;
+
 /** The sums of owners in PostgreSQL: one row for each owner and day. */
 export function createUsageStore(database: Statements): UsageStore {
   return {

@@ -60,7 +60,7 @@ interface Told {
 /** Stores what was told as one group, and the usage, in the caller's transaction. */
 export function storeTold(database: Database, codec: Codec, of: RunWriter, { events, usage }: Told): void {
   storeEvents(database, codec, of, events);
-  if (usage.length > 0) storeUsage(database, usage);
+  if (usage.length > 0) storeUsage(database, of.run_id, usage);
 }
 
 function storeEvents(database: Database, codec: Codec, of: RunWriter, events: RunEvent[]): void {

@@ -26,6 +26,7 @@ import { textIndex } from "./024-text-index.ts";
 import { modelCalls } from "./025-model-calls.ts";
 import { ownerUsage } from "./026-owner-usage.ts";
 import { modelCallIds } from "./027-model-call-ids.ts";
+import { runUsage } from "./028-run-usage.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   modelCalls,
   ownerUsage,
   modelCallIds,
+  runUsage,
 ];

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { RunStatus } from "../../records.ts";
 import {
   type ApprovalQuery,
+  type ListedRun,
   type OverviewStore,
   type PageOf,
   pageOf,
@@ -10,10 +11,11 @@ import {
   type SessionFilter,
 } from "../../overview.ts";
 import type { Database } from "../database/database.ts";
-import { ApprovalRow, CountRow, parseRow, readRows, RunRow } from "../../rows.ts";
+import { ApprovalRow, CountRow, ListedRunRow, parseRow, readRows } from "../../rows.ts";
 import { approvalColumns } from "./approvals.ts";
 import { isUnfinished, runColumns } from "./run-statements.ts";
 import { searchCondition } from "./sessions.ts";
+import { usageOfRun } from "./usage.ts";
 
 type Parameters = Record<string, string | number>;
 
@@ -55,6 +57,7 @@ function runCondition(query: Omit<RunQuery, "limit">): { where: string; paramete
     session_id: "session = (SELECT id FROM sessions WHERE session_id = @session_id)",
     graph_id: "graph_id = @graph_id",
     assistant_id: "assistant_id = @assistant_id",
+    run_id: "runs.run_id = @run_id",
     run_status: "runs.status = @run_status",
     cron_id: "runs.metadata ->> '$.cron_id' = @cron_id",
     from: "runs.created_at >= @from",
@@ -76,12 +79,12 @@ function runCondition(query: Omit<RunQuery, "limit">): { where: string; paramete
   return { where: clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`, parameters };
 }
 
-function findRuns(database: Database, query: RunQuery): PageOf<z.infer<typeof RunRow>> {
+function findRuns(database: Database, query: RunQuery): PageOf<ListedRun> {
   const { where, parameters } = runCondition(query);
-  const sql = `SELECT ${runColumns}, runs.id AS key FROM runs ${where}
+  const sql = `SELECT ${runColumns}, ${usageOfRun} AS usage, runs.id AS key FROM runs ${where}
     ORDER BY runs.created_at DESC, runs.id DESC LIMIT @limit`;
   const found = database.prepare(sql).all({ ...parameters, limit: query.limit + 1 });
-  return pageOf(found, readRows(RunRow, "runs", found), query.limit, ({ created_at }) => created_at);
+  return pageOf(found, readRows(ListedRunRow, "runs", found), query.limit, ({ created_at }) => created_at);
 }
 
 const BucketRow = z.object({ at: z.number(), status: RunStatus, count: z.number() });

@@ -6,15 +6,26 @@ import { CountRow, parseRow, readRows } from "../../rows.ts";
 const DayRow = Usage.extend({ day: z.string() });
 const OwnerRow = Usage.extend({ owner: z.string() });
 
-const add = `INSERT INTO owner_usage (owner, day, requests, input_tokens, output_tokens, cached_tokens, cost)
-  VALUES (@owner, @day, @requests, @input_tokens, @output_tokens, @cached_tokens, @cost)
-  ON CONFLICT (owner, day) DO UPDATE SET requests = requests + excluded.requests,
+const sums = `requests = requests + excluded.requests,
     input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
     cached_tokens = cached_tokens + excluded.cached_tokens, cost = cost + excluded.cost`;
+const add = `INSERT INTO owner_usage (owner, day, requests, input_tokens, output_tokens, cached_tokens, cost)
+  VALUES (@owner, @day, @requests, @input_tokens, @output_tokens, @cached_tokens, @cost)
+  ON CONFLICT (owner, day) DO UPDATE SET ${sums}`;
+const addToRun = `INSERT INTO run_usage (run, requests, input_tokens, output_tokens, cached_tokens, cost)
+  SELECT id, @requests, @input_tokens, @output_tokens, @cached_tokens, @cost FROM runs WHERE run_id = @run_id
+  ON CONFLICT (run) DO UPDATE SET ${sums}`;
 
-/** Adds it to the sums of its days, in the caller's transaction. */
-export function storeUsage(database: Database, usage: readonly UsageEntry[]): void {
-  for (const entry of usage) database.prepare(add).run({ ...entry });
+/** What a run has used so far as JSON, in a statement on `runs`; null where it has asked no model. */
+export const usageOfRun = `(SELECT json_object('requests', requests, 'input_tokens', input_tokens,
+  'output_tokens', output_tokens, 'cached_tokens', cached_tokens, 'cost', cost) FROM run_usage WHERE run = runs.id)`;
+
+/** Adds it to the sums of its days and of the run, in the caller's transaction. */
+export function storeUsage(database: Database, run_id: string, usage: readonly UsageEntry[]): void {
+  for (const { owner, day, ...used } of usage) {
+    database.prepare(add).run({ owner, day, ...used });
+    database.prepare(addToRun).run({ run_id, ...used });
+  }
 }
 
 /** The sums of owners in SQLite: one row for each owner and day. */

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
+import { startSessions, type SessionFixture } from "../../support/session-fixture.ts";
+
+let fixture: SessionFixture;
+beforeAll(async () => {
+  fixture = await startSessions();
+});
+afterAll(() => fixture.close());
+
+const Used = z.object({
+  requests: z.number(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_tokens: z.number(),
+  cost: z.number(),
+});
+const Listed = z.array(z.looseObject({ run_id: z.string(), usage: Used.nullable() }));
+const OfOwner = z.looseObject({ day: Used });
+const list = async (search: string) => Listed.parse(await fixture.json("GET", `/runs?${search}`));
+
+it("is told with each run of the list, and is together what the owner has used", async () => {
+  const id = await fixture.talk("hello", "and once more, at some length");
+  const [newer, older] = await list(`thread_id=${id}`);
+  expect(newer?.usage).toMatchObject({ requests: 1, output_tokens: expect.any(Number) });
+  expect(newer?.usage?.input_tokens).toBeGreaterThan(older?.usage?.input_tokens ?? Infinity);
+  const { day } = OfOwner.parse(await fixture.json("GET", "/usage"));
+  expect((newer?.usage?.input_tokens ?? 0) + (older?.usage?.input_tokens ?? 0)).toBe(day.input_tokens);
+  expect(await list(`run_id=${older?.run_id}`)).toEqual([older]);
+});
+
+it("counts every call of a run, and goes with the run", async () => {
+  const { thread_id: id } = await fixture.server.client.threads.create();
+  const call = { name: "list_files", arguments: { path: "" } };
+  fixture.model.push({ toolCalls: [call] }, { toolCalls: [call] }, { text: "Nothing there." });
+  const input = { messages: [{ role: "user", content: "look twice" }] };
+  await fixture.server.client.runs.wait(id, "agent", { input, context: { mode: "free_work" } });
+  const [run] = await list(`thread_id=${id}`);
+  expect(run?.usage?.requests).toBe(3);
+  await fixture.server.client.runs.delete(id, run?.run_id ?? "");
+  expect(await list(`run_id=${run?.run_id}`)).toEqual([]);
+});
+
+it("is nothing for a run that asks no model", async () => {
+  const { thread_id: id } = await fixture.server.client.threads.create();
+  await fixture.json("POST", `/threads/${id}/messages`, {
+    graph_id: "agent",
+    messages: [{ role: "user", content: "hello" }],
+  });
+  await fixture.ask("POST", `/threads/${id}/runs/wait`, { assistant_id: "agent", input: null });
+  for (const { usage } of await list(`thread_id=${id}`)) expect(usage).toBeNull();
+});
