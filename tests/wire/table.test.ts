@@ -79,6 +79,7 @@ const own = `
   GET /me
   GET /feed
   GET /approvals
+  GET /graphs
   GET /runs
   GET /runs/histogram
 `

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { graphNames, startTestServer, type TestServer } from "../../support/test-server.ts";
 
@@ -11,6 +12,30 @@ test("the server says that it is up and what it is", async () => {
   expect(await (await server.send("GET", "/ok")).json()).toEqual({ ok: true });
   const info = await (await server.send("GET", "/info")).json();
   expect(info).toMatchObject({ context: "js", langgraph_js_version: "1.7.3", flags: { assistants: true } });
+});
+
+test("GET /graphs 200: what is served, what is not and why; a run of that is told, too", async () => {
+  const own = await startTestServer({ graphs: join(import.meta.dirname, "../../fixtures/graphs/langgraph.json") });
+  const answer = await own.send("GET", "/graphs");
+  expect(answer.status).toBe(200);
+  const graphs: unknown = await answer.json();
+  expect(graphs).toContainEqual({ graph_id: "nested", is_served: true, problem: null });
+  const problem = { module: "./broken.ts:graph", message: "the key of the service is missing" };
+  expect(graphs).toContainEqual({ graph_id: "broken", is_served: false, problem });
+  const { thread_id } = await own.client.threads.create();
+  const run = { assistant_id: "broken", input: {} };
+  for (const [path, body] of [
+    [`/threads/${thread_id}/runs`, run],
+    ["/runs/wait", run],
+    ["/runs/crons", { ...run, schedule: "0 0 1 1 *" }],
+  ] as const) {
+    const refused = await own.send("POST", path, body);
+    expect([refused.status, await refused.text()], path).toEqual([
+      404,
+      'No assistant found for "broken": its graph is not served, since the key of the service is missing',
+    ]);
+  }
+  await own.remove();
 });
 
 test("every graph has a system assistant with LangGraph's own id", async () => {

@@ -264,7 +264,7 @@ function isHono(value: unknown): value is Hono<HttpEnvironment> {
  * as runs.
  */
 const pathsOf: Record<Resource, RegExp> = {
-  assistants: /^\/assistants(\/|$)/u,
+  assistants: /^\/(assistants|graphs)(\/|$)/u,
   threads: /^\/threads(?!\/[^/]+\/(runs|commands|stream)(\/|$))(\/|$)/u,
   runs: /^(\/threads\/[^/]+\/(runs|commands|stream)|\/runs)(\/|$)/u,
   store: /^\/store(\/|$)/u,

@@ -91,7 +91,7 @@ export class Runs {
 
   async #start(session: Session, request: RunRequest): Promise<Run> {
     const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
-    if (assistant === undefined) throw noAssistant(request.assistant);
+    if (assistant === undefined) throw noAssistant(request.assistant, this.#graphs);
     const unbound = draftRun(session, await completed(session, request, this.#storage.runs), assistant, this.#graphs);
     const { checkpointer } = this.#storage;
     const origin = await requireOrigin(unbound, checkpointer);

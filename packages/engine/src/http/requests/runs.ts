@@ -138,7 +138,7 @@ async function keepConfig(
 export async function checkRun(services: HttpServices, body: RunBody): Promise<void> {
   if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
   const { found } = await checkedBody(services, body);
-  if (found === undefined) throw noAssistant(body.assistant_id);
+  if (found === undefined) throw noAssistant(body.assistant_id, services.graphs);
 }
 
 /** A run's input after the message rules of its graph, and its assistant, if any. */

@@ -111,11 +111,11 @@ export function noNewRuns(): AppError {
 }
 
 /** The refusal of a run by an assistant that does not exist, in LangGraph's words. */
-export function noAssistant(name: string): AppError {
-  return new AppError(
-    "not_found",
-    `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
-  );
+export function noAssistant(name: string, { problems }: Pick<Graphs, "problems"> = { problems: [] }): AppError {
+  const problem = problems.find(({ graph_id }) => graph_id === name);
+  const advice = "Make sure the assistant ID is for a valid assistant or a valid graph ID.";
+  const why = problem === undefined ? `. ${advice}` : `: its graph is not served, since ${problem.message}`;
+  return new AppError("not_found", `No assistant found for "${name}"${why}`);
 }
 
 /**

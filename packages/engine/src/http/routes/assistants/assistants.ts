@@ -27,6 +27,16 @@ const AssistantSearch = AssistantFilter.extend({
 const GraphQuery = z.object({ xray: z.union([QueryFlag, z.coerce.number().int().min(0).max(100)]).optional() });
 const RecurseQuery = z.object({ recurse: QueryFlag.optional() });
 const errors = { 404: "No such assistant" };
+const GraphShape = z
+  .object({
+    graph_id: z.string(),
+    is_served: z.boolean(),
+    problem: z
+      .object({ module: z.string().describe("As the langgraph.json names it"), message: z.string() })
+      .nullable()
+      .describe("Why it is not served"),
+  })
+  .meta({ ref: "Graph" });
 const JsonSchemas = z.record(z.string(), z.unknown());
 
 /** `/assistants`: the graphs this server offers, their drawings and their schemas. */
@@ -39,6 +49,22 @@ export function assistantRoutes(services: SharedServices): HttpApp {
 }
 
 function collectionRoutes(routes: HttpApp, { graphs }: SharedServices): void {
+  routes.get(
+    "/graphs",
+    describe({
+      tag: "Assistants",
+      summary: "The graphs of the langgraph.json, and why some are not served",
+      answer: z.array(GraphShape),
+    }),
+    async (context) => {
+      // Whoever may not look for assistants is refused here, too.
+      await servicesOf(context).storage.assistants.search({ limit: 1, offset: 0 }, graphs.assistants());
+      const served = graphs.ids().map((graph_id) => ({ graph_id, is_served: true, problem: null }));
+      const others = graphs.problems.map(({ graph_id, ...problem }) => ({ graph_id, is_served: false, problem }));
+      return answerJson(context, [...served, ...others] satisfies z.infer<typeof GraphShape>[]);
+    },
+  );
+
   routes.post(
     "/assistants/search",
     describe({ tag: "Assistants", summary: "Find assistants", answer: z.array(AssistantShape) }),

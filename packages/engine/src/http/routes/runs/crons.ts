@@ -137,7 +137,7 @@ function toWireCron({ session_id, owner, ...cron }: Cron): object {
 
 async function assistantIdOf({ runnable, graphs }: HttpServices, name: string): Promise<string> {
   const assistant = await findAssistant(runnable, graphs, name);
-  if (assistant === undefined) throw noAssistant(name);
+  if (assistant === undefined) throw noAssistant(name, graphs);
   return assistant.assistant_id;
 }
 
