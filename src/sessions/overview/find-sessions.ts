@@ -1,12 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { z } from "zod";
 import type { SessionQuery } from "@millrace/engine/storage/storage";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
 import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import { toInfo, type SessionInfo } from "./info.ts";
-import { roleOf, wordsOf } from "@millrace/engine/sessions/messages/message-fields";
 import { readValues } from "@millrace/engine/sessions/sessions";
-import { isHidden } from "@millrace/engine/sessions/messages/stored-message";
+import { folded, newestHits, type Hit } from "../messages/find-words.ts";
 
 /** Sessions read at once. */
 const batchSize = 20;
@@ -25,22 +23,11 @@ export interface FindSessions extends Omit<SessionQuery, "owner" | "limit" | "of
   cursor: number;
 }
 
-/** Where a text was found in a message, with the words around it. */
-export const Hit = z.object({
-  message_id: z.string().nullable(),
-  role: z.enum(["user", "assistant", "system", "tool"]),
-  before: z.string(),
-  match: z.string(),
-  after: z.string(),
-});
-type Hit = z.infer<typeof Hit>;
-
 /** A session of a list, and where the text was found in it; empty where it is in its name or description alone. */
 export type FoundSession = SessionInfo & { hits: Hit[] };
 
-/** Hits shown per session, and characters around each. */
+/** Hits shown per session. */
 const mostHits = 3;
-const around = 40;
 
 /** One page of a list; `next` is where it goes on, `null` at its end. A page may be short of `limit` and go on. */
 export interface FoundSessions {
@@ -93,52 +80,10 @@ function foundIn(
 ): FoundSession | undefined {
   if ((archived ?? info.archived) !== info.archived || (pinned ?? info.pinned) !== info.pinned) return undefined;
   if (wanted === undefined) return { ...info, hits: [] };
-  const hits = hitsIn(values, wanted);
+  const hits = newestHits(messagesIn(values), wanted, mostHits);
   return hits.length > 0 || isNamed(info, wanted) ? { ...info, hits } : undefined;
 }
 
 function isNamed({ name, description }: SessionInfo, wanted: string): boolean {
   return folded(name).includes(wanted) || folded(description ?? "").includes(wanted);
-}
-
-/** The newest messages that hold the text. */
-function hitsIn(values: unknown, wanted: string): Hit[] {
-  const hits: Hit[] = [];
-  for (const message of messagesIn(values).toReversed()) {
-    if (hits.length === mostHits) break;
-    if (isHidden(message)) continue;
-    const hit = hitOf(wordsOf(message), wanted);
-    if (hit !== undefined) hits.push({ message_id: message.id ?? null, role: roleOf(message), ...hit });
-  }
-  return hits;
-}
-
-/** The first place of a text in some words. Folding may change lengths, so that a place is counted in whole characters. */
-function hitOf(words: string, wanted: string): Pick<Hit, "before" | "match" | "after"> | undefined {
-  const whole = folded(words);
-  const at = whole.indexOf(wanted);
-  if (at === -1) return undefined;
-  if (whole.length === words.length) return cutOut(words, at, at + wanted.length);
-  const ends: number[] = [];
-  const characters = Array.from(words);
-  let length = 0;
-  for (const character of characters) ends.push((length += folded(character).length));
-  const from = ends.findIndex((end) => end > at);
-  const to = ends.findIndex((end) => end >= at + wanted.length);
-  const place = (count: number): number => characters.slice(0, count).join("").length;
-  return cutOut(words, place(Math.max(0, from)), to === -1 ? words.length : place(to + 1));
-}
-
-function cutOut(words: string, from: number, to: number): Pick<Hit, "before" | "match" | "after"> {
-  const plain = (text: string): string => text.toWellFormed().replaceAll(/\s+/gu, " ");
-  return {
-    before: plain(words.slice(Math.max(0, from - around), from)),
-    match: words.slice(from, to),
-    after: plain(words.slice(to, to + around)),
-  };
-}
-
-/** Normalizes text for comparison: case and Unicode form. */
-function folded(text: string): string {
-  return text.normalize("NFKC").toLowerCase();
 }

@@ -177,7 +177,8 @@ async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, he
     return id ?? "list_files";
   });
   if (unknown.length > 0) throw new Error(`${route.path}: what is a foreign ${unknown.join(", ")}? Add it to Ids.`);
-  const response = await server.send(route.method, path, body, { ...headers });
+  const search = path.endsWith("/search") ? `?query=${canary}` : "";
+  const response = await server.send(route.method, path + search, body, { ...headers });
   const hidden = (text: string): string =>
     Object.entries(ids)
       .reduce((now, [name, id]) => now.replaceAll(id, `<${name}>`), text)

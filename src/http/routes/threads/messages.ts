@@ -11,6 +11,7 @@ import {
 } from "@millrace/engine/sessions/state/edit-messages";
 import { requireSession } from "@millrace/engine/sessions/sessions";
 import { isHidden, StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
+import { folded, Hit, newestHits } from "../../../sessions/messages/find-words.ts";
 import { withOperations } from "../../../sessions/messages/with-operations.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
@@ -27,6 +28,11 @@ const PageQuery = z.object({
   before: MessageId.optional().describe("Only messages before this one"),
   hidden: QueryFlag.optional().describe("System texts and hidden messages too"),
 });
+const WordsQuery = z.object({
+  query: z.string().trim().min(1).max(500).describe("Looked for in what was said, in any case"),
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  before: MessageId.optional().describe("`before` of the answer before: what was found in older messages"),
+});
 const Append = z.object({
   messages: z.array(StoredMessage).min(1).max(1000),
   graph_id: z.string().min(1).max(200).nullish().describe("Whose thread it becomes, when it has had no run yet"),
@@ -38,15 +44,21 @@ const PageShape = z.object({
   total: z.number().int(),
   before: z.string().nullable().describe("Ask with it for the messages before these; null when there are none"),
 });
+const HitsShape = z.object({
+  hits: z.array(Hit).describe("One for each message that holds the text, oldest first; hidden ones are passed over"),
+  total: z.number().int().describe("In how many messages the text stands"),
+  before: z.string().nullable().describe("Ask with it for what was found before these; null when there is nothing"),
+});
 const tag = "Messages";
 const unknownThread = { 404: "No such thread" };
 const unknownMessage = { 404: "No such thread or message" };
 const notIdle = "A run works in the thread, or a question waits";
 
-/** `/threads/:id/messages`: messages by page, and changes without a run. */
+/** `/threads/:id/messages` and `/threads/:id/search`: messages by page and by what was said, and changes without a run. */
 export function messageRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes);
+  searchRoute(routes);
   changingRoutes(routes);
   return routes;
 }
@@ -79,6 +91,25 @@ function readingRoutes(routes: HttpApp): void {
       const message = conversation.all[indexOfMessage(conversation.all, message_id)];
       const [one] = await displayed(services, context, conversation, message === undefined ? [] : [message]);
       return answerJson(context, one);
+    },
+  );
+}
+
+function searchRoute(routes: HttpApp): void {
+  routes.get(
+    "/threads/:thread_id/search",
+    describe({ tag, summary: "Where a text stands in its messages", answer: HitsShape, errors: unknownMessage }),
+    path(ThreadPath),
+    query(WordsQuery),
+    async (context) => {
+      const { query: words, limit, before } = context.req.valid("query");
+      const { all } = await conversationOf(productServicesOf(context), context.req.valid("param").thread_id);
+      const found = newestHits(all, folded(words), Infinity).toReversed();
+      const { messages, ...place } = pageOfMessages(
+        found.map((hit) => ({ id: hit.message_id, hit })),
+        { limit, before },
+      );
+      return answerJson(context, { ...place, hits: messages.map(({ hit }) => hit) });
     },
   );
 }

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { findSessions, Hit } from "../../../sessions/overview/find-sessions.ts";
+import { findSessions } from "../../../sessions/overview/find-sessions.ts";
+import { Hit } from "../../../sessions/messages/find-words.ts";
 import { usualModel } from "../../../sessions/overview/usual-model.ts";
 import { readDetails, SessionDetails, SessionInfo } from "../../../sessions/overview/info.ts";
 import { noSession } from "@millrace/engine/sessions/scope/guard";
