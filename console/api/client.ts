@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { currentKey } from "./key.ts";
+import { currentKey, headerOf } from "./key.ts";
 
 // Zod would try `new Function`, which the page's policy reports.
 z.config({ jitless: true });
@@ -44,6 +44,8 @@ export interface RequestOptions {
   body?: unknown;
   signal?: AbortSignal | undefined;
   headers?: Record<string, string>;
+  /** In place of the key of this person. */
+  key?: string;
   /** Goes on when the page is left. */
   keepalive?: boolean;
 }
@@ -84,16 +86,16 @@ function earlyAnswer(path: string): Promise<Response> | undefined {
 /** Sends a request and gives its answer as it comes. Throws `ApiError`. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = "GET", body, signal, headers, keepalive } = options;
-  const key = currentKey();
+  const key = options.key ?? currentKey();
   let response: Response;
   try {
-    response = await (earlyAnswer(path) ??
+    response = await ((options.key === undefined ? earlyAnswer(path) : undefined) ??
       fetch(path, {
         method,
         headers: {
           "Accept-Language": language,
           ...(body !== undefined && { "Content-Type": "application/json" }),
-          ...(key !== undefined && { "x-api-key": key }),
+          ...headerOf(key),
           ...headers,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -155,6 +157,18 @@ export async function request<Schema extends z.core.$ZodType>(
     code: "unreadable",
     ...(requestId !== undefined && { requestId }),
   });
+}
+
+/** The first of these forms of a key that the server takes. Throws `ApiError` with what it says of the last where it takes none. */
+export async function acceptedKey([key = "", ...others]: readonly string[]): Promise<string> {
+  try {
+    await perform("/me", { key });
+    return key;
+  } catch (error) {
+    const isUnknown = error instanceof ApiError && error.status === 401;
+    if (!isUnknown || others.length === 0) throw error;
+    return acceptedKey(others);
+  }
 }
 
 /** Sends a request of whose answer only the success counts. */

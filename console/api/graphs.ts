@@ -85,7 +85,7 @@ export function useAssistant(id: string) {
 }
 
 /** The versions of an assistant, the newest first. */
-export function useVersions(id: string, enabled: boolean) {
+export function useVersions(id: string) {
   return useQuery({
     queryKey: ["assistant", id, "versions"],
     queryFn: ({ signal }) =>
@@ -94,7 +94,22 @@ export function useVersions(id: string, enabled: boolean) {
         body: { limit: 50 },
         signal,
       }),
-    enabled,
+  });
+}
+
+const NotServed = z.object({
+  graph_id: z.string(),
+  is_served: z.boolean(),
+  problem: z.nullable(z.object({ module: z.string(), message: z.string() })),
+});
+
+/** The graphs that the server could not load, and why. */
+export function useGraphProblems() {
+  return useQuery({
+    queryKey: ["graphs"],
+    queryFn: ({ signal }) => request("/graphs", z.array(NotServed), { signal }),
+    select: (graphs) => graphs.flatMap(({ graph_id, problem }) => (problem === null ? [] : { graph_id, ...problem })),
+    staleTime: 60_000,
   });
 }
 
@@ -109,6 +124,14 @@ export async function makeAssistant(graphId: string, name: string, context: unkn
   const made = await request("/assistants", FullAssistant, { method: "POST", body });
   await assistantsChanged();
   return made.assistant_id;
+}
+
+/** Makes the next version of an assistant, which is then the one that is run; gives its number. */
+export async function makeVersion(id: string, context: unknown): Promise<number> {
+  const path = `/assistants/${encodeURIComponent(id)}`;
+  const { version } = await request(path, FullAssistant, { method: "PATCH", body: { context: context ?? {} } });
+  await assistantsChanged();
+  return version;
 }
 
 /** Makes a version of an assistant the one that is run. */
@@ -130,6 +153,7 @@ export interface GraphRun {
   context?: unknown;
   command?: unknown;
   interrupt_before?: readonly string[];
+  interrupt_after?: readonly string[];
   checkpoint_id?: string;
 }
 

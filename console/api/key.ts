@@ -12,6 +12,35 @@ function read(): string | undefined {
   }
 }
 
+/** What stands before a key that goes as a bearer token. */
+const bearer = "Bearer ";
+
+/** The forms in which a server may want a key: in a header of its own, or as a bearer token, as rules of `auth.path` often do. */
+export function formsOf(typed: string): string[] {
+  return typed.startsWith(bearer) ? [typed] : [typed, bearer + typed];
+}
+
+/** The header of a key. */
+export function headerOf(value: string | undefined): Record<string, string> {
+  if (value === undefined) return {};
+  return value.startsWith(bearer) ? { Authorization: value } : { "x-api-key": value };
+}
+
+/** The subprotocols of a socket that stand for the header, which a page cannot set. */
+export function protocolsOf(value: string | undefined): string[] {
+  if (value === undefined) return [];
+  const isBearer = value.startsWith(bearer);
+  return ["millrace", isBearer ? `bearer.${base64url(value.slice(bearer.length))}` : `key.${base64url(value)}`];
+}
+
+function base64url(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  return btoa(String.fromCodePoint(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}
+
 /** The key that requests are sent with. */
 export function currentKey(): string | undefined {
   return key;

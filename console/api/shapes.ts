@@ -14,7 +14,8 @@ export const Caller = z.object({
 });
 export type Caller = z.infer<typeof Caller>;
 
-const Hit = z.object({
+/** Where a text was found, with the words around it. */
+export const Hit = z.object({
   message_id: z.nullish(z.string()),
   before: z.optional(z.string()),
   match: z.optional(z.string()),

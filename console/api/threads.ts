@@ -29,7 +29,7 @@ export function useCaller() {
 
 /** A page of the list of threads. */
 export function useThreads(
-  search: { query?: string; status?: string; archived?: boolean; pinned?: boolean } = {},
+  search: { query?: string; status?: string; graph_id?: string; archived?: boolean; pinned?: boolean } = {},
   enabled = true,
 ) {
   return useInfiniteQuery({

@@ -12,6 +12,10 @@ export const addresses = {
 
 /** Where a thread is shown. */
 export const threadAddress = (thread: string): string => `/t/${encodeURIComponent(thread)}`;
+/** Where a message of a thread is shown; `search` is what else the address asks for. */
+export const messageAddress = (thread: string, message: string, search = ""): string =>
+  `${withSearch(threadAddress(thread), search)}#${encodeURIComponent(message)}`;
+const withSearch = (address: string, search: string): string => (search === "" ? address : `${address}?${search}`);
 /** Where a run is inspected. */
 export const runAddress = (thread: string, run: string): string =>
   `${threadAddress(thread)}/run/${encodeURIComponent(run)}`;
@@ -19,5 +23,21 @@ export const runAddress = (thread: string, run: string): string =>
 export const contextAddress = (thread: string): string => `${threadAddress(thread)}/context`;
 /** Where a graph or an assistant is shown. */
 export const graphAddress = (assistant: string): string => `/g/${encodeURIComponent(assistant)}`;
+/** Where a thread of a list is shown: at the message in which something was looked for and found. */
+export function foundAddress(
+  { thread_id, hits }: { thread_id: string; hits?: readonly { message_id?: string | null | undefined }[] | undefined },
+  search = "",
+): string {
+  const message = hits?.[0]?.message_id;
+  return message ? messageAddress(thread_id, message, search) : withSearch(threadAddress(thread_id), search);
+}
+/** A part of an address as it was written there; what was never encoded is taken as it is. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 /** What stands before every address of the console. */
 export const base = "/console";

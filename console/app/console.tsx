@@ -8,7 +8,7 @@ import { currentKey, onKey } from "../api/key.ts";
 import { queryClient, useCaller } from "../api/threads.ts";
 import { HomePage } from "../pages/home.tsx";
 import { Announcer } from "../parts/announcer.tsx";
-import { Empty, Failed, Loading } from "../parts/states.tsx";
+import { Empty, Failed, Loading, messageOf } from "../parts/states.tsx";
 import { overlays } from "../parts/overlay/overlays.ts";
 import { PageBoundary } from "../parts/page-boundary.tsx";
 import { Tooltips } from "../parts/overlay/tooltips.tsx";
@@ -110,6 +110,8 @@ function SignedIn() {
     );
   }
   if (status === 401) return <SignIn isAgain={false} />;
+  // The rules of a server may refuse in their own words whoever says nothing of himself.
+  if (status === 403) return <SignIn isAgain={false} refusal={messageOf(error)} />;
   if (error !== null) {
     return (
       <main className="sign-in">

@@ -9,6 +9,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     ["mod+k", t("keys.palette")],
     ["n", t("keys.new")],
     ["/", t("keys.search")],
+    ["mod+f", t("find.title")],
     ["g c · g i · g r · g g", t("keys.go")],
     ["mod+j", t("keys.waiting")],
     ["j · k", t("keys.next")],

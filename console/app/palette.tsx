@@ -1,11 +1,12 @@
 import { Combobox, ComboboxItem, ComboboxList, ComboboxProvider } from "@ariakit/react/combobox";
 import { Dialog } from "@ariakit/react/dialog";
 import MessageSquare from "icon:message-square";
-import { useDeferredValue, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
+import { useSettledWords } from "../api/search.ts";
 import { useThreads } from "../api/threads.ts";
-import { threadAddress } from "./addresses.ts";
+import { foundAddress } from "./addresses.ts";
 import { useAllCommands } from "./commands.ts";
 import { isComposing, shownKeys } from "./keys.ts";
 
@@ -25,7 +26,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const [words, setWords] = useState("");
-  const query = useDeferredValue(words.trim());
+  const query = useSettledWords(words.trim());
   const commands = useAllCommands();
   const threads = useThreads(query === "" ? {} : { query });
   // At once: Enter must not take what stood there before the last letter.
@@ -49,7 +50,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       icon: <MessageSquare size={16} />,
       hint:
         thread.hits?.[0] && `${thread.hits[0].before ?? ""}${thread.hits[0].match ?? ""}${thread.hits[0].after ?? ""}`,
-      run: () => navigate(threadAddress(thread.thread_id)),
+      run: () => navigate(foundAddress(thread)),
     })),
   };
   const shown = [groups[0], chats, groups[1], groups[2]].filter(

@@ -83,7 +83,15 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
   ];
   return (
     <div className="shell" data-list={listShown ? "shown" : "hidden"} data-list-over={isListOver || undefined}>
-      <a className="skip-link" href="#main">
+      <a
+        className="skip-link"
+        href="#main"
+        onClick={(event) => {
+          // What stands behind the # names a message or a part of a run.
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
         {t("app.skip")}
       </a>
       <nav className="rail" aria-label={t("app.name")}>

@@ -1,28 +1,39 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { ApiError } from "../api/client.ts";
-import { keepKey } from "../api/key.ts";
+import { acceptedKey, ApiError } from "../api/client.ts";
+import { currentKey, formsOf, keepKey } from "../api/key.ts";
 import { Button } from "../parts/button.tsx";
+import { visible } from "../markdown/links.ts";
 import { focusAtFirst } from "../parts/focus.ts";
 
-/** Asks for a key. `isAgain`: above the page, which keeps everything that was typed. */
-export function SignIn({ isAgain }: { isAgain: boolean }) {
+/** What a header can hold. */
+const possibleKey = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/u;
+
+/**
+ * Asks for a key. `isAgain`: above the page, which keeps everything that was typed. `refusal`: what the server has said
+ * already.
+ */
+export function SignIn({ isAgain, refusal = "" }: { isAgain: boolean; refusal?: string }) {
   const { t } = useTranslation();
   const [key, setKey] = useState("");
   const [remember, setRemember] = useState(false);
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState(refusal);
   const [isTrying, setTrying] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (key.trim() === "" || isTrying) return;
+    const typed = key.trim();
+    if (typed === "" || isTrying) return;
+    if (!possibleKey.test(typed)) {
+      setProblem(t("signIn.impossible"));
+      return;
+    }
     setTrying(true);
     try {
-      const answer = await fetch("/me", { headers: { "x-api-key": key.trim() }, credentials: "omit" });
-      if (answer.status === 401) setProblem(t("signIn.wrong"));
-      else if (!answer.ok) setProblem(await answer.text());
-      else keepKey(key.trim(), remember);
+      keepKey(await acceptedKey(formsOf(typed)), remember);
     } catch (error) {
-      setProblem(error instanceof ApiError ? error.message : t("state.unreachable"));
+      const { status, message } = error instanceof ApiError ? error : { status: 0, message: String(error) };
+      if (status === 0) setProblem(t("state.unreachable"));
+      else setProblem(status === 401 ? `${t("signIn.wrong")} ${visible(message)}` : visible(message));
     } finally {
       setTrying(false);
     }
@@ -31,7 +42,7 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
     <form className="sign-in-card" onSubmit={(event) => void submit(event)} aria-labelledby="sign-in-title">
       <img src="/console/icon.svg" width={40} height={40} alt="" />
       <h1 id="sign-in-title">{t("signIn.title")}</h1>
-      <p className="hint">{isAgain ? t("signIn.again") : t("signIn.hint")}</p>
+      <p className="hint">{isAgain || currentKey() !== undefined ? t("signIn.again") : t("signIn.hint")}</p>
       <label className="field">
         <span>{t("signIn.key")}</span>
         <input

@@ -1,21 +1,24 @@
-import Archive from "icon:archive";
+import ListFilter from "icon:list-filter";
 import Search from "icon:search";
 import Upload from "icon:upload";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import i18next from "i18next";
-import { useDeferredValue, useEffect, useMemo, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
+import { useEffect, useMemo, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { threadAddress } from "../app/addresses.ts";
+import { foundAddress, threadAddress } from "../app/addresses.ts";
 import { useCommands } from "../app/commands.ts";
+import { useSettledWords } from "../api/search.ts";
 import { importThread, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
 import { IconButton } from "../parts/button.tsx";
 import { useKeptFocus } from "../parts/focus.ts";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { notify } from "../parts/toast.tsx";
+import { isComposing } from "../app/keys.ts";
 import { ageGroup } from "../text/time.ts";
 import { useDeleting } from "./delete-soon.ts";
+import { ThreadFilters, useThreadFilter } from "./thread-filter.tsx";
 import { ThreadRow, wordsBelow } from "./thread-row.tsx";
 
 type Group = "waiting" | "working" | "pinned" | "today" | "yesterday" | "week" | "older" | "archived";
@@ -33,12 +36,17 @@ export function ThreadList({ onOpen }: { onOpen: () => void }) {
   const { t } = useTranslation();
   const [location, navigate] = useLocation();
   const [words, setWords] = useState("");
-  const [showsArchived, setShowsArchived] = useState(false);
+  const filter = useThreadFilter();
+  const [wantsFilters, setWantsFilters] = useState(false);
+  const showsFilters = wantsFilters || filter.isSet;
   const field = useRef<HTMLInputElement>(null);
-  const query = useDeferredValue(words.trim());
-  const kept = showsArchived ? {} : { archived: false };
-  const threads = useThreads(query === "" ? kept : { query });
-  const pinned = useThreads({ ...kept, pinned: true });
+  const query = useSettledWords(words.trim());
+  const { archived, ...others } = filter.wanted;
+  // What is looked for may be in the archive.
+  const threads = useThreads(
+    query === "" ? filter.wanted : { ...others, query, ...(archived === true && { archived }) },
+  );
+  const pinned = useThreads({ ...filter.wanted, pinned: true });
   const rows = useRows(threadsOf(threads), query === "" ? (threadsOf(pinned) ?? none) : none);
   const current = /^\/t\/([^/]+)/u.exec(location)?.[1];
   useKeptFocus(".thread-row", ".list-tools input");
@@ -73,31 +81,41 @@ export function ThreadList({ onOpen }: { onOpen: () => void }) {
             value={words}
             placeholder={t("threads.search")}
             onChange={(event) => setWords(event.target.value)}
+            onKeyDown={(event) => {
+              const first = rows.find((row) => row.kind === "thread");
+              if (event.key !== "Enter" || isComposing(event.nativeEvent) || query !== words.trim()) return;
+              if (query === "" || threads.isPlaceholderData || first === undefined) return;
+              event.currentTarget.blur();
+              navigate(foundAddress(first.thread, filter.search));
+              onOpen();
+            }}
           />
         </label>
         <ImportButton onFiles={bringIn} />
         <IconButton
-          label={showsArchived ? t("threads.hideArchived") : t("threads.showArchived")}
-          aria-pressed={showsArchived}
-          onClick={() => setShowsArchived(!showsArchived)}
+          label={t("threads.filters")}
+          aria-expanded={showsFilters}
+          onClick={() => setWantsFilters(!wantsFilters)}
         >
-          <Archive size={16} />
+          <ListFilter size={16} />
         </IconButton>
       </div>
+      {showsFilters && <ThreadFilters filter={filter} />}
       {threads.isPending && <Loading lines={6} />}
       {threads.error !== null && threads.data === undefined && (
         <Failed error={threads.error} onRetry={() => void threads.refetch()} />
       )}
       {threads.data !== undefined && rows.length === 0 && (
         <Empty
-          title={query === "" ? t("threads.empty") : t("threads.noHits", { query })}
-          {...(query === "" && { hint: t("threads.emptyHint") })}
+          title={query !== "" ? t("threads.noHits", { query }) : t(filter.isSet ? "threads.noFits" : "threads.empty")}
+          {...(query === "" && !filter.isSet && { hint: t("threads.emptyHint") })}
         />
       )}
       {rows.length > 0 && (
         <Rows
           rows={rows}
           current={current}
+          search={filter.search}
           onOpen={onOpen}
           onEnd={() => threads.hasNextPage && !threads.isFetchingNextPage && void threads.fetchNextPage()}
         />
@@ -115,11 +133,13 @@ function heightOf(row: Row | undefined): number {
 function Rows({
   rows,
   current,
+  search,
   onOpen,
   onEnd,
 }: {
   rows: readonly Row[];
   current: string | undefined;
+  search: string;
   onOpen: () => void;
   onEnd: () => void;
 }) {
@@ -167,6 +187,7 @@ function Rows({
                 thread={row.thread}
                 isCurrent={row.thread.thread_id === current}
                 isStop={row.thread.thread_id === stop}
+                search={search}
                 onOpen={onOpen}
               />
             </li>

@@ -9,7 +9,7 @@ import Trash from "icon:trash-2";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { threadAddress } from "../app/addresses.ts";
+import { foundAddress, threadAddress } from "../app/addresses.ts";
 import { exportThread, forkThread, markThread, renameThread, type ExportFormat } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
 import { Menu } from "../parts/menu.tsx";
@@ -28,12 +28,15 @@ export function ThreadRow({
   thread,
   isCurrent,
   isStop,
+  search,
   onOpen,
 }: {
   thread: ThreadInfo;
   isCurrent: boolean;
   /** Whether Tab stops here. */
   isStop: boolean;
+  /** What of the address stays: the filter of the list. */
+  search: string;
   onOpen: () => void;
 }) {
   const { t } = useTranslation();
@@ -42,7 +45,7 @@ export function ThreadRow({
   const { thread_id: id, name, status, pinned, archived } = thread;
   const attempt = (action: Promise<unknown>) => void action.catch(notifyError);
   const exportAs = (format: ExportFormat) => () => attempt(exportThread(thread, format));
-  const hit = thread.hits?.[0];
+  const address = foundAddress(thread, search);
   if (isNaming)
     return (
       <NameField
@@ -63,12 +66,12 @@ export function ThreadRow({
       <a
         className="thread-link"
         tabIndex={isStop ? 0 : -1}
-        href={`/console${threadAddress(id)}`}
+        href={`/console${address}`}
         aria-current={isCurrent ? "page" : undefined}
         onClick={(event) => {
           if (event.metaKey || event.ctrlKey || event.shiftKey) return;
           event.preventDefault();
-          navigate(threadAddress(id));
+          navigate(address);
           onOpen();
         }}
         onKeyDown={(event) => {
@@ -82,19 +85,7 @@ export function ThreadRow({
           {status !== "idle" && <i className="status-dot" data-status={status} title={statusWords(t, status)} />}
           <span>{name === "" ? thread.preview : name}</span>
         </span>
-        {wordsBelow(thread) && (
-          <span className="thread-words">
-            {hit === undefined ? (
-              thread.preview
-            ) : (
-              <>
-                {hit.before}
-                <mark>{hit.match}</mark>
-                {hit.after}
-              </>
-            )}
-          </span>
-        )}
+        <Words thread={thread} />
       </a>
       <time className="thread-time" dateTime={thread.updated_at} title={longTime(thread.updated_at)}>
         {shortTime(thread.updated_at)}
@@ -143,6 +134,20 @@ export function ThreadRow({
         ]}
       />
     </div>
+  );
+}
+
+/** Where something was found in a thread, or its first words. */
+function Words({ thread }: { thread: ThreadInfo }) {
+  const hit = thread.hits?.[0];
+  if (!wordsBelow(thread)) return null;
+  if (hit === undefined) return <span className="thread-words">{thread.preview}</span>;
+  return (
+    <span className="thread-words">
+      {hit.before}
+      <mark>{hit.match}</mark>
+      {hit.after}
+    </span>
   );
 }
 

@@ -11,7 +11,8 @@
   } catch {
     // Without storage the system's theme and the browser's language count.
   }
-  const headers = { "Accept-Language": language, ...(key && { "x-api-key": key }) };
+  const headers = { "Accept-Language": language };
+  if (key) headers[key.startsWith("Bearer ") ? "Authorization" : "x-api-key"] = key;
   const answer = fetch("/me", { headers, credentials: "omit" });
   // A failure is told by the request that takes the answer.
   answer.catch(() => undefined);

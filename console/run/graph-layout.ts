@@ -1,12 +1,15 @@
 import { Graph as LayoutGraph, layout, type EdgeLabel, type GraphLabel, type NodeLabel } from "@dagrejs/dagre";
 
+/** Where a run stops at a node. */
+export type Pause = "before" | "after" | "both";
+
 /** A graph as the server describes it. */
 export interface GraphDrawing {
   nodes: readonly {
     id: string;
     name: string;
     type: string;
-    interrupt: "before" | "after" | "both" | undefined;
+    interrupt: Pause | undefined;
     /** It stands for a subgraph, which its box has a mark for. */
     isClosed?: boolean;
   }[];

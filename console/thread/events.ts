@@ -92,3 +92,11 @@ export function outputText(output: unknown): string {
   if (typeof content === "string") return content;
   return jsonText(content ?? output ?? "");
 }
+
+const Changed = z.object({ payload: z.object({ type: z.enum(["operation_recorded", "operation_undone"]) }) });
+
+/** Whether more has changed than the events say: a run begins, asks or ends, a file has changed. */
+export function isTurn({ method, namespace, data }: ThreadEvent): boolean {
+  if (method === "lifecycle") return namespace.length === 0;
+  return method.startsWith("input") || (method === "custom" && z.safeParse(Changed, data).success);
+}

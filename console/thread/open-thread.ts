@@ -4,14 +4,16 @@ import { ApiError, request } from "../api/client.ts";
 import { followThread, type ConnectionState } from "../api/live/events.ts";
 import type { FeedEvent } from "../api/live/feed.ts";
 import { stopThread } from "../api/runs/runs.ts";
-import { Activity, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
-import { readEvent, type ThreadEvent } from "./events.ts";
+import { Activity, Message, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
+import { isTurn, readEvent, type ThreadEvent } from "./events.ts";
 import { withPage } from "./from-messages.ts";
 import { emptyThread, type Item, type ThreadState, type UserItem } from "./items.ts";
 import { reduceAll, withItem } from "./reduce.ts";
 
 /** Messages of a page. */
 const pageSize = 50;
+/** Messages of a page where one is looked for that may be far away. */
+const largePage = 500;
 /** Milliseconds between two commits of a tab that nobody sees. */
 const hiddenPause = 500;
 
@@ -154,11 +156,11 @@ export class OpenThread {
   }
 
   /** Loads the messages before those that are known. */
-  async loadOlder(): Promise<void> {
+  async loadOlder(limit = pageSize): Promise<void> {
     const { before } = this.#snapshot;
     if (before === null) return;
     const { signal } = this.#closing;
-    const path = `/threads/${this.id}/messages?limit=${pageSize}&before=${encodeURIComponent(before)}`;
+    const path = `/threads/${this.id}/messages?limit=${limit}&before=${encodeURIComponent(before)}`;
     const page = await request(path, MessagePage, { signal });
     if (this.#snapshot.before !== before) return;
     const thread = withPage(this.#snapshot.thread, {
@@ -168,6 +170,32 @@ export class OpenThread {
       isWhole: false,
     });
     this.#set({ thread, before: page.before });
+  }
+
+  /** The item that shows a message, or the call whose result it is, if there is one; older messages are loaded for it. */
+  async reach(messageId: string): Promise<string | undefined> {
+    const callId = this.#snapshot.thread.items.has(messageId) ? null : await this.#callOf(messageId);
+    if (callId === undefined) return undefined;
+    for (;;) {
+      const { thread, before } = this.#snapshot;
+      const found = thread.order.find((id) =>
+        callId === null ? id === messageId : hasCall(thread.items.get(id), callId),
+      );
+      if (found !== undefined || before === null) return found;
+      await this.loadOlder(largePage);
+    }
+  }
+
+  /** The call whose result a message is; `null` for any other message, `undefined` where the server has none. */
+  async #callOf(messageId: string): Promise<string | null | undefined> {
+    const { signal } = this.#closing;
+    try {
+      const path = `/threads/${this.id}/messages/${encodeURIComponent(messageId)}`;
+      return (await request(path, Message, { signal })).tool_call_id;
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Takes up what has changed beside the thread's own events, in this window or another. */
@@ -239,14 +267,6 @@ export class OpenThread {
   }
 }
 
-const Changed = z.object({ payload: z.object({ type: z.enum(["operation_recorded", "operation_undone"]) }) });
-
-/** Whether more has changed than the events say: a run begins, asks or ends, a file has changed. */
-function isTurn({ method, namespace, data }: ThreadEvent): boolean {
-  if (method === "lifecycle") return namespace.length === 0;
-  return method.startsWith("input") || (method === "custom" && z.safeParse(Changed, data).success);
-}
-
 const Attached = z.object({ attachments: z._default(z.array(z.object({ path: z.string() })), []) });
 const QueuedInput = z.object({
   messages: z.array(
@@ -266,6 +286,10 @@ function queuedOf(run: Run): UserItem {
     state: "queued",
     runId: run.run_id,
   };
+}
+
+function hasCall(item: Item | undefined, callId: string): boolean {
+  return item?.kind === "assistant" && item.blocks.some((block) => block.kind === "call" && block.callId === callId);
 }
 
 /** Whether a failure says that the thread is not there. */

@@ -29,7 +29,8 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     tab = await stage.open({ path: "/g" });
     await tab.page.locator(".graph-card").first().waitFor();
     const served = await stage.server.client.assistants.search({ limit: 100 });
-    expect(await tab.page.locator(".graph-card").count()).toBe(served.length);
+    const broken = 2;
+    await expect.poll(() => tab.page.locator(".graph-card").count()).toBe(served.length + broken);
     expect(await axeFindings(tab)).toEqual([]);
     for (const { graph_id: graph } of served) {
       // As a link of the page does.
@@ -147,8 +148,66 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
       .waitFor();
   });
 
+  it("stops at several nodes, before and after, and at the next one when it goes on", async () => {
+    tab = await stage.open({ path: "/g/breakpoint" });
+    await tab.page.getByRole("button", { name: "Stop at nodes" }).click();
+    const choose = (node: string, side: string) =>
+      tab.page.getByRole("group", { name: node, exact: true }).getByRole("button", { name: side }).click();
+    await choose("write", "Before");
+    await choose("send", "Before");
+    await choose("send", "After");
+    await tab.page.getByRole("button", { name: "Stops at 2 nodes" }).waitFor();
+    expect(await tab.page.locator(".graph-node[data-pauses]").count()).toBe(2);
+    expect(await axeFindings(tab)).toEqual([]);
+    await submit(tab);
+    await panel(tab).getByText("It stopped before write").waitFor();
+    await panel(tab).getByRole("button", { name: "Go on" }).click();
+    await panel(tab).getByText("It stopped before send").waitFor();
+    const thread = new URL(tab.page.url()).searchParams.get("thread") ?? "";
+    const [run] = await stage.server.client.runs.list(thread);
+    expect(run).toMatchObject({ kwargs: { interrupt_before: ["write", "send"], interrupt_after: ["send"] } });
+    // In the drawing a click takes a stop away, or sets one.
+    await tab.page.locator(".graph-node", { hasText: "write" }).click();
+    await tab.page.getByRole("button", { name: "Stops at 1 node" }).waitFor();
+  });
+
+  it("keeps the context of an assistant in versions, of which one is chosen and made the active one", async () => {
+    const { client } = stage.server;
+    const made = await client.assistants.create({
+      graphId: "context",
+      name: "Of versions",
+      context: { tone: "formal" },
+    });
+    tab = await stage.open({ path: `/g/${made.assistant_id}` });
+    await tab.page.getByRole("button", { name: "Context" }).click();
+    await tab.page.getByLabel(/^tone/u).selectOption("casual");
+    await tab.page.getByRole("button", { name: "More about the assistant" }).click();
+    await tab.page.getByRole("menuitem", { name: "Save the context as a version" }).click();
+    await tab.page
+      .getByLabel("Versions")
+      .locator("option", { hasText: "Version 2 (active)" })
+      .waitFor({ state: "attached" });
+    expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 2, context: { tone: "casual" } });
+    await tab.page.getByLabel("Versions").selectOption("1");
+    await tab.page.getByRole("button", { name: "Context" }).click();
+    await expect.poll(() => tab.page.getByLabel(/^tone/u).locator("option:checked").textContent()).toBe("formal");
+    // To look at a version changes nothing for others.
+    expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 2 });
+    await tab.page.getByRole("button", { name: "Make it the active one" }).click();
+    await tab.page
+      .getByLabel("Versions")
+      .locator("option", { hasText: "Version 1 (active)" })
+      .waitFor({ state: "attached" });
+    expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 1, context: { tone: "formal" } });
+    expect(await axeFindings(tab)).toEqual([]);
+  });
+
   it("says of a graph that is not served why", async () => {
-    tab = await stage.open({ path: "/g/broken" });
+    tab = await stage.open({ path: "/g" });
+    const card = tab.page.locator(".graph-card", { hasText: "./broken.ts:graph" });
+    await card.getByText(/the key of the service is missing/u).waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+    await card.getByRole("link", { name: "broken" }).click();
     await tab.page.getByText("This graph is not served").waitFor();
     await tab.page.getByText(/the key of the service is missing/u).waitFor();
     expect(await axeFindings(tab)).toEqual([]);

@@ -1,9 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { projectFolder } from "../support/source-files.ts";
 import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
 
 let stage: Stage;
+
+/** The graphs of a folder by the names of their modules. */
+const graphsOf = (folder: string, modules: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(modules).map(([name, module]) => [name, join(projectFolder, folder, module)]));
 
 async function start(graph: string, input: Record<string, unknown> = {}): Promise<{ thread: string; run: string }> {
   const { client } = stage.server;
@@ -12,6 +18,7 @@ async function start(graph: string, input: Record<string, unknown> = {}): Promis
     input,
     streamMode: ["values", "updates", "tasks"],
     streamSubgraphs: true,
+    config: { recursion_limit: 1_000 },
   });
   return { thread, run };
 }
@@ -20,11 +27,22 @@ const addressOf = ({ thread, run }: { thread: string; run: string }, rest = "") 
 
 describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
   let tab: Tab;
+  let folder: string;
   beforeAll(async () => {
-    const graphs = join(projectFolder, "tests/fixtures/graphs/langgraph.json");
-    stage = await openStage(() => ({ text: "ok" }), { graphs });
+    folder = mkdtempSync(join(tmpdir(), "millrace-inspector-"));
+    const names = ["slow", "failing", "asking", "nested"];
+    const usual = Object.fromEntries(names.map((name) => [name, `${name}.ts:graph`]));
+    const graphs = {
+      ...graphsOf("tests/fixtures/graphs", usual),
+      ...graphsOf("tests/console", { looping: "unusual-graphs.mjs:looping" }),
+    };
+    writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+    stage = await openStage(() => ({ text: "ok" }), { graphs: join(folder, "langgraph.json") });
   });
-  afterAll(() => stage.close());
+  afterAll(async () => {
+    await stage.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
   afterEach(() => leave(tab));
 
   it("shows a run while it works and how it ends; its views stand in the address", async () => {
@@ -56,7 +74,10 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     await tab.page.keyboard.press("]");
     await tab.page.locator(".diff").getByText("5").first().waitFor();
     expect(await axeFindings(tab)).toEqual([]);
+    const { values } = await stage.server.client.threads.getState<{ steps: number }>(failing.thread);
     await tab.page.getByRole("button", { name: "Edit the state and run" }).click();
+    // What is there already is changed, not written anew.
+    await expect.poll(() => tab.page.getByLabel(/^steps/u).inputValue()).toBe(String(values.steps));
     await tab.page.getByLabel(/^steps/u).fill("40");
     await tab.page.getByRole("dialog").getByRole("button", { name: "Run" }).click();
     await expect.poll(() => tab.page.url()).not.toContain(failing.run);
@@ -68,6 +89,63 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     await tab.page.getByRole("dialog").getByRole("button", { name: "Run" }).click();
     await expect.poll(() => tab.page.url()).not.toContain(failing.run);
     await tab.page.locator('.run-head .run-state[data-status="error"]').waitFor();
+  });
+
+  it("writes of a state what was changed, and nothing twice into a channel that collects", async () => {
+    const { client } = stage.server;
+    const { thread, run } = await start("nested");
+    await client.runs.join(thread, run);
+    const whole = (await client.threads.getState(thread)).values;
+    const past = await client.threads.getHistory(thread);
+    const due = past.find(({ next }) => next.includes("middle"))?.checkpoint.checkpoint_id ?? "";
+    tab = await stage.open({ path: addressOf({ thread, run }, `?view=state&checkpoint=${due}`) });
+    await tab.page.getByRole("button", { name: "Edit the state and run" }).click();
+    await tab.page.getByRole("dialog").getByRole("button", { name: "JSON" }).click();
+    const field = tab.page.getByRole("dialog").getByRole("textbox", { name: "Values" });
+    await expect.poll(() => field.inputValue()).toContain("before");
+    await tab.page.getByRole("dialog").getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => tab.page.url()).not.toContain(run);
+    await tab.page.locator('.run-head .run-state[data-status="success"]').waitFor();
+    expect((await client.threads.getState(thread)).values).toEqual(whole);
+  });
+
+  it("has each of the checkpoints of a long run", async () => {
+    const { client } = stage.server;
+    const long = await start("looping", { left: 250 });
+    await client.runs.join(long.thread, long.run);
+    const all = await client.threads.getHistory(long.thread, { limit: 1000 });
+    tab = await stage.open({ path: addressOf(long, "?view=state"), width: 390 });
+    const rows = tab.page.locator(".checkpoints li");
+    await expect.poll(() => rows.count()).toBe(100);
+    const older = tab.page.getByRole("button", { name: "Earlier checkpoints" });
+    await older.click();
+    await expect.poll(() => rows.count()).toBe(200);
+    expect(await axeFindings(tab)).toEqual([]);
+    await older.click();
+    await expect.poll(() => rows.count()).toBe(all.length);
+    await older.waitFor({ state: "detached" });
+    // An address leads to the first one, whose values show.
+    const first = all.at(-2)?.checkpoint.checkpoint_id ?? "";
+    await tab.page.goto(`${stage.server.url}/console${addressOf(long, `?view=state&checkpoint=${first}`)}`);
+    await expect.poll(() => rows.count()).toBe(all.length);
+    expect(await rows.nth(1).getByRole("button").getAttribute("aria-current")).toBe("true");
+    await tab.page.locator(".state-shown .diff").first().waitFor();
+  });
+
+  it("marks what a run waited for, and says in its head what it was and took", async () => {
+    const failing = await start("failing", { steps: 2 });
+    await stage.server.client.runs.join(failing.thread, failing.run).catch(() => undefined);
+    tab = await stage.open({ path: addressOf(failing, "?view=time") });
+    await tab.page.locator(".run-facts", { hasText: "Client" }).waitFor();
+    await tab.page.locator(".span-row").nth(2).waitFor();
+    expect(await tab.page.locator(".span-row[data-critical]").count()).toBe(0);
+    await tab.page.getByRole("checkbox", { name: "Critical path" }).check();
+    await expect.poll(() => tab.page.locator(".span-row[data-critical]").count()).toBeGreaterThan(2);
+    expect(await axeFindings(tab)).toEqual([]);
+    // What failed is tried again where it is said.
+    await tab.page.getByRole("alert").waitFor();
+    await tab.page.getByRole("button", { name: "Run again" }).click();
+    await expect.poll(() => tab.page.url()).not.toContain(failing.run);
   });
 
   it("runs a run again that was an answer, from where it was asked", async () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { criticalPath, usedBy } from "../../console/run/critical-path.ts";
 import { folded, isLarge, placed, subgraphsOf } from "../../console/run/graph-layout.ts";
 import {
   nodePath,
@@ -36,6 +37,51 @@ function spanOf(known: Partial<Span> & Pick<Span, "id">): Span {
   };
 }
 const mapOf = (spans: readonly Span[]) => new Map(spans.map((span) => [span.id, span]));
+
+describe("what a run waited for", () => {
+  const spans = mapOf([
+    spanOf({ id: "run", kind: "run", start: 0, end: 100 }),
+    spanOf({ id: "first", parent: "run", start: 0, end: 30 }),
+    spanOf({ id: "short", parent: "run", start: 30, end: 60 }),
+    spanOf({ id: "long", parent: "run", start: 30, end: 90 }),
+    spanOf({ id: "inside", parent: "long", kind: "model", start: 40, end: 80 }),
+    spanOf({ id: "beside", parent: "long", kind: "tool", start: 40, end: 50 }),
+    spanOf({ id: "again", parent: "long", kind: "retry", start: 85, end: 85 }),
+    spanOf({ id: "never begun", parent: "run", start: null, end: null }),
+  ]);
+
+  it("is of what went on at once what ended last, and the same within it", () => {
+    expect([...criticalPath(spans, 100)].toSorted()).toEqual(["first", "inside", "long", "run"]);
+  });
+
+  it("goes on to now in a run that works", () => {
+    const open = mapOf([
+      spanOf({ id: "run", kind: "run", end: null }),
+      spanOf({ id: "done", parent: "run", start: 0, end: 50 }),
+      spanOf({ id: "open", parent: "run", start: 20, end: null }),
+    ]);
+    expect([...criticalPath(open, 60)].toSorted()).toEqual(["open", "run"]);
+  });
+
+  it("is counted for each part with all that lies in it", () => {
+    const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0 };
+    const used = usedBy(
+      mapOf([
+        spanOf({ id: "run", kind: "run", usage, cost: 7 }),
+        spanOf({ id: "node", parent: "run" }),
+        spanOf({ id: "one", parent: "node", kind: "model", usage, cost: 1 }),
+        spanOf({ id: "two", parent: "run", kind: "model", usage }),
+        spanOf({ id: "tool", parent: "node", kind: "tool" }),
+      ]),
+    );
+    expect(Object.fromEntries(used)).toEqual({
+      run: { tokens: 30, cost: 1 },
+      node: { tokens: 15, cost: 1 },
+      one: { tokens: 15, cost: 1 },
+      two: { tokens: 15, cost: null },
+    });
+  });
+});
 
 describe("the parts of a run as rows", () => {
   const run = spanOf({ id: "run", kind: "run", end: 10 });

@@ -59,3 +59,10 @@ export const asking = new StateGraph(Annotation.Root({ answer: Annotation() }))
   .addEdge(START, "ask")
   .addEdge("ask", END)
   .compile();
+
+/** Takes as many steps as it is told. */
+export const looping = new StateGraph(new StateSchema({ steps: z.number().default(0), left: z.number() }))
+  .addNode("step", ({ steps, left }) => ({ steps: steps + 1, left: left - 1 }))
+  .addEdge(START, "step")
+  .addConditionalEdges("step", ({ left }) => (left > 0 ? "step" : END))
+  .compile();

@@ -1,4 +1,4 @@
-import { currentKey, onKey } from "../key.ts";
+import { currentKey, onKey, protocolsOf } from "../key.ts";
 import { ApiError, refused, send, type RequestOptions } from "../client.ts";
 import { readServerEvents } from "./server-events.ts";
 
@@ -84,8 +84,7 @@ async function follow(source: Source, listener: Listener, signal: AbortSignal): 
 function followBySocket(source: Source, listener: Listener, signal: AbortSignal): Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const address = new URL(source.address(), location.href.replace(/^http/u, "ws"));
-  const key = currentKey();
-  const socket = new WebSocket(address, key === undefined ? [] : ["millrace", `key.${base64url(key)}`]);
+  const socket = new WebSocket(address, protocolsOf(currentKey()));
   let wasOpen = false;
   const opened = (): void => {
     if (wasOpen) return;
@@ -107,14 +106,6 @@ function followBySocket(source: Source, listener: Listener, signal: AbortSignal)
     resolve({ wasOpen, ...(code > closedWith && { status: code - closedWith }) });
   });
   return promise;
-}
-
-function base64url(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  return btoa(String.fromCodePoint(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
 }
 
 async function followByHttp(source: Source, listener: Listener, signal: AbortSignal): Promise<Ended> {

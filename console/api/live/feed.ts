@@ -50,7 +50,7 @@ export function onChange(listener: (event: FeedEvent) => void): () => void {
 const readAfter: Record<string, readonly string[]> = {
   thread: ["threads"],
   agent: ["threads"],
-  run: ["usage", "branches"],
+  run: ["branches"],
   approval: ["approvals", "threads"],
   operation: ["diff"],
 };

@@ -19,6 +19,7 @@ const RunSummary = z.object({
   ended_at: z.nullable(z.string()),
   attempts: z.number(),
   error_code: z.nullable(z.string()),
+  usage: z.nullable(z.object({ input_tokens: z.number(), output_tokens: z.number(), cost: z.number() })),
   started_by: z.object({ kind: z.enum(["client", "cron", "agent"]), id: z.nullable(z.string()) }),
   cancel_reason: z.optional(z.string()),
 });
@@ -132,39 +133,6 @@ export function useRunHistogram(filter: RunFilter, bucket: Bucket) {
   });
 }
 
-const Usage = z.object({
-  runs: z.array(z.object({ run_id: z.nullable(z.string()), total_tokens: z.number(), cost: z.nullable(z.number()) })),
-});
-
-const Traced = z.object({
-  spans: z.array(
-    z.object({
-      id: z.string(),
-      usage: z.nullable(z.object({ input_tokens: z.number(), output_tokens: z.number() })),
-      cost: z.nullable(z.number()),
-    }),
-  ),
-});
-
-/** What the model calls of a run used; nothing where it made none. All runs of a thread are read at once. */
-export function useRunUsage({ thread_id, run_id }: Pick<RunSummary, "thread_id" | "run_id">) {
-  const ofThread = useQuery({
-    queryKey: ["usage", thread_id],
-    queryFn: ({ signal }) => request(`/threads/${thread_id}/usage?last=1`, Usage, { signal }),
-    staleTime: 60_000,
-  }).data;
-  const known = ofThread?.runs.find((run) => run.run_id === run_id);
-  // What a run has said that waits for an answer is no message of the thread yet; its trace has it.
-  const ofRun = useQuery({
-    queryKey: ["usage", thread_id, run_id],
-    queryFn: ({ signal }) => request(`/threads/${thread_id}/runs/${run_id}/trace?depth=0`, Traced, { signal }),
-    enabled: ofThread !== undefined && known === undefined,
-    staleTime: 60_000,
-  }).data?.spans.find(({ id }) => id === run_id);
-  if (known !== undefined || !ofRun?.usage) return known;
-  return { total_tokens: ofRun.usage.input_tokens + ofRun.usage.output_tokens, cost: ofRun.cost };
-}
-
 const StartedRun = z.extend(Run, {
   assistant_id: z.string(),
   kwargs: z.looseObject({
@@ -178,6 +146,17 @@ const StartedRun = z.extend(Run, {
 });
 /** A run as its thread has it, with what it was started with. */
 export type StartedRun = z.infer<typeof StartedRun>;
+
+/** A run as the list of all runs has it: its attempts, who started it, what it used. */
+export function useRunSummary({ thread_id, run_id }: Pick<RunSummary, "thread_id" | "run_id">) {
+  return useQuery({
+    queryKey: ["run", thread_id, run_id, "summary"],
+    queryFn: async ({ signal }) => {
+      const [summary] = await request(`/runs?run_id=${run_id}`, z.array(RunSummary), { signal });
+      return summary ?? null;
+    },
+  });
+}
 
 /** Reads a run with what it was started with. */
 export function runOf(threadId: string, runId: string, signal?: AbortSignal): Promise<StartedRun> {

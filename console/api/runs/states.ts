@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { request } from "../client.ts";
 
@@ -30,27 +30,59 @@ export function useThreadState(threadId: string | undefined) {
   });
 }
 
-function readHistory(threadId: string, signal?: AbortSignal): Promise<Snapshot[]> {
-  return request(`/threads/${threadId}/history?limit=200`, z.array(Snapshot), { signal });
-}
+/** States of a page. */
+const pageSize = 100;
 
-/** The states of a thread, the newest first. */
-export function useHistory(threadId: string) {
-  return useQuery({
-    queryKey: ["state", threadId, "history"],
-    queryFn: ({ signal }) => readHistory(threadId, signal),
+/** The states that a run has left, in pages, the newest first. */
+export function useStatesOf(threadId: string, runId: string) {
+  return useInfiniteQuery({
+    queryKey: ["state", threadId, "of", runId],
+    initialPageParam: "",
+    queryFn: ({ pageParam: before, signal }) => {
+      const body = { limit: pageSize, metadata: { run_id: runId }, ...(before !== "" && { before }) };
+      return request(`/threads/${threadId}/history`, z.array(Snapshot), { method: "POST", body, signal });
+    },
+    getNextPageParam: (page) => (page.length < pageSize ? undefined : page.at(-1)?.checkpoint.checkpoint_id),
   });
 }
 
-/** The checkpoint that a run began from; `undefined` for the first of a thread, or where it is not kept. */
-export function beginningOf(history: readonly Snapshot[], runId: string): string | undefined {
-  const first = history.findLast(({ metadata }) => metadata?.run_id === runId);
-  return first?.parent_checkpoint?.checkpoint_id ?? undefined;
+/** The state at a checkpoint; of none as long as none is named. */
+export function useStateAt(threadId: string, checkpointId: string | undefined) {
+  return useQuery({
+    queryKey: ["state", threadId, "at", checkpointId],
+    queryFn: ({ signal }) => request(`/threads/${threadId}/state/${checkpointId ?? ""}`, Snapshot, { signal }),
+    enabled: checkpointId !== undefined,
+    staleTime: Infinity,
+  });
 }
 
-/** Reads the checkpoint that a run began from. */
-export async function readBeginning(threadId: string, runId: string): Promise<string | undefined> {
-  return beginningOf(await readHistory(threadId), runId);
+const Places = z.array(z.pick(Snapshot, { checkpoint: true, parent_checkpoint: true }));
+/** Places of a page: without the values there may be many. */
+const manyPlaces = 1_000;
+
+/** Reads the checkpoint that a run began from; `undefined` for the first of a thread, or where it is not kept. */
+export async function readBeginning(
+  threadId: string,
+  runId: string,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const wanted = { limit: manyPlaces, metadata: { run_id: runId }, select: ["checkpoint", "parent_checkpoint"] };
+  let first: z.infer<typeof Places>[number] | undefined;
+  for (;;) {
+    const before = first?.checkpoint.checkpoint_id;
+    const body = { ...wanted, ...(before && { before }) };
+    const page = await request(`/threads/${threadId}/history`, Places, { method: "POST", body, signal });
+    first = page.at(-1) ?? first;
+    if (page.length < manyPlaces) return first?.parent_checkpoint?.checkpoint_id ?? undefined;
+  }
+}
+
+/** The checkpoint that a run began from, for a component; `null` where there is none. */
+export function useBeginning(threadId: string, runId: string) {
+  return useQuery({
+    queryKey: ["state", threadId, "beginning", runId],
+    queryFn: async ({ signal }) => (await readBeginning(threadId, runId, signal)) ?? null,
+  });
 }
 
 const Written = z.object({ checkpoint: z.looseObject({ checkpoint_id: z.string() }) });

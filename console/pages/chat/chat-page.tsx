@@ -1,5 +1,5 @@
 import i18next from "i18next";
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
@@ -21,6 +21,7 @@ import { useAnnouncements } from "./announcements.ts";
 import { ApprovalDock } from "./approval-dock.tsx";
 import { Composer, editLast } from "./composer/composer.tsx";
 import { Conversation } from "./conversation.tsx";
+import { FindBar } from "./find/find-bar.tsx";
 import { ThreadContext, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { TitleBar } from "./title-bar.tsx";
 
@@ -47,7 +48,8 @@ function Chat() {
   usePageTitle(details.data?.name);
   useStopByEscape();
   useAnnouncements();
-  useChatCommands();
+  const [isFinding, setFinding] = useState(false);
+  useChatCommands(isFinding, setFinding);
   if (isGone(error)) {
     return (
       <Empty icon={<SearchX />} title={t("chat.gone")} hint={t("chat.goneHint")} isPage>
@@ -65,7 +67,8 @@ function Chat() {
   }
   return (
     <div className="chat">
-      <TitleBar details={details.data} />
+      <TitleBar details={details.data} onFind={() => setFinding(true)} />
+      {isFinding && hasItems && <FindBar onClose={() => setFinding(false)} />}
       {isLoading ? (
         <div className="chat-loading">
           <Loading lines={5} />
@@ -131,7 +134,7 @@ async function undoNewest(thread: OpenThread): Promise<void> {
   await thread.sync();
 }
 
-function useChatCommands(): void {
+function useChatCommands(isFinding: boolean, setFinding: (isFinding: boolean) => void): void {
   const { t } = useTranslation();
   const thread = useOpenThread();
   useCommands(
@@ -152,8 +155,20 @@ function useChatCommands(): void {
           keys: "mod+.",
           run: () => void thread.stop().catch(notifyError),
         },
+        // Once it is open the key is the field's own.
+        ...(isFinding
+          ? []
+          : [
+              {
+                id: "find",
+                group: "here" as const,
+                label: t("find.title"),
+                keys: "mod+f",
+                run: () => setFinding(true),
+              },
+            ]),
       ],
-      [t, thread],
+      [t, thread, isFinding, setFinding],
     ),
   );
 }

@@ -5,6 +5,8 @@ import { useTranslation } from "react-i18next";
 import { useIsBranched } from "../../api/branches.ts";
 import { Empty } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
+import { isTyping } from "../../app/keys.ts";
+import { useNamedItem } from "./find/named-item.ts";
 import { ItemView } from "./item-view.tsx";
 import { Scrolling, ScrollingContext } from "./scrolling.ts";
 import { IsBranched, ItemComponent, useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -50,6 +52,21 @@ export function Conversation() {
     return last?.kind === "user" && last.state === "sending" ? last.id : undefined;
   });
   useEffect(toEnd, [toEnd, sending]);
+  const named = useNamedItem();
+  useEffect(() => {
+    const index = named === undefined ? -1 : thread.snapshot().thread.order.indexOf(named);
+    if (index < 0) return;
+    setAtEnd(false);
+    list.scrollToIndex(index, { align: "center" });
+  }, [list, named, thread]);
+  const measureNamed = useCallback(
+    (element: HTMLElement | null) => {
+      list.measureElement(element);
+      // Whoever types goes on typing; else one goes on from the message.
+      if (element !== null && !isTyping(document.activeElement)) element.focus({ preventScroll: true });
+    },
+    [list],
+  );
   const loadOlder = async () => {
     if (isLoadingOlder.current || before === null) return;
     isLoadingOlder.current = true;
@@ -87,8 +104,10 @@ export function Conversation() {
                 return (
                   <div
                     key={item.key}
-                    ref={list.measureElement}
+                    ref={id === named ? measureNamed : list.measureElement}
                     data-index={item.index}
+                    data-found={id === named || undefined}
+                    tabIndex={id === named ? -1 : undefined}
                     className="conversation-item"
                     style={{ transform: `translateY(${item.start}px)` }}
                   >

@@ -4,6 +4,7 @@ import Download from "icon:download";
 import FileDiff from "icon:file-diff";
 import Pencil from "icon:pencil";
 import ScanText from "icon:scan-text";
+import Search from "icon:search";
 import Shrink from "icon:shrink";
 import Trash from "icon:trash-2";
 import { useState } from "react";
@@ -23,7 +24,7 @@ import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { focusAtFirst } from "../../parts/focus.ts";
 
 /** What the thread is called, how it is, and what can be done with the whole of it. */
-export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
+export function TitleBar({ details, onFind }: { details: ThreadDetails | undefined; onFind: () => void }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [, navigate] = useLocation();
@@ -75,6 +76,7 @@ export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
         button={<MoreHorizontal size={18} />}
         entries={[
           { label: t("threads.rename"), icon: <Pencil size={16} />, onSelect: () => setNaming(true) },
+          { label: t("find.title"), icon: <Search size={16} />, shortcut: "mod+f", onSelect: onFind },
           {
             label: t("threads.fork"),
             icon: <GitFork size={16} />,

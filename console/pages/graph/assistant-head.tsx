@@ -1,11 +1,19 @@
 import EllipsisVertical from "icon:ellipsis-vertical";
 import ListFilter from "icon:list-filter";
 import Plus from "icon:plus";
+import Save from "icon:save";
 import Trash from "icon:trash-2";
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { chooseVersion, deleteAssistant, makeAssistant, useVersions, type FullAssistant } from "../../api/graphs.ts";
+import {
+  chooseVersion,
+  deleteAssistant,
+  makeAssistant,
+  makeVersion,
+  useVersions,
+  type FullAssistant,
+} from "../../api/graphs.ts";
 import { useAssistants } from "../../api/threads.ts";
 import { graphAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
@@ -16,13 +24,23 @@ import { notify, notifyError } from "../../parts/toast.tsx";
 import { work } from "../../text/inspector/work.ts";
 
 /** Which assistant of a graph is shown, in which version, and what can be made of it. */
-export function AssistantHead({ assistant, context }: { assistant: FullAssistant; context: unknown }) {
+export function AssistantHead({
+  assistant,
+  context,
+  version,
+  onVersion,
+}: {
+  assistant: FullAssistant;
+  context: unknown;
+  version: number;
+  onVersion: (version: number, context: unknown) => void;
+}) {
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
   const [isMaking, setMaking] = useState(false);
-  const { assistant_id: id, graph_id: graph, version } = assistant;
+  const { assistant_id: id, graph_id: graph, version: active } = assistant;
   const all = (useAssistants().data ?? []).filter(({ graph_id }) => graph_id === graph);
-  const versions = useVersions(id, version > 1).data ?? [];
+  const versions = useVersions(id).data ?? [];
   const isOwn = assistant.metadata?.["created_by"] === "system";
   return (
     <header className="page-head">
@@ -44,14 +62,22 @@ export function AssistantHead({ assistant, context }: { assistant: FullAssistant
           className="filter"
           aria-label={t("graph.versions")}
           value={version}
-          onChange={({ target }) => void chooseVersion(id, Number(target.value)).catch(notifyError)}
+          onChange={({ target }) => {
+            const chosen = versions.find((one) => one.version === Number(target.value));
+            if (chosen !== undefined) onVersion(chosen.version, chosen.context ?? undefined);
+          }}
         >
           {versions.map((one) => (
             <option key={one.version} value={one.version}>
-              {t("graph.version", { version: one.version })}
+              {t(one.version === active ? "graph.activeVersion" : "graph.version", { version: one.version })}
             </option>
           ))}
         </select>
+      )}
+      {version !== active && (
+        <Button size="small" onClick={() => void chooseVersion(id, version).catch(notifyError)}>
+          {t("graph.activate")}
+        </Button>
       )}
       <span className="space" />
       <Menu
@@ -59,6 +85,11 @@ export function AssistantHead({ assistant, context }: { assistant: FullAssistant
         button={<EllipsisVertical size={18} />}
         entries={[
           { label: t("graph.make"), icon: <Plus size={16} />, onSelect: () => setMaking(true) },
+          {
+            label: t("graph.save"),
+            icon: <Save size={16} />,
+            onSelect: () => void makeVersion(id, context).then((made) => onVersion(made, context), notifyError),
+          },
           {
             label: t("graph.runs"),
             icon: <ListFilter size={16} />,

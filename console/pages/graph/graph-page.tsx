@@ -15,6 +15,7 @@ import { work } from "../../text/inspector/work.ts";
 import { AssistantHead } from "./assistant-head.tsx";
 import { RunPanel, StateOfThread } from "./run-panel.tsx";
 import { StartPanel } from "./start-panel.tsx";
+import { noStops, stoppable, withStop, type Stops } from "./stops.tsx";
 import "../../style/later.css";
 
 /** Any graph: what it takes, its drawing, and what a run of it does. */
@@ -55,15 +56,27 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
   const drawing = useDrawing(address);
   const schemas = useSchemas(address);
   const [context, setContext] = useState<unknown>(assistant.context ?? undefined);
+  const [stops, setStops] = useState<Stops>(noStops);
+  // The version whose context stands in the form; the one that is run by others may be another.
+  const [version, setVersion] = useState(assistant.version);
   useThreadNews(thread);
   const runs = useThreadRuns(thread);
   const isThreadGone = isGone(runs.error);
   const run = isThreadGone ? undefined : runs.data?.[0];
   const trace = useTrace(thread, run?.run_id);
+  const nodes = useMemo(() => stoppable(drawing.data), [drawing.data]);
   const states = useMemo(() => nodeStates(trace.spans.values()), [trace.spans]);
   return (
     <div className="graph-page">
-      <AssistantHead assistant={assistant} context={context} />
+      <AssistantHead
+        assistant={assistant}
+        context={context}
+        version={version}
+        onVersion={(next, itsContext) => {
+          setVersion(next);
+          setContext(itsContext);
+        }}
+      />
       <div className="graph-columns">
         <section className="graph-start" aria-label={t("graph.input")}>
           {schemas.error !== null && <Failed error={schemas.error} onRetry={() => void schemas.refetch()} />}
@@ -71,11 +84,13 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
             <Loading lines={5} />
           ) : (
             <StartPanel
-              key={id}
+              key={`${id} ${version}`}
               assistant={assistant}
               schemas={schemas.data}
-              nodes={drawing.data?.nodes.filter(({ type }) => type === "runnable").map((node) => node.id) ?? []}
+              nodes={nodes}
               thread={thread}
+              stops={stops}
+              onStops={setStops}
               context={context}
               onContext={setContext}
               onThread={(next) =>
@@ -104,6 +119,8 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
                 drawing={drawing.data}
                 label={t("graph.drawing", { name: visible(assistant.name) })}
                 states={states}
+                pauses={stops}
+                onSelect={(node) => nodes.includes(node) && setStops(withStop(stops, node, "before"))}
               />
             )}
           </div>
@@ -115,7 +132,7 @@ function Graph({ assistant, address }: { assistant: FullAssistant; address: stri
             </div>
           )}
           {thread !== undefined && run !== undefined && (
-            <RunPanel threadId={thread} run={run} trace={trace} assistantId={id} />
+            <RunPanel threadId={thread} run={run} trace={trace} assistantId={id} stops={stops} />
           )}
         </section>
       </div>

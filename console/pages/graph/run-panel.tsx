@@ -22,6 +22,7 @@ import { RunState } from "../../parts/run-state.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { runStatuses } from "../../run/run-filter.ts";
+import { interruptsOf, type Stops } from "./stops.tsx";
 import { rowsOfTree, type SpanRow } from "../../run/spans.ts";
 import { preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
@@ -35,11 +36,13 @@ export function RunPanel({
   run,
   trace,
   assistantId,
+  stops,
 }: {
   threadId: string;
   run: Run;
   trace: Trace;
   assistantId: string;
+  stops: Stops;
 }) {
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
@@ -56,7 +59,7 @@ export function RunPanel({
     ({ kind }) => kind === "node" || kind === "model" || kind === "tool",
   );
   const goOn = () =>
-    startGraphRun(threadId, { assistant_id: assistantId, input: null })
+    startGraphRun(threadId, { assistant_id: assistantId, input: null, ...interruptsOf(stops) })
       .then(() => queryClient.invalidateQueries({ queryKey: ["thread-runs", threadId] }))
       .catch(notifyError);
   const fork = () =>

@@ -12,6 +12,7 @@ import { Menu } from "../../parts/menu.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { work } from "../../text/inspector/work.ts";
 import { earlierInputs, keepInput } from "./inputs.ts";
+import { interruptsOf, StopChoice, type Stops } from "./stops.tsx";
 
 /** The input of a run, by the graph's own schema, and how it is started. */
 export function StartPanel({
@@ -19,6 +20,8 @@ export function StartPanel({
   schemas,
   nodes,
   thread,
+  stops,
+  onStops,
   context,
   onContext,
   onThread,
@@ -27,6 +30,8 @@ export function StartPanel({
   schemas: { input_schema?: unknown; context_schema?: unknown } | undefined;
   nodes: readonly string[];
   thread: string | undefined;
+  stops: Stops;
+  onStops: (stops: Stops) => void;
   context: unknown;
   onContext: (context: unknown) => void;
   onThread: (thread: string | undefined) => void;
@@ -39,7 +44,6 @@ export function StartPanel({
   // A form that is filled from outside begins anew.
   const [filled, setFilled] = useState(0);
   const [staysInThread, setStays] = useState(thread !== undefined);
-  const [breakpoint, setBreakpoint] = useState("");
   const [isStarting, setStarting] = useState(false);
   const hasContext = schemas?.context_schema !== undefined && schemas.context_schema !== null;
   const start = async (value: unknown) => {
@@ -53,7 +57,7 @@ export function StartPanel({
         // A graph without an input begins with nothing in it; `null` would mean to go on.
         input: value ?? {},
         ...(context !== undefined && { context }),
-        ...(breakpoint !== "" && { interrupt_before: [breakpoint] }),
+        ...interruptsOf(stops),
       });
       onThread(target);
       await queryClient.invalidateQueries({ queryKey: ["thread-runs", target] });
@@ -106,8 +110,8 @@ export function StartPanel({
             {thread !== undefined && <option value="same">{t("graph.sameThread")}</option>}
           </select>
         </label>
-        <BreakpointChoice nodes={nodes} value={breakpoint} onChange={setBreakpoint} />
       </div>
+      <StopChoice nodes={nodes} stops={stops} onStops={onStops} />
       <div className="row-end">
         <EarlierInputs
           inputs={earlierInputs(graph)}
@@ -123,34 +127,6 @@ export function StartPanel({
         </Button>
       </div>
     </div>
-  );
-}
-
-/** The node before which the run is to stop. */
-function BreakpointChoice({
-  nodes,
-  value,
-  onChange,
-}: {
-  nodes: readonly string[];
-  value: string;
-  onChange: (node: string) => void;
-}) {
-  const { t } = useTranslation(work);
-  return (
-    <label className="field">
-      <span>{t("graph.breakpoints")}</span>
-      <select className="filter" value={value} onChange={({ target }) => onChange(target.value)}>
-        <option value="">{t("graph.noBreakpoint")}</option>
-        {nodes
-          .filter((node) => !/[:|]/u.test(node))
-          .map((node) => (
-            <option key={node} value={node}>
-              {visible(node)}
-            </option>
-          ))}
-      </select>
-    </label>
   );
 }
 

@@ -1,13 +1,16 @@
 import ChevronRight from "icon:chevron-right";
 import { useTranslation } from "react-i18next";
 import { timeMarks, type SpanRow, type Stretch } from "../../run/spans.ts";
-import { preciseDuration } from "../../text/time.ts";
+import type { Used } from "../../run/critical-path.ts";
+import { count, preciseDuration } from "../../text/time.ts";
 import { useSpanTitle } from "./span-title.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** A part of the run as a row: its name, and a bar where it stands in time. */
 export function Bar({
   row: { span, depth, children },
+  isCritical,
+  used,
   index,
   top,
   at,
@@ -18,6 +21,10 @@ export function Bar({
   onToggle,
 }: {
   row: SpanRow;
+  /** The run has waited for it. */
+  isCritical: boolean;
+  /** By the model calls in it. */
+  used: Used | undefined;
   index: number;
   top: number;
   at: (time: number) => number;
@@ -45,6 +52,7 @@ export function Bar({
       aria-selected={isSelected}
       aria-expanded={children > 0 ? !isClosed : undefined}
       data-selected={isSelected || undefined}
+      data-critical={isCritical || undefined}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onSelect(span.id)}
       onKeyDown={({ key }) => key === "Enter" && onSelect(span.id)}
@@ -68,6 +76,12 @@ export function Bar({
         <i className="span-mark" data-kind={span.kind} data-status={span.status} />
         <span className="visually-hidden">{t(`run.kind.${span.kind}`)}</span>
         <span className="span-text">{title}</span>
+        {isCritical && <span className="visually-hidden">{t("run.critical")}</span>}
+        {used !== undefined && (
+          <small className="span-used" title={t("run.used", { tokens: count(used.tokens) })}>
+            {used.cost === null ? t("run.used", { tokens: count(used.tokens) }) : used.cost.toPrecision(3)}
+          </small>
+        )}
         <small>{took}</small>
       </span>
       <span className="span-track">

@@ -2,7 +2,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { StartedRun } from "../../api/runs/all-runs.ts";
 import { startGraphRun, useSchemas } from "../../api/graphs.ts";
-import { beginningOf, useHistory } from "../../api/runs/states.ts";
+import { useBeginning } from "../../api/runs/states.ts";
 import { createThread } from "../../api/threads.ts";
 import { runAddress } from "../../app/addresses.ts";
 import { work } from "../../text/inspector/work.ts";
@@ -13,9 +13,9 @@ export function EditInput({ run, onClose }: { run: StartedRun; onClose: () => vo
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
   const schemas = useSchemas(run.assistant_id);
-  const history = useHistory(run.thread_id);
-  const begins = beginningOf(history.data ?? [], run.run_id);
+  const beginning = useBeginning(run.thread_id, run.run_id);
   const start = async (input: unknown) => {
+    const begins = beginning.data ?? undefined;
     const thread = begins === undefined ? await createThread() : run.thread_id;
     const id = await startGraphRun(thread, {
       assistant_id: run.assistant_id,
@@ -31,7 +31,7 @@ export function EditInput({ run, onClose }: { run: StartedRun; onClose: () => vo
       title={t("run.editAgain")}
       label={t("graph.input")}
       schema={schemas.data?.input_schema}
-      isPending={schemas.isPending || history.isPending}
+      isPending={schemas.isPending || beginning.isPending}
       initial={run.kwargs.input ?? undefined}
       onRun={start}
       onClose={onClose}

@@ -1,6 +1,6 @@
 import { useSearchParams, useLocation } from "wouter";
 import { useLocationProperty } from "wouter/use-browser-location";
-import { runAddress } from "../../app/addresses.ts";
+import { decoded, runAddress } from "../../app/addresses.ts";
 
 /** The views of a run. */
 export const views = ["graph", "time", "state", "events", "usage"] as const;
@@ -32,12 +32,4 @@ export function usePlace(threadId: string, runId: string): [Place, (changes: Par
     navigate(`${runAddress(threadId, runId)}?${search.toString()}${end}`, { replace: view === place.view });
   };
   return [place, go];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -5,11 +5,12 @@ import Pencil from "icon:pencil";
 import RotateCcw from "icon:rotate-ccw";
 import Square from "icon:square";
 import Workflow from "icon:workflow";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { runAgain, stopRun, type StartedRun } from "../../api/runs/all-runs.ts";
+import { runAgain, stopRun, useRunSummary, type StartedRun } from "../../api/runs/all-runs.ts";
 import type { FullAssistant } from "../../api/graphs.ts";
+import { useBeginning } from "../../api/runs/states.ts";
 import type { Trace } from "../../api/runs/trace.ts";
 import { graphAddress, runAddress, threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
@@ -37,7 +38,7 @@ export function RunHead({
   const [isEditing, setEditing] = useState(false);
   const status = runStatuses.find((one) => one === run.status) ?? "pending";
   const isOver = status !== "running" && status !== "pending";
-  const error = trace.spans.get(run.run_id)?.error;
+  const error = trace.spans.get(run.run_id)?.error ?? undefined;
   const again = () => void runAgain(run).then((id) => navigate(runAddress(run.thread_id, id)), notifyError);
   const name = assistant?.graph_id ?? run.assistant_id;
   return (
@@ -52,12 +53,13 @@ export function RunHead({
           {shortTime(run.created_at)}
         </time>
         <span className="space" />
-        {isOver ? (
+        {isOver && error === undefined && (
           <Button size="small" onClick={again}>
             <RotateCcw size={14} />
             {t("run.again")}
           </Button>
-        ) : (
+        )}
+        {!isOver && (
           <Button size="small" onClick={() => void stopRun(run).catch(notifyError)}>
             <Square size={14} />
             {t("run.stop")}
@@ -88,29 +90,48 @@ export function RunHead({
         />
       </div>
       <Facts run={run} trace={trace} isOver={isOver} />
-      {error !== undefined && error !== null && (
-        <p className="problem" role="alert">
-          {visible(`${error.error}: ${error.message}`)}
-        </p>
+      {error !== undefined && (
+        <div className="row-between">
+          <p className="problem" role="alert">
+            {visible(`${error.error}: ${error.message}`)}
+          </p>
+          <Button size="small" onClick={again}>
+            {t("run.again")}
+          </Button>
+        </div>
       )}
       {isEditing && <EditInput run={run} onClose={() => setEditing(false)} />}
     </header>
   );
 }
 
-/** How long it took, and what it used. */
+/** How long it took, what it used, and where it comes from. */
 function Facts({ run, trace, isOver }: { run: StartedRun; trace: Trace; isOver: boolean }) {
   const { t } = useTranslation(work);
-  const { usage, cost } = trace.spans.get(run.run_id) ?? { usage: null, cost: null };
   const { start = null, end = null } = trace.spans.get(`${run.run_id}:queue`) ?? {};
-  const calls = { model: 0, tool: 0 };
-  for (const { kind } of trace.spans.values()) if (kind === "model" || kind === "tool") calls[kind] += 1;
   return (
     <dl className="run-facts">
       <Fact name={t("run.duration")}>
         <Took from={run.created_at} to={isOver ? run.updated_at : null} />
       </Fact>
       {start !== null && end !== null && <Fact name={t("run.queue")}>{preciseDuration(end - start)}</Fact>}
+      <CallFacts run={run} spans={trace.spans} />
+      <OriginFacts run={run} />
+    </dl>
+  );
+}
+
+/** What the calls of a run were, and what they used. */
+function CallFacts({ run, spans }: { run: StartedRun; spans: Trace["spans"] }) {
+  const { t } = useTranslation(work);
+  const { usage, cost } = spans.get(run.run_id) ?? { usage: null, cost: null };
+  const { calls, models, first } = useMemo(() => callsOf(spans), [spans]);
+  return (
+    <>
+      {models.length > 0 && <Fact name={t("run.model")}>{visible(models.join(", "))}</Fact>}
+      {first !== undefined && (
+        <Fact name={t("run.firstToken")}>{preciseDuration(first - Date.parse(run.created_at))}</Fact>
+      )}
       {calls.model > 0 && <Fact name={t("run.modelCalls")}>{count(calls.model)}</Fact>}
       {calls.tool > 0 && <Fact name={t("run.toolCalls")}>{count(calls.tool)}</Fact>}
       {usage !== null && (
@@ -123,7 +144,37 @@ function Facts({ run, trace, isOver }: { run: StartedRun; trace: Trace; isOver: 
         </>
       )}
       {cost !== null && <Fact name={t("run.cost")}>{cost.toPrecision(3)}</Fact>}
-    </dl>
+    </>
+  );
+}
+
+/** Which models were asked, how many calls there were, and when the first word came. */
+function callsOf(spans: Trace["spans"]) {
+  const calls = { model: 0, tool: 0 };
+  const models = new Set<string>();
+  let first: number | undefined;
+  for (const { kind, model, first_token } of spans.values()) {
+    if (kind === "model" || kind === "tool") calls[kind] += 1;
+    if (model !== null) models.add(model);
+    if (first_token !== null) first = Math.min(first ?? Infinity, first_token);
+  }
+  return { calls, models: [...models], first };
+}
+
+/** Who started a run, from where, and how often it had to begin. */
+function OriginFacts({ run }: { run: StartedRun }) {
+  const { t } = useTranslation(work);
+  const summary = useRunSummary(run).data;
+  const beginning = useBeginning(run.thread_id, run.run_id).data;
+  if (!summary) return null;
+  const { attempts, started_by: by } = summary;
+  const kind = { client: t("runs.byClient"), cron: t("runs.byCron"), agent: t("runs.byAgent") }[by.kind];
+  return (
+    <>
+      {attempts > 1 && <Fact name={t("run.attempts")}>{count(attempts)}</Fact>}
+      <Fact name={t("run.startedBy")}>{by.id === null ? kind : `${kind} ${visible(by.id)}`}</Fact>
+      {beginning && <Fact name={t("run.began")}>…{beginning.slice(-8)}</Fact>}
+    </>
   );
 }
 

@@ -14,7 +14,7 @@ import { GraphTab } from "./graph-tab.tsx";
 import { usePlace, views, type Place } from "./place.ts";
 import { RunHead } from "./run-head.tsx";
 import { SpanDetails } from "./span-details.tsx";
-import { StateTab } from "./state-tab.tsx";
+import { StateTab } from "./state/state-tab.tsx";
 import { TimeTab } from "./time-tab.tsx";
 import { UsageTab } from "./usage-tab.tsx";
 import "../../style/later.css";

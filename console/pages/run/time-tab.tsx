@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react"
 import { useTranslation } from "react-i18next";
 import { IconButton } from "../../parts/button.tsx";
 import { Empty } from "../../parts/states.tsx";
+import { criticalPath, usedBy, type Used } from "../../run/critical-path.ts";
 import { placeOf, rowsOfTree, timeline, type Span, type SpanRow, type Stretch } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 import { Bar, Ruler } from "./bars.tsx";
@@ -14,6 +15,7 @@ const rowHeight = 30;
 /** How much wider the bars get with each step of the zoom. */
 const zoomStep = 2;
 const widest = 4_096;
+const none: ReadonlySet<string> = new Set();
 
 /** The parts of a run as bars over time, one row each; only the rows that are seen are drawn. */
 export function TimeTab({
@@ -29,6 +31,7 @@ export function TimeTab({
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [isBrief, setBrief] = useState(false);
   const [squeezes, setSqueezes] = useState(true);
+  const [marksPath, setMarksPath] = useState(false);
   const [zoom, setZoom] = useState(1);
   const now = useNow(spans);
   const rows = useMemo(
@@ -40,6 +43,8 @@ export function TimeTab({
       ),
     [spans, closed, isBrief],
   );
+  const path = useMemo(() => (marksPath ? criticalPath(spans, now) : none), [marksPath, now, spans]);
+  const used = useMemo(() => usedBy(spans), [spans]);
   const stretches = useMemo(() => timeline(spans.values(), now, squeezes), [spans, now, squeezes]);
   const toggle = (id: string) => {
     const next = new Set(closed);
@@ -61,6 +66,10 @@ export function TimeTab({
         <label className="time-check">
           <input type="checkbox" checked={squeezes} onChange={({ target }) => setSqueezes(target.checked)} />
           {t("run.squeeze")}
+        </label>
+        <label className="time-check">
+          <input type="checkbox" checked={marksPath} onChange={({ target }) => setMarksPath(target.checked)} />
+          {t("run.critical")}
         </label>
         <span className="hint">{t("run.spanCount", { count: rows.length })}</span>
         <span className="space" />
@@ -86,6 +95,8 @@ export function TimeTab({
       </div>
       <Waterfall
         rows={rows}
+        path={path}
+        used={used}
         stretches={stretches}
         zoom={zoom}
         now={now}
@@ -112,6 +123,8 @@ function useNow(spans: ReadonlyMap<string, Span>): number {
 
 function Waterfall({
   rows,
+  path,
+  used,
   stretches,
   zoom,
   now,
@@ -121,6 +134,8 @@ function Waterfall({
   onToggle,
 }: {
   rows: readonly SpanRow[];
+  path: ReadonlySet<string>;
+  used: ReadonlyMap<string, Used>;
   stretches: readonly Stretch[];
   zoom: number;
   now: number;
@@ -193,6 +208,8 @@ function Waterfall({
               <Bar
                 key={row.span.id}
                 row={row}
+                isCritical={path.has(row.span.id)}
+                used={used.get(row.span.id)}
                 index={item.index}
                 top={item.start}
                 at={at}

@@ -7,7 +7,7 @@ import Square from "icon:square";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { runAddress, threadAddress } from "../../app/addresses.ts";
-import { runAgain, stopRun, useRunUsage, type RunSummary } from "../../api/runs/all-runs.ts";
+import { runAgain, stopRun, type RunSummary } from "../../api/runs/all-runs.ts";
 import { visible } from "../../markdown/links.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
@@ -39,8 +39,7 @@ export function RunRow({
 }) {
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
-  const { queued_at, started_at, ended_at, status, started_by } = run;
-  const usage = useRunUsage(run);
+  const { queued_at, started_at, ended_at, status, started_by, usage } = run;
   const address = runAddress(run.thread_id, run.run_id);
   const waited = started_at === null ? undefined : Date.parse(started_at) - Date.parse(queued_at);
   const by = { client: t("runs.byClient"), cron: t("runs.byCron"), agent: t("runs.byAgent") }[started_by.kind];
@@ -81,10 +80,10 @@ export function RunRow({
         <Took from={started_at} to={ended_at} />
       </span>
       <span role="cell" className="run-cell-tokens">
-        {usage === undefined ? "" : count(usage.total_tokens)}
+        {usage !== null && count(usage.input_tokens + usage.output_tokens)}
       </span>
       <span role="cell" className="run-cell-cost">
-        {usage?.cost?.toPrecision(3) ?? ""}
+        {usage !== null && usage.cost > 0 && usage.cost.toPrecision(3)}
       </span>
       <span role="cell" className="run-cell-problem" title={run.error_code ?? run.cancel_reason}>
         {visible(run.error_code ?? run.cancel_reason ?? "")}

@@ -17,7 +17,15 @@ import Plus from "icon:plus";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
-import { folded, isLarge, placed, subgraphsOf, type Box, type GraphDrawing } from "../../run/graph-layout.ts";
+import {
+  folded,
+  isLarge,
+  placed,
+  subgraphsOf,
+  type Box,
+  type GraphDrawing,
+  type Pause,
+} from "../../run/graph-layout.ts";
 import type { NodeState } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 import { IconButton } from "../button.tsx";
@@ -43,11 +51,14 @@ export function GraphView({
   drawing: whole,
   label,
   states = none,
+  pauses,
   selected,
   onSelect,
 }: {
   drawing: GraphDrawing;
   label: string;
+  /** Where a run is to stop, beside where the graph itself says so. */
+  pauses?: ReadonlyMap<string, Pause>;
   states?: ReadonlyMap<string, NodeState>;
   selected?: string | undefined;
   onSelect?: (node: string) => void;
@@ -63,7 +74,10 @@ export function GraphView({
     setOpen(next);
   };
   const boxes = useMemo(() => placed(drawing), [drawing]);
-  const interrupts = useMemo(() => new Map(drawing.nodes.map(({ id, interrupt }) => [id, interrupt])), [drawing]);
+  const interrupts = useMemo(
+    () => new Map(drawing.nodes.map(({ id, interrupt }) => [id, pauses?.get(id) ?? interrupt])),
+    [drawing, pauses],
+  );
   const nodes = useMemo(
     () =>
       // A frame comes before what lies in it.

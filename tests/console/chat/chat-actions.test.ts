@@ -149,7 +149,8 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await act("Archive");
     await row.waitFor({ state: "detached" });
     expect(await info()).toMatchObject({ pinned: true, archived: true });
-    await tab.page.getByRole("button", { name: "Show archived" }).click();
+    await tab.page.getByRole("button", { name: "Filters" }).click();
+    await tab.page.getByLabel("Archived", { exact: true }).selectOption("also");
     await row.waitFor();
     await act("Take out of the archive");
     await expect.poll(info).toMatchObject({ archived: false });

@@ -1,0 +1,125 @@
+import ChevronLeft from "icon:chevron-left";
+import ChevronRight from "icon:chevron-right";
+import { useEffect, useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import type { StartedRun } from "../../../api/runs/all-runs.ts";
+import { useStateAt, useStatesOf, type Snapshot } from "../../../api/runs/states.ts";
+import { useCommands, type Command } from "../../../app/commands.ts";
+import { visible } from "../../../markdown/links.ts";
+import { Button, IconButton } from "../../../parts/button.tsx";
+import { notifyError } from "../../../parts/toast.tsx";
+import { work } from "../../../text/inspector/work.ts";
+import type { Place } from "../place.ts";
+
+type Go = (changes: Partial<Place>) => void;
+
+/** The states of a run as far as they are read, which of them is shown, and the way to the others. */
+export interface Checkpoints {
+  states: ReturnType<typeof useStatesOf>;
+  /** Oldest first. */
+  own: readonly Snapshot[];
+  at: number;
+  shown: Snapshot | undefined;
+  /** The one that the address names is not read yet. */
+  isFurther: boolean;
+  step: (by: number) => () => void;
+}
+
+/** Reads the states of a run, the newest first, and as far back as the address says. */
+export function useCheckpoints(run: StartedRun, place: Place, go: Go): Checkpoints {
+  const states = useStatesOf(run.thread_id, run.run_id);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = states;
+  const own = useMemo(() => states.data?.pages.flat().toReversed() ?? [], [states.data]);
+  const found = own.findIndex(({ checkpoint }) => checkpoint.checkpoint_id === place.checkpoint);
+  const at = found < 0 ? own.length - 1 : found;
+  const isFurther = place.checkpoint !== undefined && found < 0 && hasNextPage;
+  useEffect(() => {
+    if (isFurther && !isFetchingNextPage) void fetchNextPage();
+  }, [isFurther, isFetchingNextPage, fetchNextPage]);
+  const goTo = (snapshot: Snapshot | undefined): void => {
+    const id = snapshot?.checkpoint.checkpoint_id;
+    if (id) go({ checkpoint: id });
+  };
+  const step = (by: number) => () => {
+    if (at + by >= 0) goTo(own[Math.min(own.length - 1, at + by)]);
+    else if (hasNextPage && !isFetchingNextPage) {
+      void fetchNextPage().then(({ data }) => goTo(data?.pages.at(-1)?.[0]), notifyError);
+    }
+  };
+  return { states, own, at, shown: own[at], isFurther, step };
+}
+
+/** The state before the one that is shown, where it is wanted; that of the run's first one is another run's. */
+export function useParent(
+  { thread_id }: StartedRun,
+  { own, shown }: Checkpoints,
+  isWanted: boolean,
+): Snapshot | undefined {
+  const id = (isWanted && shown?.parent_checkpoint?.checkpoint_id) || undefined;
+  const known = own.find(({ checkpoint }) => checkpoint.checkpoint_id === id);
+  const before = useStateAt(thread_id, known === undefined ? id : undefined).data;
+  return id === undefined ? undefined : (known ?? before);
+}
+
+/** The states of a run as a list, and the way from one to the next. */
+export function CheckpointList({ checkpoints, go }: { checkpoints: Checkpoints; go: Go }) {
+  const { t } = useTranslation(work);
+  const { own, at, step } = checkpoints;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = checkpoints.states;
+  useSteps(step(-1), step(1));
+  return (
+    <nav className="checkpoints" aria-label={t("run.checkpoints")}>
+      <div className="row-between">
+        <h2>{t("run.checkpoints")}</h2>
+        <span className="checkpoint-moves">
+          <IconButton label={t("run.earlier")} shortcut="[" disabled={at === 0 && !hasNextPage} onClick={step(-1)}>
+            <ChevronLeft size={16} />
+          </IconButton>
+          <IconButton label={t("run.later")} shortcut="]" disabled={at === own.length - 1} onClick={step(1)}>
+            <ChevronRight size={16} />
+          </IconButton>
+        </span>
+      </div>
+      {hasNextPage && (
+        <Button size="small" kind="quiet" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {t("run.older")}
+        </Button>
+      )}
+      <ol>
+        {own.map((snapshot, index) => (
+          <li key={snapshot.checkpoint.checkpoint_id ?? index}>
+            <button
+              type="button"
+              className="node-row"
+              aria-current={index === at || undefined}
+              onClick={() => go({ checkpoint: snapshot.checkpoint.checkpoint_id ?? undefined })}
+            >
+              <span>{nameOf(snapshot, t)}</span>
+              <small>{snapshot.next.length > 0 ? `→ ${visible(snapshot.next.join(", "))}` : ""}</small>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+function nameOf({ metadata }: Snapshot, t: ReturnType<typeof useTranslation<typeof work>>["t"]): string {
+  const source = metadata?.source;
+  if (source === "input" || source === "update" || source === "fork") return t(`run.source.${source}`);
+  return t("run.step", { step: metadata?.step ?? "" });
+}
+
+/** `[` and `]` go to the checkpoint before and after. */
+function useSteps(earlier: () => void, later: () => void): void {
+  const { t } = useTranslation(work);
+  useCommands(
+    useMemo(
+      (): Command[] => [
+        { id: "earlier", group: "here", label: t("run.earlier"), keys: "[", run: earlier },
+        { id: "later", group: "here", label: t("run.later"), keys: "]", run: later },
+      ],
+      [t, earlier, later],
+    ),
+  );
+}
