@@ -184,18 +184,18 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     await tab.page.getByRole("button", { name: "More about the assistant" }).click();
     await tab.page.getByRole("menuitem", { name: "Save the context as a version" }).click();
     await tab.page
-      .getByLabel("Versions")
+      .getByLabel("Versions", { exact: true })
       .locator("option", { hasText: "Version 2 (active)" })
       .waitFor({ state: "attached" });
     expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 2, context: { tone: "casual" } });
-    await tab.page.getByLabel("Versions").selectOption("1");
+    await tab.page.getByLabel("Versions", { exact: true }).selectOption("1");
     await tab.page.getByRole("button", { name: "Context" }).click();
     await expect.poll(() => tab.page.getByLabel(/^tone/u).locator("option:checked").textContent()).toBe("formal");
     // To look at a version changes nothing for others.
     expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 2 });
     await tab.page.getByRole("button", { name: "Make it the active one" }).click();
     await tab.page
-      .getByLabel("Versions")
+      .getByLabel("Versions", { exact: true })
       .locator("option", { hasText: "Version 1 (active)" })
       .waitFor({ state: "attached" });
     expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 1, context: { tone: "formal" } });

@@ -124,11 +124,11 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     await older.click();
     await expect.poll(() => rows.count()).toBe(all.length);
     await older.waitFor({ state: "detached" });
-    // An address leads to the first one, whose values show.
-    const first = all.at(-2)?.checkpoint.checkpoint_id ?? "";
+    // An address leads to one of the first, with what its step has changed.
+    const first = all.at(-3)?.checkpoint.checkpoint_id ?? "";
     await tab.page.goto(`${stage.server.url}/console${addressOf(long, `?view=state&checkpoint=${first}`)}`);
     await expect.poll(() => rows.count()).toBe(all.length);
-    expect(await rows.nth(1).getByRole("button").getAttribute("aria-current")).toBe("true");
+    expect(await rows.nth(2).getByRole("button").getAttribute("aria-current")).toBe("true");
     await tab.page.locator(".state-shown .diff").first().waitFor();
   });
 
