@@ -245,8 +245,7 @@ export const workEn = {
     removed: "Gone",
     rerun: "Run from here",
     editState: "Edit the state and run",
-    editStateHint:
-      "What you change is written as a new checkpoint, and the run goes on from there; a channel that collects adds it to what it has. What followed is kept.",
+    editStateHint: "Your changes become a new checkpoint (channels that collect add them); the run goes on from there.",
     asNode: "As if written by",
     noState: "No checkpoint of this run is kept",
     filter: "Filter events",
