@@ -16,7 +16,7 @@ import { emit, loopCall, note, userLanguage } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
 import { ledgerCall, lookAt, toolContext } from "./tool-call/rulings.ts";
 import { afterWaiting, profilesOf, servicesOf } from "./services.ts";
-import { announcing } from "./model-call/slow-call.ts";
+import { reportingElapsed } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
 import { failure, userMessageOf, type ToolResult } from "../tools/runtime/result.ts";
@@ -45,7 +45,7 @@ async function answered(task: ToolTask, config: LangGraphRunnableConfig): Promis
   if (handed?.kind === "work") return { delegations: { [task.ledger_id]: handed.work } };
   const result =
     handed?.result ??
-    (await announcing(
+    (await reportingElapsed(
       () => resultOf(task, config),
       (elapsed_seconds) => emit(config, { ...status, status: "executing", elapsed_seconds }),
     ));

@@ -1,5 +1,5 @@
 import type { LiveSettings } from "../live-settings/live-settings.ts";
-import { createRate } from "@millrace/engine/concurrency/limits";
+import { createRateLimiter } from "@millrace/engine/concurrency/limits";
 import type { LentServices } from "./services.ts";
 
 /**
@@ -32,7 +32,7 @@ export function withLiveSettings<Services extends LentServices>(
 }
 
 function rateOf(perSecond: number | undefined): LentServices["toolRate"] {
-  return perSecond === undefined ? undefined : createRate(perSecond);
+  return perSecond === undefined ? undefined : createRateLimiter(perSecond);
 }
 
 /** Caches the last value by its input. */

@@ -13,11 +13,11 @@ import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, RunContext
 import type { Tool } from "../tools/runtime/tool.ts";
 import type { ContextShares, EditorDocument } from "../user-context.ts";
 import type { SearchResult } from "@millrace/models/messages/search-result";
-import type { CallDocuments, ReadingList, Shown } from "./state.ts";
+import type { CallDocuments, ReadingList, PrunedView } from "./state.ts";
 import type { TurnState } from "./limits/orchestration.ts";
 import type { LoopClock } from "./limits/limits.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
-import type { BegunCalls } from "./tool-call/tool-task.ts";
+import type { StartedCalls } from "./tool-call/tool-task.ts";
 import { servicesOf, taskPathOf, emitEvent } from "./services.ts";
 
 /**
@@ -120,7 +120,7 @@ export interface LoopCall extends LoopRequest {
   /** Cached findings of the loop rules up to message `last`. */
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
   /** Cached result of pruning for these messages. */
-  shown: { last: BaseMessage | undefined; count: number; most: number; shown: Shown } | undefined;
+  shown: { last: BaseMessage | undefined; count: number; most: number; shown: PrunedView } | undefined;
   /** Keys of events that are emitted only once. */
   emitted: Set<string>;
   /** Background news for the current model call. */
@@ -128,7 +128,7 @@ export interface LoopCall extends LoopRequest {
   /** Documentation that became relevant with the last calls. */
   rules: string | null;
   /** Calls of the reply that run before it is over. */
-  early: BegunCalls | undefined;
+  early: StartedCalls | undefined;
   /** Id of the newest model call. It binds its requests, its streamed messages and its reply. */
   modelCallId: string;
 }

@@ -22,7 +22,7 @@ import type { Locks } from "../tools/runtime/locks.ts";
 import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";
-import type { Rate } from "@millrace/engine/concurrency/limits";
+import type { RateLimiter } from "@millrace/engine/concurrency/limits";
 import type { OwnerAccount } from "@millrace/engine/usage/usage-of-run";
 import type { BackgroundService } from "./sub-agents/background-service.ts";
 import type { Progress } from "./progress.ts";
@@ -67,8 +67,8 @@ export interface LentServices {
   hooks?: readonly ToolHook[];
   onHookProblem?: (hook: string, error: unknown) => void;
   /** Rate limits for tool calls and model calls of all runs; absent: unlimited. */
-  toolRate?: Rate | undefined;
-  modelRate?: Rate | undefined;
+  toolRate?: RateLimiter | undefined;
+  modelRate?: RateLimiter | undefined;
   /** Concurrent model calls of all runs; absent: unlimited. */
   modelRequests?: number | undefined;
   /** Toolkits that runs may use. */

@@ -9,7 +9,7 @@ import { Delegation, DelegationProgress, mergeDelegations } from "./sub-agents/d
 import { Failure } from "./model-call/failure.ts";
 
 /** The conversation after repair and pruning. Stored messages are unchanged. */
-export interface Shown {
+export interface PrunedView {
   history: BaseMessage[];
   /** Messages of this loop call. */
   turn: BaseMessage[];

@@ -5,7 +5,7 @@ import { languageOfWords } from "@millrace/engine/language";
 import { readUserAnswer } from "../loop/tool-call/user-question.ts";
 import type { Clarification, WorkflowNode } from "../state.ts";
 import { clarificationText } from "./intent/clarification.ts";
-import { requestOf } from "./turn/request-words.ts";
+import { lastUserText } from "./turn/request-words.ts";
 import { endTurn } from "./turn/turn.ts";
 
 /** The interrupt that asks about an unclear request (kind `clarify`). */
@@ -32,7 +32,7 @@ export const clarify: WorkflowNode = async (state, config) => {
       ...(problem === undefined ? {} : { problem }),
     };
     const answer = readUserAnswer(interrupt(question));
-    const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
+    const isChinese = languageOfWords(lastUserText(state.messages)) === "zh";
     switch (answer.kind) {
       case "words":
         return { messages: [userMessage(answer.text)] };

@@ -16,7 +16,7 @@ import { nodeRequest, runContext } from "./turn/node-request.ts";
 import { completedReply, partialReply, removal, replaceable, closingMessageOf } from "./turn/partial-reply.ts";
 import { presetOf } from "./preset-action.ts";
 import { readIntent } from "./intent/read-intent.ts";
-import { requestOf } from "./turn/request-words.ts";
+import { lastUserText } from "./turn/request-words.ts";
 import { writeSessionTexts } from "./system-text/session-texts.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";
 
@@ -70,7 +70,7 @@ async function routeTurn(before: GraphState, config: LangGraphRunnableConfig) {
   const state = { ...before, ...turnStart, ...written };
   const read = readIntent(state, before.clarification !== null, config);
   const { route: found, reason, ...wanted } = read;
-  const request = requestOf(state.messages);
+  const request = lastUserText(state.messages);
   const confirmed = isYes(request);
   const orchestration = {
     ...turnStart.orchestration,

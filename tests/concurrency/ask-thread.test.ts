@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { askThread, type ThreadWork } from "@millrace/engine/concurrency/ask-thread";
+import { runInThread, type ThreadTask } from "@millrace/engine/concurrency/ask-thread";
 
 const never = new AbortController().signal;
 let folder = "";
@@ -13,7 +13,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Work that runs these lines. */
-function work(lines: string, more: Partial<ThreadWork> = {}): ThreadWork {
+function work(lines: string, more: Partial<ThreadTask> = {}): ThreadTask {
   const path = join(folder, `${crypto.randomUUID()}.mjs`);
   writeFileSync(path, `import { parentPort, workerData } from "node:worker_threads";\n${lines}\n`);
   return {
@@ -29,12 +29,12 @@ function work(lines: string, more: Partial<ThreadWork> = {}): ThreadWork {
 
 it("gives the first thing that the thread says of what it was given", async () => {
   const asked = work('parentPort.postMessage(workerData + 1); parentPort.postMessage("more");', { data: 41 });
-  expect(await askThread(asked, never)).toBe(42);
+  expect(await runInThread(asked, never)).toBe(42);
 });
 
 it("gives the thread nothing of the process", async () => {
   const told = "parentPort.postMessage([Object.keys(process.env), process.argv.slice(2)]);";
-  expect(await askThread(work(`console.log("not shown"); ${told}`), never)).toEqual([[], []]);
+  expect(await runInThread(work(`console.log("not shown"); ${told}`), never)).toEqual([[], []]);
 });
 
 it.each([
@@ -42,21 +42,21 @@ it.each([
   ["ends without an answer", "", "without a word"],
   ["takes more memory than it may", "const all = []; for (;;) all.push(new Array(1e6).fill(0.5));", "memory"],
 ])("says so when the thread %s", async (_, lines, why) => {
-  await expect(askThread(work(lines), never)).rejects.toMatchObject({
+  await expect(runInThread(work(lines), never)).rejects.toMatchObject({
     message: "broken",
     cause: { message: expect.stringMatching(new RegExp(why, "u")) },
   });
 });
 
 it("ends a thread that takes too long, also one that never comes to rest", async () => {
-  await expect(askThread(work("for (;;);", { milliseconds: 300 }), never)).rejects.toThrow("too late");
+  await expect(runInThread(work("for (;;);", { milliseconds: 300 }), never)).rejects.toThrow("too late");
 });
 
 it("ends with a stop, and does not begin after one", async () => {
   const stop = new AbortController();
-  const running = askThread(work("for (;;);"), stop.signal);
+  const running = runInThread(work("for (;;);"), stop.signal);
   setImmediate(() => stop.abort(new Error("enough")));
   await expect(running).rejects.toThrow("enough");
   const missing = work("", { file: pathToFileURL(join(folder, "missing.mjs")) });
-  await expect(askThread(missing, stop.signal)).rejects.toThrow("enough");
+  await expect(runInThread(missing, stop.signal)).rejects.toThrow("enough");
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HumanMessage } from "@langchain/core/messages";
-import { breathing } from "@millrace/engine/concurrency/abort";
+import { yieldingCheck } from "@millrace/engine/concurrency/abort";
 import { countMessagesExactly } from "../../src/context/tokens/token-counter.ts";
 import { tools } from "../../src/tools/index.ts";
 import { aWorkspace } from "../support/a-workspace.ts";
@@ -33,7 +33,7 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
 describe("long work", () => {
   it("lets others have their turn every 15 milliseconds (QUEUE-08)", async () => {
     const turns = await turnsDuring(async () => {
-      const breathe = breathing(new AbortController().signal);
+      const breathe = yieldingCheck(new AbortController().signal);
       for (let step = 0; step < 300; step += 1) await breathe();
     });
     expect(turns).toBeGreaterThanOrEqual(300 / 16 - 1);
@@ -41,7 +41,7 @@ describe("long work", () => {
 
   it("ends at a turn after a stop", async () => {
     const stop = new AbortController();
-    const breathe = breathing(stop.signal);
+    const breathe = yieldingCheck(stop.signal);
     stop.abort(new Error("stopped"));
     const work = async (): Promise<void> => {
       for (;;) await breathe();

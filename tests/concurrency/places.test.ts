@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 
 const never = new AbortController().signal;
 
 /** Work that says when it began and ends when it is told. */
-function pieces(places: ReturnType<typeof createPlaces>) {
+function pieces(places: ReturnType<typeof createSemaphore>) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const start = (name: string, signal = never): Promise<string> =>
@@ -20,7 +20,7 @@ function pieces(places: ReturnType<typeof createPlaces>) {
 
 describe("places", () => {
   it("let as many work as they may, and the others in the order in which they came", async () => {
-    const { begun, start, end } = pieces(createPlaces(2));
+    const { begun, start, end } = pieces(createSemaphore(2));
     const all = ["a", "b", "c", "d"].map((name) => start(name));
     await Promise.resolve();
     expect(begun).toEqual(["a", "b"]);
@@ -37,7 +37,7 @@ describe("places", () => {
   });
 
   it("pass over who does not wait any more, and go on after work that failed", async () => {
-    const places = createPlaces(1);
+    const places = createSemaphore(1);
     const { begun, start, end } = pieces(places);
     const first = start("a");
     const stop = new AbortController();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRate, type RateClock } from "@millrace/engine/concurrency/limits";
+import { createRateLimiter, type RateClock } from "@millrace/engine/concurrency/limits";
 
 /** Time that passes only while somebody waits for it. */
 function ownTime(): RateClock {
@@ -19,7 +19,7 @@ const never = (): AbortSignal => new AbortController().signal;
 describe("a rate", () => {
   it("lets a second's worth begin at once, and the rest one by one", async () => {
     const clock = ownTime();
-    const rate = createRate(10, clock);
+    const rate = createRateLimiter(10, clock);
     const begun: number[] = [];
     for (let call = 0; call < 13; call += 1) {
       await rate.take(never());
@@ -32,7 +32,7 @@ describe("a rate", () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 120 }), async (perSecond, calls) => {
         const clock = ownTime();
-        const rate = createRate(perSecond, clock);
+        const rate = createRateLimiter(perSecond, clock);
         const begun: { call: number; at: number }[] = [];
         await Promise.all(
           Array.from({ length: calls }, async (_, call) => {
@@ -52,7 +52,7 @@ describe("a rate", () => {
   it("takes nothing from who gives up while waiting, and keeps the others' order", async () => {
     const waits: (() => void)[] = [];
     let now = 0;
-    const rate = createRate(1, {
+    const rate = createRateLimiter(1, {
       now: () => now,
       wait: (milliseconds, signal) =>
         new Promise((resolve, reject) => {

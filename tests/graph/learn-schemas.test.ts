@@ -7,7 +7,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
 import { loadGraphs, type Graphs } from "@millrace/engine/graphs/load";
-import type { FoundTypes, GraphSchemas } from "@millrace/engine/graphs/schemas/graph-schemas";
+import type { ReadTypes, GraphSchemas } from "@millrace/engine/graphs/schemas/graph-schemas";
 import { learnSchemas, readTypes } from "@millrace/engine/graphs/schemas/learn-schemas";
 import { createLogger } from "@millrace/engine/logger";
 import { projectFolder } from "../support/source-files.ts";
@@ -69,7 +69,7 @@ const two = { annotation: join(fixtures, "annotation.ts:graph"), zod: join(fixtu
 const names = { properties: { topic: {}, scores: {} } };
 
 describe("a request that comes before the types are read", () => {
-  const types: FoundTypes = {
+  const types: ReadTypes = {
     state: { type: "object", properties: { topic: { type: "string" } } },
     subgraphs: [],
     files: [],
@@ -78,7 +78,7 @@ describe("a request that comes before the types are read", () => {
   it("waits for them, while requests for other graphs are answered", async () => {
     const graphs = await load(two);
     const asked = Promise.withResolvers<string[]>();
-    const told = Promise.withResolvers<Map<string, FoundTypes>>();
+    const told = Promise.withResolvers<Map<string, ReadTypes>>();
     const learning = learnSchemas({
       graphs,
       folder,
@@ -134,7 +134,7 @@ describe("a request that comes before the types are read", () => {
     const log = createLogger("info", { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
     const graphs = await load(two);
     const asked = Promise.withResolvers<void>();
-    const told = Promise.withResolvers<Map<string, FoundTypes>>();
+    const told = Promise.withResolvers<Map<string, ReadTypes>>();
     const learning = learnSchemas({
       graphs,
       folder,

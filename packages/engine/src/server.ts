@@ -14,7 +14,7 @@ import { cronRequest } from "./http/requests/cron-shapes.ts";
 import { webhookBody } from "./http/requests/runs.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
-import { bindSdkClient, keepGlobals } from "./manifest/user-module.ts";
+import { bindSdkClient, watchGlobals } from "./manifest/user-module.ts";
 import type { MetricFamily } from "./metrics/families.ts";
 import { openMetrics } from "./metrics/metrics.ts";
 import { prepareDataFolder, prepareFolders } from "./process/folders.ts";
@@ -202,7 +202,7 @@ async function openUserParts(
   config: Config,
   { opened, logger, extension }: { opened: Storage; logger: Logger; extension: GraphExtension | undefined },
 ): Promise<Pick<ServerParts, "custom" | "storage" | "graphs">> {
-  const changedGlobals = keepGlobals();
+  const changedGlobals = watchGlobals();
   const custom = await openCustomParts(config.graphs, logger);
   const storage = withDefaultTimes(opened, custom.times);
   const graphs = await loadGraphs(config.graphs, storage.checkpointer, config.loadSeconds * 1_000, extension);

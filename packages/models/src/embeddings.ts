@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { fetchWithin } from "./resilience/fetch-within.ts";
 import { noKey, targetOf } from "./load-model.ts";
 import { toModelError } from "./model-error.ts";
-import type { ModelRegistry, ReachedModel } from "./registry/registry.ts";
+import type { ModelRegistry, ResolvedModel } from "./registry/registry.ts";
 
 /** Embeds each text. Throws AppErrors, and the signal's reason. */
 export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;
@@ -82,7 +82,7 @@ function noVectors(model: string, cause?: unknown): AppError {
 }
 
 async function clientOf(
-  { provider, name, connection }: ReachedModel,
+  { provider, name, connection }: ResolvedModel,
   dims: number | undefined,
   signal: AbortSignal,
 ): Promise<EmbeddingsInterface> {

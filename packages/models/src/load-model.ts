@@ -5,7 +5,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { GuardedModel } from "./resilience/guarded-model.ts";
 import { ModelServices } from "./resilience/model-services.ts";
 import type { ModelOptions, ModelTarget } from "./provider.ts";
-import { ModelRegistry, type ReachedModel } from "./registry/registry.ts";
+import { ModelRegistry, type ResolvedModel } from "./registry/registry.ts";
 import type { KnownProvider } from "./registry/verified-models.ts";
 import { TextCallModel } from "./text-calls/text-call-model.ts";
 import type { DescribeTools } from "./describe-tools.ts";
@@ -81,7 +81,7 @@ export function createModel(
 /** Separates text, reasoning and calls, however the model writes them. */
 function unmixed(
   client: BaseChatModel,
-  { provider, name, connection }: ReachedModel,
+  { provider, name, connection }: ResolvedModel,
   describeTools: DescribeTools | undefined,
   wanted?: ModelOptions["toolProtocol"],
 ): BaseChatModel {
@@ -96,7 +96,7 @@ function unmixed(
 
 function guarded(
   client: BaseChatModel,
-  { services, target, reached }: { services: ModelServices; target: ModelTarget; reached: ReachedModel },
+  { services, target, reached }: { services: ModelServices; target: ModelTarget; reached: ResolvedModel },
 ): BaseChatModel {
   // Without a network there is nothing to guard.
   if (target.address === undefined) return client;

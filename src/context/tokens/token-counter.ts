@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { breathing } from "@millrace/engine/concurrency/abort";
+import { yieldingCheck } from "@millrace/engine/concurrency/abort";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import { countImagePart } from "./image-tokens.ts";
@@ -114,7 +114,7 @@ export async function countMessagesExactly(
   signal: AbortSignal,
 ): Promise<CountedText> {
   const texts: string[] = [];
-  const breathe = breathing(signal);
+  const breathe = yieldingCheck(signal);
   let tokens = 0;
   for (const message of messages) {
     await breathe();

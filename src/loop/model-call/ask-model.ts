@@ -20,7 +20,7 @@ import { move } from "../limits/move.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { EarlyCalls } from "../tool-call/early-calls.ts";
 import { isCutResult } from "../tool-call/result-message.ts";
-import { hasHints, shownOf } from "../view/shown.ts";
+import { hasHints, prunedView } from "../view/shown.ts";
 import { profilesOf, servicesOf, type RunServices } from "../services.ts";
 import type { LoopState } from "../state.ts";
 import { searchOptions } from "./vendor-search.ts";
@@ -177,7 +177,7 @@ function hidesSome(state: LoopState, call: LoopCall): boolean {
   const { first = 0, form, early } = state.view ?? {};
   const isLess = first > 0 || form !== undefined || early !== undefined;
   if (isLess || call.summary !== null || call.earlier.length > 0) return true;
-  const { deleted, cleared } = shownOf(state, call, state.view?.zone ?? Infinity);
+  const { deleted, cleared } = prunedView(state, call, state.view?.zone ?? Infinity);
   if (deleted + cleared > 0) return true;
   return [call.history, state.messages].some(hasCutResult);
 }

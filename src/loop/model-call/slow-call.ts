@@ -3,7 +3,10 @@ const firstAfter = 5;
 const thenEvery = 10;
 
 /** Runs `work` and reports its elapsed seconds while it takes long; nothing after its end. */
-export async function announcing<T>(work: () => Promise<T>, report: (elapsedSeconds: number) => void): Promise<T> {
+export async function reportingElapsed<T>(
+  work: () => Promise<T>,
+  report: (elapsedSeconds: number) => void,
+): Promise<T> {
   let elapsed = firstAfter;
   let timer: NodeJS.Timeout;
   const announce = (): void => {

@@ -15,7 +15,7 @@ import { afterWaiting, profilesOf, servicesOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 import { requestedCalls } from "./requested-calls.ts";
 import { ledgerCall, ruleOn, toolContext } from "./rulings.ts";
-import type { BegunCalls, RequestedCall } from "./tool-task.ts";
+import type { StartedCalls, RequestedCall } from "./tool-task.ts";
 
 /** A call that runs while its reply is still being written. */
 interface EarlyCall extends WrittenCall {
@@ -35,7 +35,7 @@ interface EarlyCall extends WrittenCall {
  * takes the results; ledger and hooks are there, since a pure call may be repeated after a crash. If that step must wait
  * for an approval first, the results are stored for it.
  */
-export class EarlyCalls implements BegunCalls {
+export class EarlyCalls implements StartedCalls {
   readonly #state: LoopState;
   readonly #config: LangGraphRunnableConfig;
   readonly #written: WrittenCall[] = [];

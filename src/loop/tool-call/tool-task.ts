@@ -65,7 +65,7 @@ export function writtenArguments(args: Record<string, unknown>): unknown {
 }
 
 /** Calls of a streaming reply that run before it is over. */
-export interface BegunCalls {
+export interface StartedCalls {
   /** Reads a chunk of the reply; begins the call that it completes, if that may run now. */
   read(chunk: ChatGenerationChunk): void;
   /** Tells the ledger ids of the calls, which are known once the reply is over. */

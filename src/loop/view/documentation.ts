@@ -67,10 +67,10 @@ export function recallDocumentation(state: LoopState, call: LoopCall): void {
 
 function pairsOf(call: LoopCall): DocumentPair[] {
   const { documents = [], files = [] } = call.documents ?? {};
-  return documentPairs(documents, { ...readingOf(call), files });
+  return documentPairs(documents, { ...readingContext(call), files });
 }
 
-function readingOf({ tools, prompts }: LoopCall): { toolNames: ReadonlySet<string>; prompts: Prompts } {
+function readingContext({ tools, prompts }: LoopCall): { toolNames: ReadonlySet<string>; prompts: Prompts } {
   return { toolNames: new Set(tools.map(({ name }) => name)), prompts: prompts ?? builtInPrompts };
 }
 
@@ -87,7 +87,7 @@ export function documentationSince(messages: readonly BaseMessage[], call: LoopC
   const before = [...files, ...touched(messages.slice(0, Math.max(0, last)))];
   const now = touched(messages.slice(Math.max(0, last)));
   if (now.every((file) => before.includes(file))) return null;
-  return laterDocumentation(documents, { ...readingOf(call), files: [...before, ...now], before });
+  return laterDocumentation(documents, { ...readingContext(call), files: [...before, ...now], before });
 }
 
 function messagesOf(pairs: readonly DocumentPair[]): BaseMessage[] {

@@ -19,8 +19,8 @@ import { checkView } from "../limits/check-context.ts";
 import { chooseDocumentation } from "./documentation.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { earlyRoom, historyMost, emitRounds } from "./room.ts";
-import { hasHints, shownOf, emitPruning } from "./shown.ts";
-import type { Shown, LoopState, ViewPlan } from "../state.ts";
+import { hasHints, prunedView, emitPruning } from "./shown.ts";
+import type { PrunedView, LoopState, ViewPlan } from "../state.ts";
 import { profilesOf, servicesOf } from "../services.ts";
 
 /** Plans the model's view of this iteration; emits what is left out and how full the window is. */
@@ -28,7 +28,7 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   const model = modelOf(state, call);
   const limit = withLearned(servicesOf(config).loadModel, model, windowOf(model, config));
   const zone = safeZoneTokens(call.limits.safe_zone, limit);
-  const shown = shownOf(state, call, zone);
+  const shown = prunedView(state, call, zone);
   emitPruning(shown, call, config);
   const system = countText(call.system);
   const rest = countText(call.instruction ?? "") + toolTokens(visibleTools(call, state)) + notesTokens(state);
@@ -73,7 +73,7 @@ export function inAnotherWay(
 /** Emits once per step of a call. */
 function emitOverflow(
   { form, tokens }: FittedView,
-  { history, turn }: Shown,
+  { history, turn }: PrunedView,
   { before, eachTokens, limit }: { before: number; eachTokens: number; limit: number },
   call: LoopCall,
   config: LangGraphRunnableConfig,
@@ -92,7 +92,7 @@ function emitOverflow(
  */
 export function messagesInView(state: LoopState, call: LoopCall): ShownInForm & { earlier: BaseMessage[] } {
   const { first = 0, zone = Infinity, form, early } = state.view ?? {};
-  const { history: all, turn } = shownOf(state, call, zone);
+  const { history: all, turn } = prunedView(state, call, zone);
   const { shown: history, left } = early === undefined ? { shown: all, left: [] } : cutEarly(all, early);
   const shown = inForm(form, { history, first, turn });
   return { ...shown, earlier: [...call.earlier, ...left] };

@@ -16,7 +16,7 @@ import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { messagesInView, systemInView } from "./plan-view.ts";
 import type { LoopCall } from "../request.ts";
 import { findingsOf } from "../limits/review.ts";
-import { hasHints, hinted, shownOf } from "./shown.ts";
+import { hasHints, hinted, prunedView } from "./shown.ts";
 import type { LoopState, PlacedNote } from "../state.ts";
 
 /**
@@ -128,7 +128,7 @@ export function newNotes(state: LoopState, call: LoopCall): PlacedNote[] {
 function roomNote(state: LoopState, call: LoopCall): PlacedNote[] {
   if (!hasHints(call)) return [];
   const { zone = Infinity } = state.view ?? {};
-  const { tokens } = shownOf(state, call, zone);
+  const { tokens } = prunedView(state, call, zone);
   const tenths = Math.floor((tokens * 10) / zone);
   if (state.notes.findLast((note) => note.tenths !== undefined)?.tenths === tenths) return [];
   return [{ after: state.messages.length, text: pruneNote({ tokens, zone, tool: writeTool }, call.prompts), tenths }];

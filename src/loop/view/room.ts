@@ -5,10 +5,10 @@ import { countMessages } from "../../context/tokens/tokens.ts";
 import { modelOf } from "../model-call/ask-model.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { profilesOf } from "../services.ts";
-import type { Shown, LoopState } from "../state.ts";
+import type { PrunedView, LoopState } from "../state.ts";
 
 /** Tokens of a view besides the conversation, tokens added per message, and the window. */
-interface Besides {
+interface FixedTokens {
   before: number;
   eachTokens: number;
   limit: number;
@@ -19,8 +19,8 @@ interface Besides {
  * views share a prefix.
  */
 export function earlyRoom(
-  { history, turn }: Shown,
-  { before, eachTokens, limit }: Besides,
+  { history, turn }: PrunedView,
+  { before, eachTokens, limit }: FixedTokens,
   state: LoopState,
   call: LoopCall,
   config: LangGraphRunnableConfig,
@@ -29,7 +29,7 @@ export function earlyRoom(
   if (state.view?.early !== undefined) return state.view.early;
   const { max_tokens, output } = profilesOf(config)(modelOf(state, call));
   const most = earlyLimit(max_tokens ?? output, limit);
-  const weigh = (messages: Shown["history"]): number => countMessages(messages) + messages.length * eachTokens;
+  const weigh = (messages: PrunedView["history"]): number => countMessages(messages) + messages.length * eachTokens;
   const fixed = before + weigh(turn);
   const tokens_before = fixed + weigh(history);
   if (tokens_before <= most) return undefined;
@@ -41,7 +41,7 @@ export function earlyRoom(
 
 /** The history's token limit by the run's shares; unlimited without them. */
 export function historyMost(
-  { before, limit }: Besides,
+  { before, limit }: FixedTokens,
   state: LoopState,
   call: LoopCall,
   config: LangGraphRunnableConfig,

@@ -1,4 +1,4 @@
-import type { Shown, LoopState } from "../state.ts";
+import type { PrunedView, LoopState } from "../state.ts";
 import { isHumanMessage, isSystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { deletionList, hidesMessages } from "../../context/pruning/deletion-marks.ts";
@@ -15,7 +15,7 @@ import { emit, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
 /** The conversation pruned to `most` tokens; cached per state of the messages. */
-export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCall, most: number): Shown {
+export function prunedView({ messages }: Pick<LoopState, "messages">, call: LoopCall, most: number): PrunedView {
   const last = messages.at(-1);
   const known = call.shown;
   if (known !== undefined && known.last === last && known.count === messages.length && known.most === most) {
@@ -26,7 +26,7 @@ export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCal
   return shown;
 }
 
-function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
+function work(messages: BaseMessage[], call: LoopCall, most: number): PrunedView {
   // System texts are in the one system message: some providers refuse a second.
   const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
   const history = repairToolPairs(call.visible.filter(shows));
@@ -88,7 +88,7 @@ export function hinted(shown: BaseMessage[], { messages }: Pick<LoopState, "mess
 }
 
 /** Emits what was pruned, or why not, once per change. */
-export function emitPruning(shown: Shown, call: LoopCall, config: LangGraphRunnableConfig): void {
+export function emitPruning(shown: PrunedView, call: LoopCall, config: LangGraphRunnableConfig): void {
   const { deleted, cleared, tokens, whole, problem } = shown;
   const key = problem === undefined ? `pruned ${deleted} ${cleared}` : "not pruned";
   if ((deleted + cleared === 0 && problem === undefined) || call.emitted.has(key)) return;

@@ -9,7 +9,7 @@ import { clarifyPrompt } from "../../prompts/templates/clarify.ts";
 import type { Clarification, GraphState } from "../../state.ts";
 import { readReply } from "./answer.ts";
 import { nodeRequest, offeredTools, runContext } from "../turn/node-request.ts";
-import { requestOf } from "../turn/request-words.ts";
+import { lastUserText } from "../turn/request-words.ts";
 
 const words = z.string().trim().min(1).max(300);
 const ClarificationAnswer = z.object({
@@ -33,7 +33,7 @@ export async function clarificationOf(state: GraphState, config: LangGraphRunnab
   const request = nodeRequest("intent", state, config, { task, tools: [], silent: true, role: "intent" });
   const { final_response } = await runLoop(request, config);
   const answer = readReply("clarify", final_response, ClarificationAnswer, config);
-  const ownWords = plainClarification(requestOf(state.messages));
+  const ownWords = plainClarification(lastUserText(state.messages));
   if (answer.kind === "unreadable") {
     emit(config, { type: "retry", what: "clarification", attempt: 1, reason: answer.problem });
     return ownWords;

@@ -10,7 +10,7 @@ import type { ContextLayer } from "../../prompts/injector.ts";
 import type { GraphState, RunContext } from "../../state.ts";
 import type { SessionStart, SessionText } from "../../toolkits/toolkit.ts";
 import { modelForWork } from "../turn/node-model.ts";
-import { requestOf } from "../turn/request-words.ts";
+import { lastUserText } from "../turn/request-words.ts";
 import { availableToolkits } from "../turn/run-toolkits.ts";
 
 /** A toolkit's text: milliseconds to write it, maximum tokens, and maximum share of the model's window. */
@@ -60,7 +60,7 @@ function sessionStart(
   const model = modelForWork("main", state.messages, context, config);
   const readable = inputTokens(modelLimits(model, contextLimit, profilesOf(config)));
   const tokens = Math.min(maxTokens, Math.floor(readable * maxShare));
-  return { request: requestOf(state.messages), tokens, services, context, prompts: promptsOf(config) };
+  return { request: lastUserText(state.messages), tokens, services, context, prompts: promptsOf(config) };
 }
 
 async function writtenBy(

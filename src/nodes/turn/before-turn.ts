@@ -6,10 +6,10 @@ import type { GraphState, RunContext } from "../../state.ts";
 import { toolkits } from "../../toolkits/index.ts";
 import type { TurnFindings, TurnStart } from "../../toolkits/toolkit.ts";
 import { modelForWork } from "./node-model.ts";
-import { onceATurn } from "./once-a-turn.ts";
+import { cachedPerTurn } from "./once-a-turn.ts";
 import { runToolkits } from "./run-toolkits.ts";
 
-const once = onceATurn<readonly TurnFindings[]>();
+const once = cachedPerTurn<readonly TurnFindings[]>();
 
 /** Toolkits' findings before a turn's first model call; all run in parallel, once per turn. */
 export async function findBeforeTurn(
@@ -41,7 +41,7 @@ export async function findBeforeTurn(
   );
 }
 
-const warned = onceATurn<true>();
+const warned = cachedPerTurn<true>();
 
 /**
  * Emits `web_search_error` once per turn if the run wants the model's vendor to search the web and the vendor cannot.

@@ -30,7 +30,7 @@ const Kept = z.object({
 });
 
 /** References and attachments of the user's last message; earlier ones were shown in their turns. */
-export function carriedBy(messages: readonly BaseMessage[]): Carried {
+export function attachedTo(messages: readonly BaseMessage[]): Carried {
   const { references, attachments } = Kept.parse(messages.findLast(isHumanMessage)?.additional_kwargs ?? {});
   return { references: references ?? [], attachments: attachments ?? [] };
 }

@@ -10,14 +10,14 @@ import { profilesOf, promptsOf, rolesOf, servicesOf, sessionIdOf } from "../../l
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { GraphState, RunContext } from "../../state.ts";
 import type { UserReference } from "../../user-context.ts";
-import { carriedBy } from "./carried.ts";
+import { attachedTo } from "./carried.ts";
 import { runContext } from "./node-request.ts";
-import { onceATurn } from "./once-a-turn.ts";
+import { cachedPerTurn } from "./once-a-turn.ts";
 import { runToolkits } from "./run-toolkits.ts";
 import { checkVendorSearch, findBeforeTurn } from "./before-turn.ts";
 import type { GatheredContext } from "../system-text/system-layers.ts";
 
-const once = onceATurn<GatheredContext["before"]>();
+const once = cachedPerTurn<GatheredContext["before"]>();
 
 const nothing: GatheredContext = { before: [], after: [], found: [] };
 
@@ -29,7 +29,7 @@ export async function gatherContext(state: GraphState, config: LangGraphRunnable
   const context = runContext(config);
   const { document, agent } = context;
   if (agent !== undefined) return nothing;
-  const carried = carriedBy(state.messages);
+  const carried = attachedTo(state.messages);
   const references = withoutRepeats([...(context.references ?? []), ...carried.references]);
   const prompts = promptsOf(config);
   const after = [

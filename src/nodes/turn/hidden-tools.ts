@@ -8,7 +8,7 @@ import type { Tool } from "../../tools/runtime/tool.ts";
 import { namesIn } from "../../tools/workspace/walk.ts";
 import { isPlanning } from "../plan-mode.ts";
 import { profileOf, runToolkits } from "./run-toolkits.ts";
-import { requestOf } from "./request-words.ts";
+import { lastUserText } from "./request-words.ts";
 
 /** Choices per turn: they stay the same when a node restarts after an answer. */
 const chosen = new LRUCache<string, ReadonlySet<string>>({ max: 1000 });
@@ -62,7 +62,7 @@ function idleToolkits(state: GraphState, context: RunContext, config: LangGraphR
   if (context.toolkits !== undefined || context.action_type !== undefined) return [];
   const profile = profileOf(context, config);
   const used = new Set(state.messages.flatMap((message) => (isToolMessage(message) ? [message.name] : [])));
-  const about = { request: requestOf(state.messages), entries: namesIn(servicesOf(config).workspace), state };
+  const about = { request: lastUserText(state.messages), entries: namesIn(servicesOf(config).workspace), state };
   return runToolkits(context, config).filter(
     ({ isWanted, identity, tools }) =>
       isWanted !== undefined &&

@@ -23,7 +23,7 @@ import type { Tool } from "../../tools/runtime/tool.ts";
 import { hiddenTools } from "./hidden-tools.ts";
 import { modelForWork } from "./node-model.ts";
 import { isPlanning, planningTools } from "../plan-mode.ts";
-import { readingOf } from "./reading.ts";
+import { docsToRead } from "./reading.ts";
 import { availableToolkits, profileOf, profileParts, runToolkits } from "./run-toolkits.ts";
 import { instructionsIn } from "../system-text/session-instructions.ts";
 import { sessionTexts } from "../system-text/session-texts.ts";
@@ -140,7 +140,7 @@ export function nodeRequest(
     turnState: state.orchestration.state === "decide" ? "decide" : "plan",
     found: options.gathered?.found ?? [],
     providerSearch: context.web_search === "provider",
-    ...readingOf(state, context, options.silent === true),
+    ...docsToRead(state, context, options.silent === true),
     silent: options.silent ?? false,
     // An agent's task was written by a model, not by the user.
     userRequest: context.agent?.user_request,

@@ -15,7 +15,7 @@ export type OnceATurn<Value> = (
 ) => Promise<Value>;
 
 /** Computes a value once per turn, so that the system text stays the same even across a question. */
-export function onceATurn<Value extends NonNullable<unknown>>(): OnceATurn<Value> {
+export function cachedPerTurn<Value extends NonNullable<unknown>>(): OnceATurn<Value> {
   const remembered = new LRUCache<string, Value>({ max: turnsRemembered });
   return async ({ messages }, config, make) => {
     const request = messages.findLast(isHumanMessage)?.id;

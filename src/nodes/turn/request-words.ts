@@ -8,6 +8,6 @@ export function endsWithRequest(messages: readonly BaseMessage[]): boolean {
 }
 
 /** The text of the user's last message. */
-export function requestOf(messages: readonly BaseMessage[]): string {
+export function lastUserText(messages: readonly BaseMessage[]): string {
   return textOf(messages.findLast((message) => isHumanMessage(message))?.content ?? "");
 }

@@ -4,7 +4,7 @@ import { AppError, errorMessage, hasCode, isAppError } from "@millrace/engine/er
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { answerLimit, textLines } from "../workspace/text-lines.ts";
-import { breathing } from "@millrace/engine/concurrency/abort";
+import { yieldingCheck } from "@millrace/engine/concurrency/abort";
 import { notFound, withFile } from "../workspace/file-access.ts";
 import { toGlob } from "@millrace/engine/glob";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
@@ -164,7 +164,7 @@ async function searchFile(
       if (stats.size > maxFileSize) throw tooLarge(place.path, stats.size);
       const kept: Line[] = [];
       const before: Line[] = [];
-      const breathe = breathing(context.signal);
+      const breathe = yieldingCheck(context.signal);
       let [number, wantedAfter, hits] = [0, 0, 0];
       for await (const lines of textLines(handle, place.path, context.signal)) {
         for (const line of lines) {

@@ -2,7 +2,7 @@ import type { Ledger, LedgerAnswer, OperationStore } from "@millrace/engine/stor
 import { canonicalJson } from "./canonical-json.ts";
 import { runHooks, type HookedCall, type ToolHook } from "./hooks.ts";
 import type { Locks } from "./locks.ts";
-import type { Rate } from "@millrace/engine/concurrency/limits";
+import type { RateLimiter } from "@millrace/engine/concurrency/limits";
 import { recordOperation, settleFound } from "../undo/record-operation.ts";
 import { runTool, type RunToolOptions } from "./run-tool.ts";
 import type { Reconciled, Tool, ToolContext } from "./tool.ts";
@@ -16,7 +16,7 @@ export interface CallRuntime {
   operations?: OperationStore | undefined;
   hooks?: readonly ToolHook[] | undefined;
   /** Rate limit for calls of all sessions; absent: unlimited. */
-  toolRate?: Rate | undefined;
+  toolRate?: RateLimiter | undefined;
   /** Called with a hook's error. */
   onHookProblem?: ((hook: string, error: unknown) => void) | undefined;
 }

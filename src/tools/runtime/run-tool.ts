@@ -6,7 +6,7 @@ import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/erro
 import type { Locks } from "./locks.ts";
 import { convertParameters, parameterSchema } from "./parameters.ts";
 import { isDeeperThan, isJsonObject } from "./nesting.ts";
-import type { Rate } from "@millrace/engine/concurrency/limits";
+import type { RateLimiter } from "@millrace/engine/concurrency/limits";
 import { failure, toFailure, type ToolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { onAbort, unlessAborted } from "@millrace/engine/concurrency/abort";
@@ -60,7 +60,7 @@ export interface RunToolOptions {
   /** Calls of one session that may run at once. Default 3. */
   maxParallel?: number;
   /** Rate limit for calls of all sessions; absent: unlimited. */
-  rate?: Rate | undefined;
+  rate?: RateLimiter | undefined;
   /** Called before each retry, counted from 1. */
   onRetry?: (attempt: number, reason: string) => void;
   /** Waits between attempts; default a timer. */

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { hasCode, isAppError } from "@millrace/engine/errors/errors";
-import { breathing } from "@millrace/engine/concurrency/abort";
+import { yieldingCheck } from "@millrace/engine/concurrency/abort";
 import { isTemporaryName, kindOf, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
 
 /** An entry of `walk`. `unreadable` is a folder that could not be opened; links are not followed. */
@@ -24,7 +24,7 @@ export async function* walk(
   start: Place,
   everything = false,
 ): AsyncGenerator<Entry> {
-  const breathe = breathing(context.signal);
+  const breathe = yieldingCheck(context.signal);
   const folders: { path: string; real: string }[] = [start];
   for (let folder = folders.shift(); folder; folder = folders.shift()) {
     context.signal.throwIfAborted();

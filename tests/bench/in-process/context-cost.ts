@@ -5,7 +5,7 @@ import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langcha
 import { createTokenCounter, type TokenCounter } from "../../../src/context/tokens/token-counter.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { loopCall, withLoopCall } from "../../../src/loop/request.ts";
-import { hinted, shownOf } from "../../../src/loop/view/shown.ts";
+import { hinted, prunedView } from "../../../src/loop/view/shown.ts";
 import { LoopLimits } from "../../../src/state.ts";
 import { tools } from "../../../src/tools/index.ts";
 import type { Figure, Section } from "../figures.ts";
@@ -81,7 +81,7 @@ function viewTwice(session: number): number[] {
   const call = loopCall(config);
   return [0, 1].map(() => {
     const begin = performance.now();
-    const { history: shown } = shownOf({ messages: [] }, call, 50_000);
+    const { history: shown } = prunedView({ messages: [] }, call, 50_000);
     hinted(shown, { messages: [] }, call);
     call.shown = undefined;
     return performance.now() - begin;

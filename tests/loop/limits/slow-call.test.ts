@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { announcing } from "../../../src/loop/model-call/slow-call.ts";
+import { reportingElapsed } from "../../../src/loop/model-call/slow-call.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -12,7 +12,7 @@ describe("a slow call", () => {
   it("says after 5 seconds, then every 10, that it still works, and nothing after its end", async () => {
     const told: number[] = [];
     const end = Promise.withResolvers<string>();
-    const running = announcing(
+    const running = reportingElapsed(
       () => end.promise,
       (seconds) => told.push(seconds),
     );
@@ -28,7 +28,7 @@ describe("a slow call", () => {
   });
 
   it("leaves no timer behind when it fails", async () => {
-    const failing = announcing(
+    const failing = reportingElapsed(
       () => Promise.reject(new Error("broken")),
       () => undefined,
     );

@@ -22,7 +22,7 @@ import { assemble } from "../../../src/loop/assemble.ts";
 import { promptOf } from "../../../src/loop/view/prompt.ts";
 import { loopCall, withLoopCall, type LoopCall, type LoopRequest } from "../../../src/loop/request.ts";
 import { servicesKey, type RunServices } from "../../../src/loop/services.ts";
-import { shownOf } from "../../../src/loop/view/shown.ts";
+import { prunedView } from "../../../src/loop/view/shown.ts";
 import type { LoopState } from "../../../src/loop/state.ts";
 import { createModelLoader } from "@millrace/models/load-model";
 import { ModelRegistry } from "@millrace/models/registry/registry";
@@ -181,15 +181,15 @@ describe("the view of any conversation, compacted, pruned and cut to the window"
         // It fits, or only what has to be there is left of the history, and no more may be cleared.
         const fits = tokens <= limit * 0.9;
         expect(fits || prompt[1]?.id === last.id).toBe(true);
-        const atMost = (most: number): number => shownOf(state, standing.call, most).cleared;
+        const atMost = (most: number): number => prunedView(state, standing.call, most).cleared;
         const zoneTokens = state.view?.zone ?? 0;
-        const inZone = shownOf(state, standing.call, zoneTokens).tokens <= zoneTokens;
+        const inZone = prunedView(state, standing.call, zoneTokens).tokens <= zoneTokens;
         expect(inZone || atMost(zoneTokens) === atMost(0)).toBe(true);
 
         // Twice changes nothing more.
-        const once = shownOf(state, standing.call, zoneTokens);
+        const once = prunedView(state, standing.call, zoneTokens);
         const next = stand({ ...request, summary: null, history: once.history }, once.turn, limit);
-        const twice = shownOf(next.state, next.call, zoneTokens);
+        const twice = prunedView(next.state, next.call, zoneTokens);
         expect(toWire([...twice.history, ...twice.turn])).toEqual(toWire([...once.history, ...once.turn]));
 
         // After a crash the same is chosen, and what was chosen shows the same.

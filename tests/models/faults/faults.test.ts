@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { withTimeout } from "@millrace/engine/concurrency/abort";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { createProgress } from "../../../src/loop/progress.ts";
 import { createModelLoader, type ModelLoader } from "@millrace/models/load-model";
@@ -130,7 +130,7 @@ async function play({ wire, isStreamed, fault }: Case): Promise<void> {
 }
 
 /** Cases that end by a time-out mostly wait, so a few of them wait side by side while the others run one by one. */
-const places = { slow: createPlaces(4), quick: createPlaces(1) };
+const places = { slow: createSemaphore(4), quick: createSemaphore(1) };
 const never = new AbortController().signal;
 /** For a case and those that it waits for; each of them has its own `deadline`. */
 const whole = 50 * deadline;

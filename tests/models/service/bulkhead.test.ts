@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 
 const never = new AbortController().signal;
 const settled = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve));
 
 it("lets so many in at once, and the others in their order", async () => {
-  const places = createPlaces(2);
+  const places = createSemaphore(2);
   const inside: number[] = [];
   const leave: (() => void)[] = [];
   const enter = async (number: number): Promise<void> => {
@@ -24,7 +24,7 @@ it("lets so many in at once, and the others in their order", async () => {
 });
 
 it("who gives up while waiting gets the signal's reason, and takes no place", async () => {
-  const places = createPlaces(1);
+  const places = createSemaphore(1);
   const leave = await places.enter(never);
   const stop = new AbortController();
   const reason = new Error("enough");

@@ -8,7 +8,7 @@ import { createModel, modelTarget } from "@millrace/models/load-model";
 import { toModelError } from "@millrace/models/model-error";
 import { cutPrompt } from "@millrace/models/ollama/cut-prompt";
 import { callWithRetry } from "@millrace/models/resilience/call-with-retry";
-import { plainAnswer } from "@millrace/models/vendors/answer";
+import { normalizeAnswer } from "@millrace/models/vendors/answer";
 import { compatibleQuirks, deepseekQuirks, zhipuQuirks } from "@millrace/models/vendors/quirks";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { vendorModel, wire, wireOf } from "./vendor-model.ts";
@@ -220,15 +220,15 @@ describe("calls that a server gives the same number", () => {
 describe("plainAnswer", () => {
   it("leaves what it does not know as it is", () => {
     for (const answer of ["text", null, { choices: "none" }, { choices: [{ delta: 3 }] }]) {
-      expect(plainAnswer(answer, compatibleQuirks)).toBe(answer);
+      expect(normalizeAnswer(answer, compatibleQuirks)).toBe(answer);
     }
     const known = { id: "x", choices: [{ index: 0, delta: { content: "a", refusal: null }, finish_reason: null }] };
-    expect(plainAnswer(known, zhipuQuirks)).toEqual(known);
+    expect(normalizeAnswer(known, zhipuQuirks)).toEqual(known);
   });
 
   it("reads words in parts, and counts that are missing", () => {
     const parts = [{ type: "text", text: "a" }, { type: "reference" }, { type: "text", text: "b" }];
-    const plain = plainAnswer(
+    const plain = normalizeAnswer(
       { choices: [{ delta: { content: parts } }], usage: { prompt_tokens: 3, completion_tokens: null } },
       deepseekQuirks,
     );

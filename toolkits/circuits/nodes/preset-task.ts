@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { requestOf } from "../../../src/nodes/turn/request-words.ts";
+import { lastUserText } from "../../../src/nodes/turn/request-words.ts";
 import type { Template, Values } from "../../../src/prompts/template.ts";
 import type { GraphState } from "../../../src/state.ts";
 import type { PresetAction } from "../../../src/toolkits/toolkit.ts";
@@ -28,7 +28,7 @@ function knownOf(state: GraphState) {
     goals: goals.design_goals_summary ?? goals.design_goals_path,
     error: state.error_context,
     history: state.conversation_summary?.attempted_solutions.join("; "),
-    request: requestOf(state.messages),
+    request: lastUserText(state.messages),
     hasMetrics: last_metrics !== null,
   };
 }

@@ -10,7 +10,7 @@ import { circuitState } from "../state.ts";
 import { figureText, goalText } from "../tools/figure-text.ts";
 import { iterationsIn, operationsOf } from "./design-review.ts";
 import { designSuggestions, statusSummary, type GoalSummary } from "./design-words.ts";
-import { requestOf } from "../../../src/nodes/turn/request-words.ts";
+import { lastUserText } from "../../../src/nodes/turn/request-words.ts";
 
 /** The fields of a simulation result that are read back; `run_simulation` writes it. */
 const Result = z.looseObject({
@@ -39,7 +39,7 @@ const mostFigures = 8;
 
 /** Reports a design iteration with suggestions for the next step. The next node waits for the choice. */
 export const reviewDesign: WorkflowNode = async (state, config) => {
-  const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
+  const isChinese = languageOfWords(lastUserText(state.messages)) === "zh";
   const signal = config.signal ?? new AbortController().signal;
   const { units, goals } = await resultOf(state, servicesOf(config).workspace, signal);
   const summary: GoalSummary = {

@@ -8,7 +8,7 @@ import { createOperations } from "../../../src/tools/undo/operations.ts";
 import { answeredReview } from "./design-review.ts";
 import { resultOf } from "./review-design.ts";
 import { undoWords } from "./design-words.ts";
-import { requestOf } from "../../../src/nodes/turn/request-words.ts";
+import { lastUserText } from "../../../src/nodes/turn/request-words.ts";
 
 /**
  * Undoes the changes of a design iteration, newest first, and reports those that can no longer be undone. Idempotent,
@@ -30,7 +30,7 @@ export const undoDesign: WorkflowNode = async (state, config) => {
       failed.push(error.message);
     }
   }
-  const isChinese = languageOfWords(requestOf(state.messages)) === "zh";
+  const isChinese = languageOfWords(lastUserText(state.messages)) === "zh";
   const message = new AIMessage({
     id: randomUUID(),
     content: undoWords([...done], failed, isChinese),

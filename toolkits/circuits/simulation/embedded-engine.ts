@@ -3,7 +3,7 @@ import { setTimeout as after } from "node:timers";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import type { Analysis } from "./deck/analysis.ts";
 import { deckText, type Deck } from "./deck/deck.ts";
@@ -68,7 +68,7 @@ interface Thread {
 export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_000 }: EngineOptions = {}): Engine {
   const free: Thread[] = [];
   const all = new Set<Thread>();
-  const places = createPlaces(threads);
+  const places = createSemaphore(threads);
   let runs = 0;
 
   function begin(): Thread {

@@ -10,7 +10,7 @@ import { hiddenPlaces } from "@millrace/engine/process/folders";
 import type { Analysis } from "./deck/analysis.ts";
 import { deckText, type Deck } from "./deck/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "./embedded-engine.ts";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { startCommand, type CommandEnd, type RunningCommand } from "../../../src/tools/programs/run-command.ts";
 import { createSandboxSearch, limiter } from "../../../src/tools/programs/sandbox.ts";
 
@@ -37,7 +37,7 @@ export function createNativeEngine(
   program: string,
   { seconds = 30, atOnce = 2, hidden = [], sandbox = createSandboxSearch() }: NativeOptions = {},
 ): Engine {
-  const places = createPlaces(atOnce);
+  const places = createSemaphore(atOnce);
   const ending = new AbortController();
   const working = new Set<Promise<AnalysisResult>>();
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError, hasCode, isAppError } from "@millrace/engine/errors/errors";
-import { breathing } from "@millrace/engine/concurrency/abort";
+import { yieldingCheck } from "@millrace/engine/concurrency/abort";
 import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { answerLimit, fittingLines, wholeText } from "../../../src/tools/workspace/text-lines.ts";
@@ -83,13 +83,13 @@ async function ofFile(place: Place, context: ToolContext): Promise<FileDefinitio
   const text = await wholeText(context, place);
   return {
     path: place.path,
-    definitions: language === undefined ? [] : await definitionsOf(text, language, breathing(context.signal)),
+    definitions: language === undefined ? [] : await definitionsOf(text, language, yieldingCheck(context.signal)),
   };
 }
 
 async function ofFolder(start: Place, context: ToolContext): Promise<FileDefinitions[]> {
   const files: FileDefinitions[] = [];
-  const breathe = breathing(context.signal);
+  const breathe = yieldingCheck(context.signal);
   let count = 0;
   for await (const entry of walk(context, start)) {
     await breathe();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, errorCodes } from "@millrace/engine/errors/errors";
-import { askThread } from "@millrace/engine/concurrency/ask-thread";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { runInThread } from "@millrace/engine/concurrency/ask-thread";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { Edits } from "../../../src/tools/files/apply-edits.ts";
 import { readFormats } from "./document-format.ts";
 
@@ -44,7 +44,7 @@ const workerFile = new URL(
 const [patience, mostMemory] = [20_000, 512];
 
 /** Concurrent documents over all sessions. */
-const places = createPlaces(2);
+const places = createSemaphore(2);
 
 /**
  * Processes a document in a worker thread, so that a document that takes forever or all memory does not affect the
@@ -63,7 +63,7 @@ export async function inThread(
     late: () => tooSlow(within),
     broken: brokenDown,
   };
-  const answer = DocumentAnswer.parse(await places.take(signal, () => askThread(work, signal)));
+  const answer = DocumentAnswer.parse(await places.take(signal, () => runInThread(work, signal)));
   if (answer.kind !== "failed") return answer;
   const { code, message, suggestion, message_zh } = answer;
   throw new AppError(code, message, { suggestion, message_zh });

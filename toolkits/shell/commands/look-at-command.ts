@@ -7,7 +7,7 @@ import { harmfulCommand } from "./harmful-command.ts";
 import { shellKey } from "./shell.ts";
 
 /** A command as it would run: its words, and the character that requires a shell. Or why it is refused. */
-export type LookedAt =
+export type CommandAnalysis =
   | { kind: "runs"; words: string[]; sign: string | null; isHarmless: boolean }
   | { kind: "refused"; reason: string };
 
@@ -27,7 +27,7 @@ const buildFiles: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Analyses a command by its text alone. */
-export function lookAtCommand(command: string): LookedAt {
+export function analyzeCommand(command: string): CommandAnalysis {
   const split = splitCommand(command);
   if (split.kind === "unreadable") return { kind: "refused", reason: split.problem };
   const harm = harmfulCommand(command, split.kind === "plain" ? split.words : undefined);
@@ -46,7 +46,7 @@ export async function operationOf(
   input: { command: string; requires_approval: boolean; background?: boolean | undefined },
   { workspace, toolkitServices, signal, repeated }: ToolContext,
 ): Promise<Operation> {
-  const looked = lookAtCommand(input.command);
+  const looked = analyzeCommand(input.command);
   // A refused command never runs, so it needs no approval.
   if (looked.kind === "refused") return { type: "Query" };
   const sandbox = await toolkitServices.find(shellKey)?.sandbox();

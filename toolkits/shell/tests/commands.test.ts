@@ -5,7 +5,7 @@ import { needsApproval } from "../../../src/guardrails/rules/needs-approval.ts";
 import { harmfulCommands } from "../rules/harmful-commands.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
 import { executeCommand } from "../tools/execute-command.ts";
-import { isHarmless, lookAtCommand, splitCommand } from "../commands/look-at-command.ts";
+import { isHarmless, analyzeCommand, splitCommand } from "../commands/look-at-command.ts";
 import { Shell, shellKey } from "../commands/shell.ts";
 import { aWorkspace } from "../../../tests/support/a-workspace.ts";
 
@@ -316,7 +316,7 @@ describe("bypasses", () => {
     const shell = new Shell({ sandbox: "auto", hidden: [] });
     shell.run = () => Promise.reject(new Error("It ran."));
     shell.begin = () => Promise.reject(new Error("It ran."));
-    for (const command of harmful.filter((one) => lookAtCommand(one).kind === "refused")) {
+    for (const command of harmful.filter((one) => analyzeCommand(one).kind === "refused")) {
       const input = { command, requires_approval: false };
       expect(
         await executeCommand.run(input, { ...workspace.context, toolkitServices: serving(shell) }),
@@ -371,10 +371,10 @@ describe("harmless words", () => {
     ["beginnings of functions", "(){|".repeat(499)],
   ])("are looked for without an end to it in %s", (_, command) => {
     for (let count = 0; count < 20; count += 1)
-      expect(lookAtCommand(command)).toMatchObject({ kind: "runs", isHarmless: false });
+      expect(analyzeCommand(command)).toMatchObject({ kind: "runs", isHarmless: false });
   });
 
   it("say why a command is refused", () => {
-    expect(lookAtCommand("sudo ls")).toEqual({ kind: "refused", reason: "sudo takes the rights of another user" });
+    expect(analyzeCommand("sudo ls")).toEqual({ kind: "refused", reason: "sudo takes the rights of another user" });
   });
 });

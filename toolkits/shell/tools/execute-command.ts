@@ -4,7 +4,7 @@ import { expectedFailure, failure, success, type ToolResult } from "../../../src
 import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { replaceFile, writeNewFile } from "../../../src/tools/workspace/file-access.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
-import { lookAtCommand, operationOf } from "../commands/look-at-command.ts";
+import { analyzeCommand, operationOf } from "../commands/look-at-command.ts";
 import { shellKey, type CommandResult } from "../commands/shell.ts";
 
 /** Time limit of a command in seconds: a little less than the tool's, so that the result includes its output so far. */
@@ -48,7 +48,7 @@ export const executeCommand = defineTool({
 async function execute(input: z.infer<typeof CommandInput>, context: ToolContext): Promise<ToolResult> {
   const { toolkitServices, workspace, signal, sessionId } = context;
   const shell = toolkitServices.get(shellKey);
-  const looked = lookAtCommand(input.command);
+  const looked = analyzeCommand(input.command);
   // The rules have already refused it; checked again before execution.
   if (looked.kind === "refused") return failure("blocked", `Refused: ${looked.reason}.`, "Do without this command.");
   const request = { words: looked.words, workspace };

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { askThread } from "@millrace/engine/concurrency/ask-thread";
+import { runInThread } from "@millrace/engine/concurrency/ask-thread";
 import { AppError } from "@millrace/engine/errors/errors";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 
 /** A page's content as Markdown, and its links. */
 export const PageText = z.object({ title: z.string(), text: z.string(), links: z.array(z.string()) });
@@ -14,7 +14,7 @@ const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./page-worker.ts" 
 const [patience, mostMemory] = [10_000, 256];
 
 /** Concurrent pages over all sessions. */
-const places = createPlaces(4);
+const places = createSemaphore(4);
 
 /**
  * The text of an HTML page, read in a worker thread: endless or memory-hungry pages cannot harm the process. Throws
@@ -29,7 +29,7 @@ export async function pageText(html: string, base: string, signal: AbortSignal, 
     late: () => tooSlow(within),
     broken: unreadable,
   };
-  return PageText.parse(await places.take(signal, () => askThread(work, signal)));
+  return PageText.parse(await places.take(signal, () => runInThread(work, signal)));
 }
 
 function tooSlow(within: number): AppError {

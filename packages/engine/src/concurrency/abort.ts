@@ -42,7 +42,7 @@ export async function withTimeout<Result, Late>(
 /**
  * For long loops: call it often. After 15 ms of work it yields to the event loop, then throws if `signal` has aborted.
  */
-export function breathing(signal: AbortSignal): () => Promise<void> | undefined {
+export function yieldingCheck(signal: AbortSignal): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
     if (performance.now() - since < 15) return undefined;

@@ -5,7 +5,7 @@ import { getEnvironmentData, setEnvironmentData, Worker } from "node:worker_thre
 import { onAbort } from "./abort.ts";
 
 /** Work for a worker thread: its file, its input, and its limits. */
-export interface ThreadWork {
+export interface ThreadTask {
   file: URL;
   data: unknown;
   megabytes: number;
@@ -32,7 +32,7 @@ export function keepCompiled(): void {
  * process. The thread inherits nothing: no environment, no arguments, no output. Throws the work's error or the
  * signal's reason. It takes no semaphore: do that first.
  */
-export async function askThread(work: ThreadWork, signal: AbortSignal): Promise<unknown> {
+export async function runInThread(work: ThreadTask, signal: AbortSignal): Promise<unknown> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const compiled = getCompileCacheDir?.();

@@ -2,7 +2,7 @@ import { onAbort, unlessAborted } from "./abort.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** A semaphore for work that costs a thread or memory: callers wait for a free slot, first come, first served. */
-export interface Places {
+export interface Semaphore {
   /** Waits for a slot and returns its release function. Rejects with the signal's reason if that aborts first. */
   enter(signal: AbortSignal): Promise<() => void>;
   /** Runs `work` in the next free slot. Throws the signal's reason if that aborts first. */
@@ -10,7 +10,7 @@ export interface Places {
 }
 
 /** A semaphore with `limit` slots. */
-export function createPlaces(limit: number): Places {
+export function createSemaphore(limit: number): Semaphore {
   const waiting = new Set<() => void>();
   let busy = 0;
   const leave = (): void => {
@@ -56,7 +56,7 @@ export function createPlaces(limit: number): Places {
 }
 
 /** Limits how often something starts. */
-export interface Rate {
+export interface RateLimiter {
   /** Waits for its turn, first come, first served. Rejects with the signal's reason if it aborts first. */
   take(signal: AbortSignal): Promise<void>;
 }
@@ -76,7 +76,7 @@ const realTime: RateClock = {
  * A token bucket: a burst of one second's worth, then one by one at that rate. A caller that gives up while waiting
  * takes no token.
  */
-export function createRate(perSecond: number, clock: RateClock = realTime): Rate {
+export function createRateLimiter(perSecond: number, clock: RateClock = realTime): RateLimiter {
   const most = Math.max(1, perSecond);
   let tokens = most;
   let filledAt = clock.now();

@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
 import { AppError } from "../errors/errors.ts";
-import { inTime, isBefore, loadExport, loadLimit, placeOf, versionFor } from "../manifest/user-module.ts";
+import { withLoadLimit, isBefore, loadExport, loadLimit, placeOf, versionFor } from "../manifest/user-module.ts";
 import type { JsonObject } from "../storage/records.ts";
 import { checkpointerFor } from "./served-graph.ts";
 
@@ -96,7 +96,11 @@ export async function loadUserGraph(
   const exported = await loadExport(folder, reference, limit);
   const source = placeOf(folder, reference);
   const served = async (work: unknown): Promise<CompiledGraph<string>> =>
-    toServedOf(source.path, await inTime(Promise.resolve(work), limit, `The graph of ${reference}`), checkpointer);
+    toServedOf(
+      source.path,
+      await withLoadLimit(Promise.resolve(work), limit, `The graph of ${reference}`),
+      checkpointer,
+    );
   if (typeof exported !== "function") return { graph: await served(exported), build: undefined, source };
   const build: Build = async (config, access) => {
     const executionRuntime = access === "threads.create_run" ? { context: config.context ?? {} } : null;

@@ -52,7 +52,7 @@ export async function loadExport(folder: string, reference: string, limit = load
     throw new AppError("config", `There is no file ${path}.`);
   }
   // Exports may be anything; the caller checks them.
-  const module = (await inTime(importInTurn(pathToFileURL(path).href), limit, path)) as Record<string, unknown>;
+  const module = (await withLoadLimit(importInTurn(pathToFileURL(path).href), limit, path)) as Record<string, unknown>;
   const found = exportsOf(module);
   if (Object.hasOwn(found, name)) return found[name];
   const names = Object.keys(found).join(", ") || "nothing";
@@ -60,7 +60,7 @@ export async function loadExport(folder: string, reference: string, limit = load
 }
 
 /** The result of the work; throws `config` after `limit` milliseconds. */
-export async function inTime<Result>(work: Promise<Result>, limit: number, what: string): Promise<Result> {
+export async function withLoadLimit<Result>(work: Promise<Result>, limit: number, what: string): Promise<Result> {
   return await withTimeout(work, limit, () => {
     throw new AppError("config", `${what} was not loaded after ${limit / 1000} s.`, {
       suggestion: "See what it waits for (a top-level await, a promise); MILLRACE_LOAD_SECONDS is how long it may.",
@@ -83,7 +83,7 @@ interface ChangedGlobals {
 /**
  * Records globals before users' modules are loaded; the returned function reports what changed, `undefined`: nothing.
  */
-export function keepGlobals(): () => ChangedGlobals | undefined {
+export function watchGlobals(): () => ChangedGlobals | undefined {
   const kept = new Map([...ofRoutes, ...ofEverybody].map((name) => [name, globalThis[name]]));
   return () => {
     const isOther = (name: (typeof ofRoutes)[number] | (typeof ofEverybody)[number]): boolean =>

@@ -132,6 +132,6 @@ export function lastingKeys(configurable: unknown): JsonObject {
 }
 
 /** The configuration that the session's runs have accumulated. */
-export function keptConfigurable({ config }: Session): JsonObject {
+export function storedConfigurable({ config }: Session): JsonObject {
   return config["configurable"] === undefined ? {} : lastingKeys(config["configurable"]);
 }

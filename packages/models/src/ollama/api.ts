@@ -35,7 +35,7 @@ const Shown = z.object({
 });
 
 /** The details of one model. */
-export interface ShownModel {
+export interface ModelDetails {
   details: z.infer<typeof Details>;
   /** For example completion, tools, vision, thinking, embedding; missing before server version 0.6.4. */
   capabilities: string[] | undefined;
@@ -78,7 +78,7 @@ export async function listRunning(place: OllamaPlace): Promise<RunningModel[]> {
 }
 
 /** The details of a model; the service answers 404 for one that is not installed. */
-export async function showModel(name: string, place: OllamaPlace): Promise<ShownModel> {
+export async function showModel(name: string, place: OllamaPlace): Promise<ModelDetails> {
   const { details, capabilities, model_info, parameters } = await ask(Shown, "/api/show", place, { model: name });
   const length = Object.entries(model_info).find(([field]) => field.endsWith(".context_length"))?.[1];
   const window = /^num_ctx\s+(\d{1,9})$/mu.exec(parameters)?.[1];

@@ -1,5 +1,5 @@
 import type { ProfilePart } from "../registry/model-profile.ts";
-import type { ListedModel, ShownModel } from "./api.ts";
+import type { ListedModel, ModelDetails } from "./api.ts";
 import { namedAbilities } from "./named-abilities.ts";
 
 /** An installed model, as users choose it. What its server does not report is guessed from its name. */
@@ -32,7 +32,7 @@ const longestAnswer = 8192;
 const alwaysThinking = /^(?:.*\/)?gpt-oss\b/u;
 
 /** Combines what is known about a model. */
-export function installedModel(listed: ListedModel, shown: ShownModel | undefined): InstalledModel {
+export function installedModel(listed: ListedModel, shown: ModelDetails | undefined): InstalledModel {
   const { name, size, modified_at, details } = listed;
   const named = namedAbilities(name);
   const capabilities = shown?.capabilities;

@@ -1,4 +1,4 @@
-import { listInstalled, showModel, type ListedModel, type OllamaPlace, type ShownModel } from "./api.ts";
+import { listInstalled, showModel, type ListedModel, type OllamaPlace, type ModelDetails } from "./api.ts";
 import { installedModel, type InstalledModel } from "./installed-model.ts";
 
 /** The installed models by name; a changed `digest` means a changed model. */
@@ -38,7 +38,7 @@ async function readOne(
 }
 
 /** Without details, a model is described by its name: the others remain available. */
-async function shownOf(name: string, place: OllamaPlace): Promise<ShownModel | undefined> {
+async function shownOf(name: string, place: OllamaPlace): Promise<ModelDetails | undefined> {
   try {
     return await showModel(name, place);
   } catch {

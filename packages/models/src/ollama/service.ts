@@ -3,7 +3,7 @@ import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import { toModelError } from "../model-error.ts";
 import type { ProfileRows } from "../registry/profiles.ts";
-import { listRunning, showModel, type OllamaPlace, type RunningModel, type ShownModel } from "./api.ts";
+import { listRunning, showModel, type OllamaPlace, type RunningModel, type ModelDetails } from "./api.ts";
 import { failureAdvice } from "./advice.ts";
 import { modelsEvent, statusEvent, type OllamaEvent } from "./events.ts";
 import { Feed } from "@millrace/engine/concurrency/feed";
@@ -95,7 +95,7 @@ export class OllamaService {
    */
   async show(name: string, signal: AbortSignal): Promise<InstalledModel & { capabilities: string[] | null }> {
     const known = this.#state?.models.find((model) => isNamed(model, name));
-    let shown: ShownModel;
+    let shown: ModelDetails;
     try {
       shown = await this.#ask(name, async (place) => await showModel(name, place), signal);
     } catch (error) {

@@ -20,7 +20,7 @@ import { compatibleQuirks } from "../vendors/quirks.ts";
 type Providers = Readonly<Record<string, Provider>>;
 
 /** A reachable model: its provider, its name there, and the connection. */
-export interface ReachedModel {
+export interface ResolvedModel {
   provider: KnownProvider;
   name: string;
   connection: Connection;
@@ -112,7 +112,7 @@ export class ModelRegistry {
   }
 
   /** Resolves a model chosen by a run. Throws `invalid_parameter` for an unknown provider or an empty name. */
-  reach(model: string, options: ModelOptions = {}): ReachedModel {
+  reach(model: string, options: ModelOptions = {}): ResolvedModel {
     const colon = model.indexOf(":");
     const providerName = colon === -1 ? model : model.slice(0, colon);
     const name = colon === -1 ? "" : model.slice(colon + 1);

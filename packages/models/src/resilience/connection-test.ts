@@ -4,7 +4,7 @@ import { AppError, isAppError, withAdvice } from "@millrace/engine/errors/errors
 import { isLinkOrMetadata } from "@millrace/engine/net/checked-agent";
 import { noKey, targetOf } from "../load-model.ts";
 import type { ModelFacts, ModelTarget } from "../provider.ts";
-import type { ModelRegistry, ReachedModel } from "../registry/registry.ts";
+import type { ModelRegistry, ResolvedModel } from "../registry/registry.ts";
 import { callWithRetry } from "./call-with-retry.ts";
 
 /** Milliseconds a model has to answer. */
@@ -55,7 +55,7 @@ export async function testConnection(
 
 async function sayHello(
   model: string,
-  { provider, name, connection }: ReachedModel,
+  { provider, name, connection }: ResolvedModel,
   { signal, patience: limit = patience, fetch: ownFetch, resolve = addressesOf }: ConnectionTestOptions,
 ): Promise<ModelFacts> {
   if (provider.needsKey && provider.key === undefined) throw noKey(name, provider);

@@ -3,7 +3,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import type { ModelServices, ServiceCall, ServiceSettings } from "./model-services.ts";
-import { wholeInTime } from "./whole-in-time.ts";
+import { withTotalTimeout } from "./whole-in-time.ts";
 import { hasContent } from "./watch-stream.ts";
 import { WrappedModel } from "../wrapped-model.ts";
 
@@ -30,7 +30,7 @@ export class GuardedModel extends WrappedModel {
     const { services, totalMs } = this.#guard;
     const call = await services.begin(this.#guard, options.signal);
     try {
-      const result = await wholeInTime(totalMs, options.signal, (signal) =>
+      const result = await withTotalTimeout(totalMs, options.signal, (signal) =>
         this.wrapped._generate(messages, { ...options, signal }),
       );
       call.finished();

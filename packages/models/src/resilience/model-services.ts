@@ -1,6 +1,11 @@
 import { LRUCache } from "lru-cache";
 import { AppError, withAdvice } from "@millrace/engine/errors/errors";
-import { createPlaces, createRate, type Places, type Rate } from "@millrace/engine/concurrency/limits";
+import {
+  createSemaphore,
+  createRateLimiter,
+  type Semaphore,
+  type RateLimiter,
+} from "@millrace/engine/concurrency/limits";
 import { breakerSettings, createBreaker, type Breaker, type BreakerState } from "./breaker.ts";
 import { toModelError } from "../model-error.ts";
 import type { ModelTarget } from "../provider.ts";
@@ -61,13 +66,16 @@ const never = new AbortController().signal;
  */
 export class ModelServices {
   readonly #services = new LRUCache<string, Service>({ max: mostServices });
-  readonly #bulkheads = new Map<string, { places: number; bulkhead: Places }>();
-  readonly #rates = new Map<string, { perSecond: number; rate: Rate }>();
-  readonly #makeRate: (perSecond: number) => Rate;
+  readonly #bulkheads = new Map<string, { places: number; bulkhead: Semaphore }>();
+  readonly #rates = new Map<string, { perSecond: number; rate: RateLimiter }>();
+  readonly #makeRate: (perSecond: number) => RateLimiter;
   readonly #onEnd: OnEnd;
 
   /** `onEnd` is called at the end of each request; `makeRate` creates rate limiters, replaceable for tests. */
-  constructor({ onEnd, makeRate = createRate }: { onEnd?: OnEnd; makeRate?: (perSecond: number) => Rate } = {}) {
+  constructor({
+    onEnd,
+    makeRate = createRateLimiter,
+  }: { onEnd?: OnEnd; makeRate?: (perSecond: number) => RateLimiter } = {}) {
     this.#makeRate = makeRate;
     this.#onEnd = onEnd ?? (() => undefined);
   }
@@ -112,17 +120,17 @@ export class ModelServices {
     return service;
   }
 
-  #bulkhead({ target, maxConcurrent: places }: ServiceSettings): Places | undefined {
+  #bulkhead({ target, maxConcurrent: places }: ServiceSettings): Semaphore | undefined {
     if (places === undefined) return undefined;
     const provider = providerOf(target.name);
     const known = this.#bulkheads.get(provider);
     if (known?.places === places) return known.bulkhead;
-    const bulkhead = createPlaces(places);
+    const bulkhead = createSemaphore(places);
     this.#bulkheads.set(provider, { places, bulkhead });
     return bulkhead;
   }
 
-  #rate({ target, perSecond }: ServiceSettings): Rate | undefined {
+  #rate({ target, perSecond }: ServiceSettings): RateLimiter | undefined {
     if (perSecond === undefined) return undefined;
     const provider = providerOf(target.name);
     const known = this.#rates.get(provider);

@@ -8,7 +8,7 @@ import { onAbort, unlessAborted } from "@millrace/engine/concurrency/abort";
  * Awaits an unstreamed answer: rejects at once on abort, with `timeout` after `totalMs`, and with `too_large` if it is
  * longer than any real one. Clients apply their time-outs only until the headers.
  */
-export async function wholeInTime(
+export async function withTotalTimeout(
   totalMs: number,
   signal: AbortSignal | undefined,
   ask: (signal: AbortSignal) => Promise<ChatResult>,

@@ -52,7 +52,7 @@ const Answer = z.looseObject({
  * an index per call; `placeOf` is the same for all chunks of an answer. Unexpected forms are left to the client. Throws
  * `network` for an aborted answer.
  */
-export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallPlace = callPlaces()): T {
+export function normalizeAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallPlace = callPlaces()): T {
   if (isPlain(answer, brokenEnds)) return answer;
   const read = Answer.safeParse(answer);
   if (!read.success) return answer;

@@ -24,7 +24,7 @@ const Found = z.looseObject({
 });
 
 /** The pages a vendor reports in an answer or chunk; empty if none. */
-export function foundIn(answer: unknown): FoundPage[] {
+export function foundPagesIn(answer: unknown): FoundPage[] {
   const read = Found.safeParse(answer).data;
   return (read?.web_search ?? []).map(({ title, link, content, publish_date }) => ({
     title,
@@ -35,13 +35,13 @@ export function foundIn(answer: unknown): FoundPage[] {
 }
 
 /** Stores the found pages on a message. */
-export function keepFound(message: BaseMessage, pages: readonly FoundPage[]): void {
+export function storeFoundPages(message: BaseMessage, pages: readonly FoundPage[]): void {
   const results = toSearchResults(pages, mostPages);
   if (results.length > 0) message.additional_kwargs["web_search_results"] = results;
 }
 
 /** `keepFound` for a streamed answer: its chunks, then one without text that holds the pages. */
-export async function* withFound(
+export async function* withFoundPages(
   chunks: AsyncIterable<ChatGenerationChunk>,
   pages: readonly FoundPage[],
 ): AsyncGenerator<ChatGenerationChunk> {
@@ -52,6 +52,6 @@ export async function* withFound(
   }
   if (pages.length === 0) return;
   const message = new AIMessageChunk({ content: "", ...(id === undefined ? {} : { id }) });
-  keepFound(message, pages);
+  storeFoundPages(message, pages);
   yield new ChatGenerationChunk({ text: "", message });
 }

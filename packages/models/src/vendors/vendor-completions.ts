@@ -6,9 +6,9 @@ import { isAnswerBeginning } from "../messages/answer-beginning.ts";
 import type { FoundPage } from "../messages/search-result.ts";
 import type { Timeouts } from "../provider.ts";
 import { watchStream } from "../resilience/watch-stream.ts";
-import { plainAnswer, requireAnswer } from "./answer.ts";
+import { normalizeAnswer, requireAnswer } from "./answer.ts";
 import { callPlaces } from "./call-places.ts";
-import { foundIn, keepFound, withFound } from "./found-pages.ts";
+import { foundPagesIn, storeFoundPages, withFoundPages } from "./found-pages.ts";
 import { vendorRequest, type VendorContext, type SentRequest } from "./request.ts";
 
 /** Call option for the messages, for use where the request is built. */
@@ -46,7 +46,7 @@ export class VendorCompletions extends ChatOpenAICompletions {
     const pages: FoundPage[] = [];
     const request = { ...options.options, [sources]: messages, [found]: pages };
     const result = await super._generate(messages, { ...options, options: request }, runManager);
-    for (const { message } of result.generations) keepFound(message, pages);
+    for (const { message } of result.generations) storeFoundPages(message, pages);
     return result;
   }
 
@@ -59,7 +59,7 @@ export class VendorCompletions extends ChatOpenAICompletions {
       const pages: FoundPage[] = [];
       const request = { ...options, signal, [sources]: messages, [agreed]: onAgreed, [found]: pages };
       const chunks = super._streamResponseChunks(messages, request, runManager);
-      return this.#context.quirks.searchTool === undefined ? chunks : withFound(chunks, pages);
+      return this.#context.quirks.searchTool === undefined ? chunks : withFoundPages(chunks, pages);
     };
     return watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
@@ -74,8 +74,8 @@ export class VendorCompletions extends ChatOpenAICompletions {
     const { quirks } = this.#context;
     const placeOf = callPlaces();
     const plain = (piece: unknown): unknown => {
-      if (quirks.searchTool !== undefined) pages.push(...foundIn(piece));
-      return plainAnswer(piece, quirks, placeOf);
+      if (quirks.searchTool !== undefined) pages.push(...foundPagesIn(piece));
+      return normalizeAnswer(piece, quirks, placeOf);
     };
     return (isStream(answer) ? plainChunks(answer, plain) : plain(requireAnswer(answer))) as never;
   }

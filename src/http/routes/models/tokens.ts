@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Hono } from "hono";
 import { z } from "zod";
-import { breathing } from "@millrace/engine/concurrency/abort";
+import { yieldingCheck } from "@millrace/engine/concurrency/abort";
 import { countImage, ImageDetail } from "../../../context/tokens/image-tokens.ts";
 import { countMessagesExactly, type CountedText } from "../../../context/tokens/token-counter.ts";
 import { countMessages, countText } from "../../../context/tokens/tokens.ts";
@@ -60,7 +60,7 @@ export function tokenRoutes({ config, models, tokens: counter }: SharedProductSe
     }
     if (messages !== undefined) {
       const list: BaseMessage[] = [];
-      const breathe = breathing(signal);
+      const breathe = yieldingCheck(signal);
       let estimate = 0;
       for (const stored of messages) {
         await breathe();

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { askThread } from "@millrace/engine/concurrency/ask-thread";
+import { runInThread } from "@millrace/engine/concurrency/ask-thread";
 import { AppError } from "@millrace/engine/errors/errors";
-import { createPlaces } from "@millrace/engine/concurrency/limits";
+import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { strokedTexts } from "./stroke-text.ts";
 
 /** Limits of rendering in milliseconds and megabytes. */
@@ -11,7 +11,7 @@ const [patience, mostMemory] = [20_000, 128];
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./plot-worker.ts" : "./plot-worker.js", import.meta.url);
 
 /** Concurrent renderings over all sessions. */
-const places = createPlaces(2);
+const places = createSemaphore(2);
 
 const Picture = z.instanceof(Uint8Array);
 
@@ -28,7 +28,7 @@ export async function plotPng(svg: string, signal: AbortSignal): Promise<Uint8Ar
     late: tooSlow,
     broken: brokenDown,
   };
-  return Picture.parse(await places.take(signal, () => askThread(work, signal)));
+  return Picture.parse(await places.take(signal, () => runInThread(work, signal)));
 }
 
 function tooSlow(): AppError {

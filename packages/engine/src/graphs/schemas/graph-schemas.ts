@@ -167,8 +167,8 @@ export const TypeSchemas = PartSchemas.extend({
 export type TypeSchemas = z.infer<typeof TypeSchemas>;
 
 /** The same, with the source files: the user's modules and their settings. */
-export const FoundTypes = TypeSchemas.extend({ files: z.array(z.string()) });
-export type FoundTypes = z.infer<typeof FoundTypes>;
+export const ReadTypes = TypeSchemas.extend({ files: z.array(z.string()) });
+export type ReadTypes = z.infer<typeof ReadTypes>;
 
 /**
  * The input of the type-reading process: a folder for its output, and which exports are graphs. A module without

@@ -8,7 +8,7 @@ import type { GraphSource, Reading } from "./descriptions.ts";
 import { createHash } from "node:crypto";
 import { dirname, join, relative } from "node:path";
 import { z } from "zod";
-import { FoundTypes, type TypeJob, TypeSchemas } from "./graph-schemas.ts";
+import { ReadTypes, type TypeJob, TypeSchemas } from "./graph-schemas.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -161,7 +161,7 @@ async function readKept(file: string): Promise<TypeSchemas | undefined> {
 }
 
 /** Caches a graph's schemas until one of its files changes. */
-async function keepTypes(file: string, { files, ...schemas }: FoundTypes): Promise<void> {
+async function keepTypes(file: string, { files, ...schemas }: ReadTypes): Promise<void> {
   const kept: z.infer<typeof Kept> = { files: await hashesOf(files), schemas };
   await mkdir(dirname(file), { recursive: true });
   // Readers must never see a partial file.
@@ -195,7 +195,7 @@ const readerFile = join(
   import.meta.filename.endsWith(".ts") ? "type-reader.ts" : "type-reader.js",
 );
 
-const Answer = z.array(FoundTypes.nullable());
+const Answer = z.array(ReadTypes.nullable());
 
 /**
  * Runs the TypeScript compiler in a low-priority process to read schemas from types, for all graphs at once. Throws
@@ -204,7 +204,7 @@ const Answer = z.array(FoundTypes.nullable());
 export async function readTypes(
   sources: readonly GraphSource[],
   { folder, scratch, signal }: { folder: string; scratch: string; signal: AbortSignal },
-): Promise<Map<string, FoundTypes>> {
+): Promise<Map<string, ReadTypes>> {
   const work = await mkdtemp(join(scratch, "types-"));
   try {
     const placed = await lendPackages(folder, work);
@@ -214,7 +214,7 @@ export async function readTypes(
     await runReader([asked, answered], work, signal);
     const answer = Answer.parse(JSON.parse(await readFile(answered, "utf8")));
     return new Map(
-      sources.flatMap(({ id }, at): [string, FoundTypes][] => {
+      sources.flatMap(({ id }, at): [string, ReadTypes][] => {
         const found = answer[at];
         // Report the files by their original names.
         const files = found?.files.map((file) => file.replace(join(work, "graphs"), folder)) ?? [];

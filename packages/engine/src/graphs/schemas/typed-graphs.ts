@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { API, type CompilerOptions } from "typescript/unstable/sync";
 import { GraphTypes, type GraphParts } from "./graph-types.ts";
 import { TypeReader } from "./type-schema.ts";
-import type { FoundTypes, PartSchemas, TypeJob } from "./graph-schemas.ts";
+import type { ReadTypes, PartSchemas, TypeJob } from "./graph-schemas.ts";
 
 /** As packages of the field are compiled; a folder's stricter settings are no reason to learn less of its types. */
 const settings = {
@@ -21,10 +21,10 @@ const settings = {
 };
 
 /** Reads the schemas of a job's graphs, in their order; `null` for a graph not found. */
-export function readGraphs({ work, graphs }: TypeJob): (FoundTypes | null)[] {
+export function readGraphs({ work, graphs }: TypeJob): (ReadTypes | null)[] {
   const api = new API({ cwd: work });
   try {
-    const answers = new Map<string, FoundTypes | null>();
+    const answers = new Map<string, ReadTypes | null>();
     // Modules of one tsconfig.json form one project, and so do those without one.
     const groups = Map.groupBy(graphs, ({ path }) => nearest("tsconfig.json", path, work));
     for (const [at, [tsconfig, group]] of [...groups].entries()) {
@@ -81,7 +81,7 @@ function* readProject(
   api: API,
   project: string,
   graphs: TypeJob["graphs"],
-): Generator<[TypeJob["graphs"][number], FoundTypes | null]> {
+): Generator<[TypeJob["graphs"][number], ReadTypes | null]> {
   const snapshot = api.updateSnapshot({ openProjects: [project] });
   const opened = snapshot.getProject(project);
   if (opened === undefined) throw new Error(`The compiler did not open ${project}.`);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { streamModes } from "../../run-events.ts";
 import { RunCommand, RunConfig } from "../../runs/attempt/execute.ts";
 import type { RunRequest } from "../../runs/admission/draft.ts";
-import { keptConfigurable } from "../../sessions/sessions.ts";
+import { storedConfigurable } from "../../sessions/sessions.ts";
 import { JsonObject, MultitaskStrategy, type Session } from "../../storage/records.ts";
 import { Id } from "../validate.ts";
 
@@ -91,7 +91,7 @@ export function toRunRequest(
     command: body.command ?? undefined,
     config: {
       ...body.config,
-      configurable: { ...configurableHeaders(headers), ...keptConfigurable(session), ...body.config?.configurable },
+      configurable: { ...configurableHeaders(headers), ...storedConfigurable(session), ...body.config?.configurable },
     },
     context: body.context ?? {},
     metadata: { ...metadata, ...body.metadata },

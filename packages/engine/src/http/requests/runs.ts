@@ -5,7 +5,7 @@ import type { StreamMode } from "../../run-events.ts";
 import { findAssistant } from "../../graphs/load.ts";
 import { noAssistant, type RunRequest } from "../../runs/admission/draft.ts";
 import { expireSession } from "../../sessions/questions/approvals.ts";
-import { keptConfigurable, lastingKeys, readValues } from "../../sessions/sessions.ts";
+import { storedConfigurable, lastingKeys, readValues } from "../../sessions/sessions.ts";
 import { readCommandMessages, readInputMessages } from "../../sessions/state/run-input.ts";
 import type { Assistant, JsonObject, Run, Session } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
@@ -125,7 +125,7 @@ async function keepConfig(
   session: Session,
   given: NonNullable<RunBody["config"]>,
 ): Promise<void> {
-  const configurable = { ...keptConfigurable(session), ...lastingKeys(given.configurable) };
+  const configurable = { ...storedConfigurable(session), ...lastingKeys(given.configurable) };
   // The run has started: after an error the client would send it again.
   await storage.sessions.update(session.session_id, { config: { ...given, configurable } }).catch((error: unknown) => {
     logger.warn({ err: error, session_id: session.session_id }, "session_config_not_kept");

@@ -92,7 +92,7 @@ export function toCheckpoint(config: RunnableConfig | undefined): object | null 
 /**
  * The wire's Thread of a session, with everything read for it: its newest values, when they were written, its error.
  */
-export async function shownThread(
+export async function wireThread(
   { storage, runs, graphs }: Pick<HttpServices, "storage" | "runs" | "graphs">,
   session: Session,
 ) {

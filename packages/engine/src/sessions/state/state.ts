@@ -9,7 +9,7 @@ import { lastWorkedRun } from "../../runs/admission/draft.ts";
 import { requireCheckpoint } from "../../runs/admission/next-nodes.ts";
 import { readPause } from "../../runs/status.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
-import { keptConfigurable, requireSession } from "../sessions.ts";
+import { storedConfigurable, requireSession } from "../sessions.ts";
 import type { EditParts } from "./edit-messages.ts";
 import type { SessionRuns } from "../scope/session-storage.ts";
 import { readInputMessages } from "./run-input.ts";
@@ -116,7 +116,7 @@ export async function graphOf(
   if (fixed !== undefined) return fixed;
   const run = await lastWorkedRun(runs, session.session_id);
   if (run?.graph_id === graphId) return await graphs.ofRun(run, access);
-  return await graphs.ofSession(graphId, { ...keptConfigurable(session), thread_id: session.session_id }, access);
+  return await graphs.ofSession(graphId, { ...storedConfigurable(session), thread_id: session.session_id }, access);
 }
 
 /** The error for changing a session without a graph. */
@@ -131,7 +131,7 @@ function checkpointConfig(session: Session, reference: CheckpointReference): Run
   const { checkpoint_id, checkpoint_ns, checkpoint_map } = reference;
   return {
     configurable: {
-      ...keptConfigurable(session),
+      ...storedConfigurable(session),
       thread_id: session.session_id,
       checkpoint_ns: checkpoint_ns ?? "",
       ...(checkpoint_id !== undefined && { checkpoint_id }),

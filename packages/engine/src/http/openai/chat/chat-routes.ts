@@ -13,7 +13,7 @@ import {
 import { answerJson } from "../../answers/wire.ts";
 import {
   beginTurn,
-  type BegunTurn,
+  type StartedTurn,
   hasMessages,
   noteWaiting,
   requireModel,
@@ -74,7 +74,12 @@ function toTurnRequest(context: HttpContext, body: ChatCompletionBody): TurnRequ
   };
 }
 
-function streamChat(services: HttpServices, context: HttpContext, turn: BegunTurn, body: ChatCompletionBody): Response {
+function streamChat(
+  services: HttpServices,
+  context: HttpContext,
+  turn: StartedTurn,
+  body: ChatCompletionBody,
+): Response {
   const write = createChunks(body.model, turn.run, { usage: body.stream_options?.include_usage === true });
   const received: TurnEvent[] = [];
   return streamTurn(services, context, turn.run, {
@@ -88,7 +93,7 @@ function streamChat(services: HttpServices, context: HttpContext, turn: BegunTur
 async function answerChat(
   services: HttpServices,
   context: HttpContext,
-  turn: BegunTurn,
+  turn: StartedTurn,
   body: ChatCompletionBody,
 ): Promise<Response> {
   const events = await wholeTurn(services, context, turn.run, cancelsOnLeave(context));

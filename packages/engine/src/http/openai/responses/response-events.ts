@@ -1,6 +1,6 @@
 import type { JsonObject, Run } from "../../../storage/records.ts";
 import type { TurnEvent } from "../turn/follow-turn.ts";
-import { toResponse, type KeptRequest, type ResponseObject } from "./response-shape.ts";
+import { toResponse, type StoredRequest, type ResponseObject } from "./response-shape.ts";
 import type { ClientCall } from "../turn/turn-reader.ts";
 
 /** One event of a response's stream. */
@@ -22,13 +22,13 @@ interface OpenItem {
  */
 export class ResponseEvents {
   readonly #run: Run;
-  readonly #kept: KeptRequest;
+  readonly #kept: StoredRequest;
   readonly #output: JsonObject[] = [];
   #number = 0;
   #open: OpenItem | undefined;
   #response: ResponseObject;
 
-  constructor(run: Run, kept: KeptRequest) {
+  constructor(run: Run, kept: StoredRequest) {
     this.#run = run;
     this.#kept = kept;
     this.#response = toResponse({ ...run, status: "running" }, kept, []);

@@ -12,13 +12,13 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { answerJson } from "../../answers/wire.ts";
-import { beginTurn, type BegunTurn, noteWaiting } from "../turn/begin-turn.ts";
+import { beginTurn, type StartedTurn, noteWaiting } from "../turn/begin-turn.ts";
 import { choicesOf } from "../chat/chat-routes.ts";
 import { cancelsOnLeave, followTurn, streamTurn, wholeTurn, type TurnEvent } from "../turn/follow-turn.ts";
 import { failing, openAiBody, OpenAiProblem, starting } from "../problem.ts";
 import { ResponseBody, responseMessages, responseTools } from "./response-body.ts";
 import { ResponseEvents, responseFrame } from "./response-events.ts";
-import { keptUnder, KeptRequest, responseIdOf, ResponseObject, runIdOf, toResponse } from "./response-shape.ts";
+import { requestKey, StoredRequest, responseIdOf, ResponseObject, runIdOf, toResponse } from "./response-shape.ts";
 
 const Deleted = z.object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) });
 const tag = "OpenAI";
@@ -94,9 +94,9 @@ const RetrieveQuery = z.object({
 });
 
 /** A stored response and its request. */
-interface KeptResponse {
+interface StoredResponse {
   run: Run;
-  kept: KeptRequest;
+  kept: StoredRequest;
 }
 
 async function createResponse(services: HttpServices, context: HttpContext, body: ResponseBody): Promise<Response> {
@@ -114,7 +114,7 @@ async function createResponse(services: HttpServices, context: HttpContext, body
       effort: body.reasoning?.effort,
     }),
     parameters,
-    metadata: { [keptUnder]: kept },
+    metadata: { [requestKey]: kept },
     isKept: kept.store,
   });
   const found = { run: turn.run, kept };
@@ -128,7 +128,7 @@ async function createResponse(services: HttpServices, context: HttpContext, body
   return answerJson(context, readAll(found, events));
 }
 
-function keptOf(body: ResponseBody): KeptRequest {
+function keptOf(body: ResponseBody): StoredRequest {
   return {
     model: body.model,
     previous_response_id: body.previous_response_id ?? null,
@@ -154,7 +154,7 @@ async function threadOf(services: HttpServices, context: HttpContext, body: Resp
     newer.findIndex(({ run_id }) => run_id === run.run_id),
   );
   const isSame = (one: Run): boolean =>
-    KeptRequest.safeParse(one.metadata[keptUnder]).data?.previous_response_id === previous;
+    StoredRequest.safeParse(one.metadata[requestKey]).data?.previous_response_id === previous;
   // A failed or stopped turn is retried from where it began, and a request with an idempotency key finds its own run.
   const goesOn = after.some(
     (one) => one.error === null && one.stop_requested === null && !(isSame(one) && hasKey(one)),
@@ -169,10 +169,10 @@ function hasKey({ metadata }: Run): boolean {
 }
 
 /** A response by its id. Throws `response_not_found`, also for one that was not stored. */
-async function requireResponse(services: HttpServices, id: string, param = "response_id"): Promise<KeptResponse> {
+async function requireResponse(services: HttpServices, id: string, param = "response_id"): Promise<StoredResponse> {
   const runId = runIdOf(id);
   const run = runId === undefined ? undefined : await services.runs.get(runId);
-  const kept = KeptRequest.safeParse(run?.metadata[keptUnder]).data;
+  const kept = StoredRequest.safeParse(run?.metadata[requestKey]).data;
   if (run !== undefined && kept?.store === true) return { run, kept };
   throw noResponse(id, param);
 }
@@ -185,14 +185,14 @@ function noResponse(id: string, param: string): OpenAiProblem {
 async function wholeResponse(
   services: HttpServices,
   context: HttpContext,
-  found: KeptResponse,
+  found: StoredResponse,
 ): Promise<z.infer<typeof ResponseObject>> {
   const events: TurnEvent[] = [];
   for await (const batch of followTurn(services, context, found.run, context.req.raw.signal)) events.push(...batch);
   return readAll(found, events);
 }
 
-function readAll({ run, kept }: KeptResponse, events: readonly TurnEvent[]): z.infer<typeof ResponseObject> {
+function readAll({ run, kept }: StoredResponse, events: readonly TurnEvent[]): z.infer<typeof ResponseObject> {
   const reader = new ResponseEvents(run, kept);
   for (const event of events) reader.read(event);
   return reader.response;
@@ -201,8 +201,8 @@ function readAll({ run, kept }: KeptResponse, events: readonly TurnEvent[]): z.i
 function followResponse(
   services: HttpServices,
   context: HttpContext,
-  { run, kept }: KeptResponse,
-  { after, cancels, turn }: { after: number; cancels: boolean; turn?: BegunTurn },
+  { run, kept }: StoredResponse,
+  { after, cancels, turn }: { after: number; cancels: boolean; turn?: StartedTurn },
 ): Response {
   const reader = new ResponseEvents(run, kept);
   const received: TurnEvent[] = [];

@@ -4,7 +4,7 @@ import { LangGraphPart, placeOf } from "../chat/chat-completion.ts";
 import type { TurnResult, TurnUsage } from "../turn/turn-reader.ts";
 
 /** The part of a request stored with its run, to reproduce the response. */
-export const KeptRequest = z.object({
+export const StoredRequest = z.object({
   model: z.string(),
   previous_response_id: z.string().nullable(),
   instructions: z.string().nullable(),
@@ -15,12 +15,12 @@ export const KeptRequest = z.object({
   tools: z.array(JsonObject),
   metadata: JsonObject,
 });
-export type KeptRequest = z.infer<typeof KeptRequest>;
+export type StoredRequest = z.infer<typeof StoredRequest>;
 
 const Status = z.enum(["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]);
 
 /** A response, as far as it has come. */
-export const ResponseObject = KeptRequest.extend({
+export const ResponseObject = StoredRequest.extend({
   id: z.string(),
   object: z.literal("response"),
   created_at: z.number().int(),
@@ -41,7 +41,7 @@ export const ResponseObject = KeptRequest.extend({
 export type ResponseObject = z.infer<typeof ResponseObject>;
 
 /** The metadata key of the stored request. */
-export const keptUnder = "openai_response";
+export const requestKey = "openai_response";
 
 /** The response id of a run. */
 export function responseIdOf({ run_id }: Pick<Run, "run_id">): string {
@@ -54,7 +54,7 @@ export function runIdOf(responseId: string): string | undefined {
 }
 
 /** A response with its output so far; `end` marks it complete. */
-export function toResponse(run: Run, kept: KeptRequest, output: JsonObject[], end?: TurnResult): ResponseObject {
+export function toResponse(run: Run, kept: StoredRequest, output: JsonObject[], end?: TurnResult): ResponseObject {
   const status = statusOf(run, end);
   return {
     ...kept,

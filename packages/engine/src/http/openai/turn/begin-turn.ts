@@ -43,7 +43,7 @@ export interface TurnRequest {
 }
 
 /** A turn that has begun. */
-export interface BegunTurn {
+export interface StartedTurn {
   run: Run;
   /** Without a named thread: the conversation up to this turn, by which it is found again. */
   unnamed: readonly InputMessage[] | undefined;
@@ -88,7 +88,7 @@ export async function beginTurn(
   context: HttpContext,
   body: object,
   request: TurnRequest,
-): Promise<BegunTurn> {
+): Promise<StartedTurn> {
   const assistant = await requireModel(services, request.model);
   const submission = submissionOf(context, body);
   const key = submission && createHash("sha256").update(submission.key).digest("hex");
@@ -224,7 +224,7 @@ function ownContext({ messages, tools, choices }: TurnRequest): JsonObject {
 /** Notes on an unnamed thread after which answer it waits, so that the client's next request finds it. */
 export async function noteWaiting(
   { storage }: Pick<HttpServices, "storage">,
-  { run, unnamed }: BegunTurn,
+  { run, unnamed }: StartedTurn,
   events: readonly TurnEvent[],
 ): Promise<void> {
   const last = events.at(-1);

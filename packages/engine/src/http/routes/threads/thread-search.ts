@@ -7,7 +7,7 @@ import { JsonObject, SessionStatus, type Session } from "../../../storage/record
 import type { SessionQuery } from "../../../storage/storage.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
-import { extractPath, isPath, shownThread, toThread } from "../../requests/thread.ts";
+import { extractPath, isPath, wireThread, toThread } from "../../requests/thread.ts";
 import { answerJson, pageHeaders, selected, toWire } from "../../answers/wire.ts";
 import { ThreadShape } from "../../answers/shapes.ts";
 import { FieldNames, Id, jsonBody } from "../../validate.ts";
@@ -82,7 +82,7 @@ function readsValues({ select, extract }: Search): boolean {
 }
 
 async function shown(services: HttpServices, session: Session, body: Search): Promise<object> {
-  const thread = readsValues(body) ? await shownThread(services, session) : toThread(session, {});
+  const thread = readsValues(body) ? await wireThread(services, session) : toThread(session, {});
   if (!body.extract) return selected(thread, body.select);
   const wire = toWire(thread);
   const extracted = Object.entries(body.extract).map(([name, path]) => [name, extractPath(wire, path)] as const);

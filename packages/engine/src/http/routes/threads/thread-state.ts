@@ -9,7 +9,7 @@ import { notFound } from "../../errors.ts";
 import { answerJson, selectState } from "../../answers/wire.ts";
 import { namesInQuery } from "../../answers/frames.ts";
 import { StateUpdateShape, ThreadShape, ThreadStateShape } from "../../answers/shapes.ts";
-import { shownThread, toCheckpoint, toThreadState } from "../../requests/thread.ts";
+import { wireThread, toCheckpoint, toThreadState } from "../../requests/thread.ts";
 import { FieldNames, Id, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -151,7 +151,7 @@ function metadataRoute(routes: HttpApp): void {
       const { thread_id: id } = context.req.valid("param");
       const session = await services.storage.sessions.update(id, context.req.valid("json"));
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
-      return answerJson(context, await shownThread(services, session));
+      return answerJson(context, await wireThread(services, session));
     },
   );
 }

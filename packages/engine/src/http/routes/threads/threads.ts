@@ -19,7 +19,7 @@ import {
 import { notFound } from "../../errors.ts";
 import { answerJson } from "../../answers/wire.ts";
 import { ThreadShape } from "../../answers/shapes.ts";
-import { setTtl, shownThread, ThreadTtl, toThread, toWireTtl } from "../../requests/thread.ts";
+import { setTtl, wireThread, ThreadTtl, toThread, toWireTtl } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -63,7 +63,7 @@ function collectionRoutes(routes: HttpApp, services: SharedServices): void {
       const { defaultNamespace } = config.conversations;
       if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
       const ttl = await setTtl((wanted) => services.newSessions.setTtl(session, wanted), body.ttl);
-      return answerJson(context, { ...(await shownThread(services, session)), ...ttl });
+      return answerJson(context, { ...(await wireThread(services, session)), ...ttl });
     },
   );
 }
@@ -99,7 +99,7 @@ function itemRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const { thread_id: id } = context.req.valid("param");
-      const thread = await shownThread(services, await requireSession(services.storage, id));
+      const thread = await wireThread(services, await requireSession(services.storage, id));
       const wantsTtl = context.req.valid("query").include?.split(",").includes("ttl") ?? false;
       return answerJson(context, wantsTtl ? { ...thread, ...toWireTtl(await services.storage.ttls.get(id)) } : thread);
     },
@@ -124,7 +124,7 @@ function itemRoutes(routes: HttpApp): void {
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
       const changed = await setTtl((wanted) => services.storage.ttls.set(id, wanted), ttl);
       if (wantsLittle(context)) return context.body(null, 204, { "Preference-Applied": minimal });
-      return answerJson(context, { ...(await shownThread(services, session)), ...changed });
+      return answerJson(context, { ...(await wireThread(services, session)), ...changed });
     },
   );
 
