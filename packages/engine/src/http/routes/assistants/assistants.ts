@@ -57,7 +57,7 @@ function collectionRoutes(routes: HttpApp, { graphs }: SharedServices): void {
       answer: z.array(GraphShape),
     }),
     async (context) => {
-      // Whoever may not look for assistants is refused here, too.
+      // Callers without permission to search assistants are refused here, too.
       await servicesOf(context).storage.assistants.search({ limit: 1, offset: 0 }, graphs.assistants());
       const served = graphs.ids().map((graph_id) => ({ graph_id, is_served: true, problem: null }));
       const others = graphs.problems.map(({ graph_id, ...problem }) => ({ graph_id, is_served: false, problem }));
