@@ -21,7 +21,7 @@ export interface FoundFolder {
 }
 
 /** Maximum number of entries examined per folder. */
-const mostEntries = 1000;
+const maxEntries = 1000;
 
 /** The valid folders in the given order. Never throws: missing folders are not valid. */
 export function findFolders({ folders, strategy, accepts, onProblem }: FolderSearch): FoundFolder[] {
@@ -43,8 +43,8 @@ function namesIn(folder: string, onProblem: FolderSearch["onProblem"]): string[]
     const opened = opendirSync(folder);
     try {
       for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
-        if (names.length === mostEntries) {
-          onProblem({ folder, problem: `it has more than ${mostEntries} entries; the others are not looked at` });
+        if (names.length === maxEntries) {
+          onProblem({ folder, problem: `it has more than ${maxEntries} entries; the others are not looked at` });
           break;
         }
         names.push(entry.name);

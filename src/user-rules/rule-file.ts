@@ -21,19 +21,19 @@ export interface RuleText {
 export const agentsFile = "AGENTS.md";
 
 const longestPattern = 300;
-const mostPatterns = 100;
+const maxPatterns = 100;
 
 const Description = z.string().trim().max(2000).nullish();
 const Globs = z
   .union([z.string().transform((text) => text.split(/,(?![^{]*\})/u)), z.array(z.string())])
   .transform((patterns) => patterns.map((pattern) => pattern.trim()).filter((pattern) => pattern !== ""))
-  .pipe(z.array(z.string().max(longestPattern)).max(mostPatterns))
+  .pipe(z.array(z.string().max(longestPattern)).max(maxPatterns))
   .nullish();
 const AlwaysApply = z.boolean().nullish();
 
 const expected = {
   description: "a text of at most 2000 characters",
-  globs: `a pattern or a list of at most ${mostPatterns} patterns such as "**/*.py"`,
+  globs: `a pattern or a list of at most ${maxPatterns} patterns such as "**/*.py"`,
   alwaysApply: "true or false",
 };
 

@@ -7,9 +7,9 @@ export interface SelectedRules {
 }
 
 /** Maximum characters of rules in a prompt; further rules are only listed. */
-const mostCharacters = 128 * 1024;
+const maxCharacters = 128 * 1024;
 /** Maximum number of rules listed without text. */
-const mostListed = 50;
+const maxListed = 50;
 
 /**
  * Selects rules that always apply, indexes, and rules with a pattern that matches one of `files` (relative to the
@@ -22,7 +22,7 @@ export function selectRules(rules: readonly Rule[], files: readonly string[]): S
   for (const rule of rules) {
     const counts = rule.alwaysApply || rule.isIndex || files.some((file) => rule.isFor(file));
     characters += counts ? rule.text.length : 0;
-    (counts && characters <= mostCharacters ? applied : others).push(rule);
+    (counts && characters <= maxCharacters ? applied : others).push(rule);
   }
   return { applied, others };
 }
@@ -36,7 +36,7 @@ export function rulesText({ applied, others }: SelectedRules): string {
   if (new Set(applied.map(({ scope }) => scope)).size > 1) {
     parts.unshift("Where a rule of the project and one of the user disagree, the rule of the project counts.");
   }
-  const listed = others.filter(({ scope }) => scope === "project").slice(0, mostListed);
+  const listed = others.filter(({ scope }) => scope === "project").slice(0, maxListed);
   if (listed.length > 0) {
     const lines = listed.map(({ path, description, globs }) => {
       const about = [description, globs.length === 0 ? "" : `for ${globs.join(", ")}`].filter((part) => part !== "");
@@ -50,7 +50,7 @@ export function rulesText({ applied, others }: SelectedRules): string {
 /** Characters searched per text. */
 const longestText = 64 * 1024;
 /** Maximum number of names per text. */
-const mostNames = 200;
+const maxNames = 200;
 /** Maximum characters of a path. */
 const longestPath = 1000;
 
@@ -66,7 +66,7 @@ export function filesNamed(text: string): string[] {
     if (last === undefined) continue;
     const name = run.slice(0, last.index + last[0].length).replace(/^\.\//u, "");
     if (!/(?:^|\/)\.[^./]*$/u.test(name)) names.add(name);
-    if (names.size === mostNames) break;
+    if (names.size === maxNames) break;
   }
   return [...names];
 }

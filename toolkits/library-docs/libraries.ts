@@ -60,7 +60,7 @@ export interface LibrariesOptions {
 
 const largestDocument = 256 * 1024;
 /** Maximum characters of all documents together. */
-const mostCharacters = 1024 * 1024;
+const maxCharacters = 1024 * 1024;
 
 /** Opens a workspace's libraries; nothing is cloned before one is added. */
 export function createLibraries(options: LibrariesOptions): Libraries {
@@ -176,10 +176,10 @@ function readDocuments(
         continue;
       }
       characters += read.text.length;
-      if (characters > mostCharacters) {
+      if (characters > maxCharacters) {
         problems.push({
           file: path,
-          problem: `it is not used: all together have more than ${mostCharacters} characters`,
+          problem: `it is not used: all together have more than ${maxCharacters} characters`,
         });
         return { documents, problems };
       }

@@ -9,8 +9,8 @@ export interface Library {
 }
 
 /** Maximum folders scanned per level, and documents read per library. */
-const mostFolders = 5000;
-const mostDocuments = 200;
+const maxFolders = 5000;
+const maxDocuments = 200;
 const deepest = 6;
 
 /** The libraries of a repository by name; the first of several domains wins. */
@@ -20,7 +20,7 @@ export function librariesIn(repository: string): Library[] {
     for (const user of foldersIn(join(repository, domain))) {
       for (const library of foldersIn(join(repository, domain, user))) {
         const name = `${user}/${library}`;
-        if (found.size < mostFolders && !found.has(name)) {
+        if (found.size < maxFolders && !found.has(name)) {
           found.set(name, { name, folder: join(repository, domain, user, library) });
         }
       }
@@ -46,7 +46,7 @@ export function documentsOf({ folder }: Library): string[] {
   const found: string[] = [];
   const walk = (place: string, depth: number): void => {
     for (const entry of entriesOf(place)) {
-      if (found.length === mostDocuments) return;
+      if (found.length === maxDocuments) return;
       const path = join(place, entry.name);
       if (entry.isDirectory() && depth < deepest) walk(path, depth + 1);
       else if (entry.isFile() && entry.name.endsWith(".md")) found.push(path);

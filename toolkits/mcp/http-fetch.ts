@@ -44,7 +44,7 @@ function bounded(body: ReadableStream<Uint8Array>, onBroken: (problem: string) =
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 /**
  * `fetch` that follows redirects on the same origin only: headers contain keys, and plain `fetch` sends custom headers
@@ -52,7 +52,7 @@ const mostRedirects = 5;
  */
 export const sameOriginFetch: FetchLike = async (url, init) => {
   let target = new URL(url);
-  for (let followed = 0; followed <= mostRedirects; followed += 1) {
+  for (let followed = 0; followed <= maxRedirects; followed += 1) {
     const response = await fetch(target.href, { ...init, redirect: "manual" });
     const location = redirectStatuses.has(response.status) ? response.headers.get("location") : null;
     if (location === null) return response;
@@ -68,7 +68,7 @@ export const sameOriginFetch: FetchLike = async (url, init) => {
     if (!keepsRequest) throw new Error(`it redirects with the status ${response.status}, which drops the request`);
     target = next;
   }
-  throw new Error(`it redirects more than ${mostRedirects} times`);
+  throw new Error(`it redirects more than ${maxRedirects} times`);
 };
 
 /** Maximum bytes of a server's message: more ends the connection. */

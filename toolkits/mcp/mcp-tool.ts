@@ -89,7 +89,7 @@ function shown(text: string, length: number): string {
 /** Characters kept of one result. */
 const resultLength = 200_000;
 /** Maximum parts of a result: each is validated, and each invalid one is a finding. */
-const mostParts = 10_000;
+const maxParts = 10_000;
 
 const Resource = z.looseObject({
   uri: z.string(),
@@ -105,7 +105,7 @@ const Block = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("resource_link"), uri: z.string(), name: z.string().optional() }),
 ]);
 const CallResult = z.looseObject({
-  content: z.array(z.unknown()).max(mostParts).pipe(z.array(Block)).default([]),
+  content: z.array(z.unknown()).max(maxParts).pipe(z.array(Block)).default([]),
   structuredContent: z.unknown().optional(),
   isError: z.boolean().default(false),
 });

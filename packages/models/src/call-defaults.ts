@@ -18,8 +18,8 @@ export function callDefaults(
   const thinks = thinksFirst(profile, options);
   const usual = options.temperature ?? profile.temperature;
   const temperature = thinks ? (profile.temperature_thinking ?? usual) : usual;
-  const usualLength = thinks ? (profile.max_tokens_thinking ?? profile.max_tokens) : profile.max_tokens;
-  const maxTokens = options.maxTokens ?? usualLength;
+  const defaultLength = thinks ? (profile.max_tokens_thinking ?? profile.max_tokens) : profile.max_tokens;
+  const maxTokens = options.maxTokens ?? defaultLength;
   return {
     ...(temperature === null ? {} : { temperature }),
     ...(maxTokens === null ? {} : { maxTokens: Math.min(maxTokens, profile.output) }),

@@ -11,7 +11,7 @@ import type { ModelRegistry } from "./registry/registry.ts";
 const Vectors = z.array(z.array(z.number()).or(z.instanceof(Float32Array)));
 
 /** Cached query vectors: readers page through results, and rules of `auth.path` cause repeated queries. */
-const mostQueries = 100;
+const maxQueries = 100;
 
 /** The store's index configured in `langgraph.json`, if any. Throws as `embedBy` does. */
 export function openItemIndex(
@@ -22,7 +22,7 @@ export function openItemIndex(
   if (source === undefined) return undefined;
   const { embed: by, name, dims, fields } = source;
   const embed = typeof by === "string" ? embedBy(by, models, { dims, setting: "store.index.embed" }) : ofUser(by);
-  const known = new LRUCache<string, Float32Array>({ max: mostQueries });
+  const known = new LRUCache<string, Float32Array>({ max: maxQueries });
   const make = async (texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> =>
     checked(await embed(texts, signal), { texts, name, dims });
   return {

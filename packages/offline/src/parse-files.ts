@@ -42,11 +42,11 @@ const rules: Rule[] = [
 /** Maximum length of a search clause; longer ones would be slow. */
 const longestSearch = 500;
 /** Paths examined per clause. */
-const mostPaths = 20;
+const maxPaths = 20;
 
 /** The file actions in a clause; empty if no rule matches. */
 export function parseFileClause(clause: Clause): Action[] {
-  const paths = findPaths(clause.text, clause.quoted).slice(0, mostPaths);
+  const paths = findPaths(clause.text, clause.quoted).slice(0, maxPaths);
   let words = clause.text;
   for (const found of paths.toReversed()) words = `${words.slice(0, found.start)} ␟ ${words.slice(found.end)}`;
   const position = (rule: Rule): number => rule.words.exec(words)?.index ?? Infinity;

@@ -19,7 +19,7 @@ export const toleratedRatio = 0.25;
 /** Above this share the second attempt uses the level `extreme`. */
 const farAbove = 0.3;
 /** Maximum number of kept messages with agreed goals, newest first. */
-const mostGoals = 10;
+const maxGoals = 10;
 /** Hidden messages that get a line each in the summary, and characters of a line. */
 const earlierLines = 10;
 const lineLength = 80;
@@ -116,7 +116,7 @@ function planAt(
 /** Ids of messages that agree on goals; calls and results can be read again instead. */
 function agreedGoals(history: readonly BaseMessage[], begin: number, end: number): string[] {
   const ids: string[] = [];
-  for (let at = end - 1; at >= begin && ids.length < mostGoals; at -= 1) {
+  for (let at = end - 1; at >= begin && ids.length < maxGoals; at -= 1) {
     const message = history[at];
     if (message?.id === undefined || isToolMessage(message) || isSystemMessage(message)) continue;
     const hasCalls = isAIMessage(message) && (message.tool_calls ?? []).length > 0;

@@ -88,8 +88,8 @@ export function fitSummary(answer: z.infer<typeof SummaryAnswer>): z.infer<typeo
   const fitted = structuredClone(answer);
   const lists = [fitted.attempted_solutions, fitted.completed, fitted.key_decisions, fitted.todo];
   // More entries than this cannot fit.
-  const mostEntries = Math.floor(summaryMaxLength / entryMarks);
-  for (const list of lists) list.splice(0, Math.max(0, list.length - mostEntries));
+  const maxEntries = Math.floor(summaryMaxLength / entryMarks);
+  for (const list of lists) list.splice(0, Math.max(0, list.length - maxEntries));
   while (JSON.stringify(fitted).length > summaryMaxLength) {
     const longest = lists.reduce((left, right) => (size(right) > size(left) ? right : left));
     if (longest.length > 1) longest.shift();

@@ -6,7 +6,7 @@ import { countMessages } from "../tokens/tokens.ts";
 /** Last messages kept by an early cut. */
 const lastKept = 10;
 /** Limits of a conversation about a document: tokens, and multiples of the model's longest answer. */
-const [mostTokens, answerTimes] = [30_000, 10];
+const [maxTokens, answerTimes] = [30_000, 10];
 /** Share left after reserving room for the answer. */
 const withoutAnswer = 0.8;
 
@@ -40,7 +40,7 @@ export function visibleHistory(
  * answer, `window` its window.
  */
 export function earlyLimit(answer: number, window: number): number {
-  return Math.min(answer * answerTimes, mostTokens, Math.floor(window * withoutAnswer));
+  return Math.min(answer * answerTimes, maxTokens, Math.floor(window * withoutAnswer));
 }
 
 /** Tokens for messages after an early cut, beside `fixed` others; a fifth is left for the answer. */

@@ -9,11 +9,11 @@ import type { LoopState } from "../state.ts";
 import { writtenArguments } from "../tool-call/tool-task.ts";
 
 /** Tries to get a usable call of the chosen tool. */
-const mostTries = 3;
+const maxTries = 3;
 
 /**
  * Whether the next call must be the chosen tool. It runs exactly once, so a call with unusable arguments is requested
- * again, up to `mostTries`. `messages` are the loop's.
+ * again, up to `maxTries`. `messages` are the loop's.
  */
 export function isForcedNow(
   messages: readonly BaseMessage[],
@@ -22,7 +22,7 @@ export function isForcedNow(
   const chosen = tools.find(({ name }) => name === forcedTool);
   if (chosen === undefined) return forcedTool !== undefined && messages.length === 0;
   const replies = messages.filter((message) => isAIMessage(message));
-  return replies.length < mostTries && !replies.some((reply) => hasCalled(chosen, reply));
+  return replies.length < maxTries && !replies.some((reply) => hasCalled(chosen, reply));
 }
 
 /** Whether the reply's first call, the only one executed, is a usable call of this tool. */

@@ -27,7 +27,7 @@ export interface FindSessions extends Omit<SessionQuery, "owner" | "limit" | "of
 export type FoundSession = SessionInfo & { hits: Hit[] };
 
 /** Hits shown per session. */
-const mostHits = 3;
+const maxHits = 3;
 
 /** One page of a list; `next` is where it goes on, `null` at its end. A page may be short of `limit` and go on. */
 export interface FoundSessions {
@@ -80,7 +80,7 @@ function foundIn(
 ): FoundSession | undefined {
   if ((archived ?? info.archived) !== info.archived || (pinned ?? info.pinned) !== info.pinned) return undefined;
   if (wanted === undefined) return { ...info, hits: [] };
-  const hits = newestHits(messagesIn(values), wanted, mostHits);
+  const hits = newestHits(messagesIn(values), wanted, maxHits);
   return hits.length > 0 || isNamed(info, wanted) ? { ...info, hits } : undefined;
 }
 

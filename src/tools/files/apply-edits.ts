@@ -77,12 +77,12 @@ function notFound(text: string, old: string, number: number): AppError {
 }
 
 /** Places named in an error, and characters shown around each. */
-const [mostNamed, around] = [5, 30];
+const [maxNamed, around] = [5, 30];
 
 function notUnique(text: string, old: string, places: number, number: number): AppError {
   const lines: number[] = [];
   const parts: string[] = [];
-  for (let at = text.indexOf(old); at !== -1 && lines.length < mostNamed; at = text.indexOf(old, at + old.length)) {
+  for (let at = text.indexOf(old); at !== -1 && lines.length < maxNamed; at = text.indexOf(old, at + old.length)) {
     lines.push(text.slice(0, at).split("\n").length);
     parts.push(text.slice(Math.max(0, at - around), at + old.length + around).toWellFormed());
   }

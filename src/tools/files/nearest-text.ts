@@ -1,9 +1,9 @@
 /** Lines of a file that are compared; later ones are ignored. */
-const mostLines = 20_000;
+const maxLines = 20_000;
 /** Lines of the search text that are compared, and lines shown of the match. */
-const [mostCompared, mostShown] = [60, 12];
+const [maxCompared, maxShown] = [60, 12];
 /** Length of a long line, distance of the parts compared in it, and characters compared per file. */
-const [longLine, stepLength, mostSearched] = [400, 40, 1_000_000];
+const [longLine, stepLength, maxSearched] = [400, 40, 1_000_000];
 /** Minimum share of common letter pairs of similar lines. */
 const similarEnough = 0.6;
 
@@ -12,11 +12,11 @@ const similarEnough = 0.6;
  * similar. Helps the model to correct its search.
  */
 export function nearestText(texts: readonly string[], search: readonly string[]): string | undefined {
-  const at = placeLike(texts.slice(0, mostLines), search.slice(0, mostCompared));
+  const at = placeLike(texts.slice(0, maxLines), search.slice(0, maxCompared));
   // The start of a long line would not help.
   if (at === undefined || (texts[at] ?? "").length > longLine) return nearestPart(texts, at, search);
   const rows = texts
-    .slice(at, at + Math.min(search.length, mostShown))
+    .slice(at, at + Math.min(search.length, maxShown))
     .map((line, index) => `${at + 1 + index}: ${line.slice(0, 200)}`);
   return ["The nearest text in the file is:", ...rows, difference(texts, search, at)]
     .filter((row) => row !== "")
@@ -33,7 +33,7 @@ function nearestPart(
   const wanted = pairsOf(words);
   if (wanted.size === 0) return undefined;
   const length = words.length + stepLength;
-  let room = mostSearched;
+  let room = maxSearched;
   let best: { number: number; start: number; score: number } | undefined;
   for (const [index, text] of texts.entries()) {
     if (text.length <= longLine || (line !== undefined && line !== index)) continue;

@@ -75,8 +75,8 @@ const JsonObject = z.record(z.string(), z.unknown());
 type JsonObject = z.infer<typeof JsonObject>;
 
 /** Maximum number of subschemas with references resolved, and maximum depth. */
-const mostParts = 2_000;
-const mostLevels = 50;
+const maxParts = 2_000;
+const maxLevels = 50;
 
 /** Keywords that contain subschemas: by name, in a list, or one. */
 const namedParts = new Set(["properties", "dependentSchemas"]);
@@ -120,7 +120,7 @@ export function plainSchema(root: JsonObject): JsonObject | undefined {
 
   const plain = (schema: JsonObject, levels: number, within: readonly string[]): JsonObject => {
     parts += 1;
-    if (parts > mostParts || levels > mostLevels) return {};
+    if (parts > maxParts || levels > maxLevels) return {};
     const { $ref: reference } = schema;
     const isNew = typeof reference === "string" && !within.includes(reference);
     const target = isNew ? targetOf(root, reference) : undefined;
@@ -133,7 +133,7 @@ export function plainSchema(root: JsonObject): JsonObject | undefined {
   };
 
   const whole = plain(root, 0, ["#"]);
-  return parts > mostParts ? undefined : whole;
+  return parts > maxParts ? undefined : whole;
 }
 
 /** Resolves a reference to a shared definition. */

@@ -33,7 +33,7 @@ interface EffectDiff {
 }
 
 /** Lines shown of a diff, and context lines. */
-const [mostLines, contextLines] = [500, 3];
+const [maxLines, contextLines] = [500, 3];
 
 /** Previews a call with valid arguments; changes nothing. `operation` is the one the rules use. */
 export async function effectOf(
@@ -94,8 +94,8 @@ async function differenceOf(
       path: place.path,
       added: all.filter(({ kind }) => kind === "added").length,
       removed: all.filter(({ kind }) => kind === "removed").length,
-      lines: near.slice(0, mostLines),
-      more: Math.max(0, near.length - mostLines),
+      lines: near.slice(0, maxLines),
+      more: Math.max(0, near.length - maxLines),
     };
   } catch (error) {
     // Binary files and refused calls have no diff.

@@ -147,7 +147,7 @@ function cancelled(tool: Tool): ToolResult {
 }
 
 /** Maximum nesting of arguments, for the ledger and checkpoints. */
-const mostLevels = 100;
+const maxLevels = 100;
 
 function readArguments(tool: Tool, raw: unknown): PreparedCall {
   let value: unknown = raw ?? {};
@@ -161,8 +161,8 @@ function readArguments(tool: Tool, raw: unknown): PreparedCall {
     }
   }
   if (isJsonObject(value)) {
-    return isDeeperThan(mostLevels, value)
-      ? malformed(tool, `They are nested more than ${mostLevels} levels deep.`)
+    return isDeeperThan(maxLevels, value)
+      ? malformed(tool, `They are nested more than ${maxLevels} levels deep.`)
       : { kind: "ready", input: value };
   }
   const came = Array.isArray(value) ? "a list" : `a ${typeof value}`;

@@ -36,7 +36,7 @@ export interface FileFormat {
   edit?: (file: Uint8Array, edits: readonly Edit[], signal: AbortSignal) => Promise<EditedFile>;
 }
 
-/** The edited file; `content` is `undefined` if nothing changed. `told` is added to the tool's result. */
+/** The edited file; `content` is `undefined` if nothing changed. `note` is added to the tool's result. */
 export interface EditedFile {
   content: string | Uint8Array | undefined;
   count: number;

@@ -10,7 +10,7 @@ export interface ProjectFacts {
 }
 
 /** Maximum number of names. */
-const mostNames = 25;
+const maxNames = 25;
 
 /** Reads the workspace's root. Never throws: unreadable parts are left out. */
 export function projectFacts(workspace: string): ProjectFacts {
@@ -23,8 +23,8 @@ function listing(workspace: string): string | null {
       .filter(({ name }) => !name.startsWith("."))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
       .toSorted();
-    const more = entries.length - mostNames;
-    const names = entries.slice(0, mostNames).join(", ");
+    const more = entries.length - maxNames;
+    const names = entries.slice(0, maxNames).join(", ");
     return names === "" ? null : `${names}${more > 0 ? ` and ${more} more` : ""}`;
   } catch {
     return null;

@@ -66,7 +66,7 @@ async function* filesBelow(context: ToolContext, start: Place): AsyncGenerator<P
 }
 
 /** Maximum bytes of ripgrep's output; larger results do not narrow the search. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /** RE2's classes are ASCII; in ripgrep the same letters are Unicode. */
 const classes: Readonly<Record<string, string>> = {
@@ -167,7 +167,7 @@ export async function filesWith(
   child.once("close", resolve);
   child.stdout.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > mostBytes) giveUp();
+    if (bytes > maxBytes) giveUp();
     else chunks.push(chunk);
   });
   try {

@@ -7,7 +7,7 @@ import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
 
 /** Depth to which includes are followed, depth to which their sub-circuits are shown, and maximum files read. */
-const [deepest, shownDeepest, mostFiles] = [5, 3, 50];
+const [deepest, shownDeepest, maxFiles] = [5, 3, 50];
 
 const files = createNetlistFiles();
 
@@ -45,7 +45,7 @@ export const dependencies: Collector<CircuitPlace> = {
       const includes = named.flatMap((one) => inWorkspace(workspace, path, one) ?? []);
       found.set(path, { path, depth, ...file, includes });
       for (const next of includes) {
-        if (known.has(next) || known.size > mostFiles) continue;
+        if (known.has(next) || known.size > maxFiles) continue;
         known.add(next);
         waiting.push({ path: next, depth: depth + 1 });
       }

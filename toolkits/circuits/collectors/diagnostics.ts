@@ -10,9 +10,9 @@ import type { CircuitPlace } from "./circuit-place.ts";
 /** Context lines around a fault. */
 const around = 5;
 /** Maximum faults listed; later ones usually follow from these. */
-const mostFaults = 10;
+const maxFaults = 10;
 /** Maximum earlier failures listed. */
-const mostFailures = 3;
+const maxFailures = 3;
 
 /** A fault in a file; lines count from 1. */
 interface Fault {
@@ -45,7 +45,7 @@ export const diagnostics: Collector<CircuitPlace> = {
     const inOrder = faults.toSorted(
       (left, right) => Number(isWarning(left)) - Number(isWarning(right)) || left.line - right.line,
     );
-    const shown = inOrder.slice(0, mostFaults);
+    const shown = inOrder.slice(0, maxFaults);
     const more = faults.length > shown.length ? [`[… ${faults.length - shown.length} more left out …]`] : [];
     const texts = shown.map(({ line, message }) => `${path}:${line}: ${message}\n${surroundings(lines, line)}`);
     const all = [...failures, ...texts, ...more];
@@ -63,7 +63,7 @@ function earlierFailures(context: CircuitPlace): string[] {
   const hasFailed = error !== null && error !== "";
   if (hasFailed) failures.add(circuit, error, now);
   else if (metrics !== null) failures.clear(circuit);
-  const before = failures.of(circuit).slice(hasFailed ? 1 : 0, mostFailures + (hasFailed ? 1 : 0));
+  const before = failures.of(circuit).slice(hasFailed ? 1 : 0, maxFailures + (hasFailed ? 1 : 0));
   return before.map(({ message, at }) => `Failed before, ${Math.floor((now - at) / 60_000)} minutes ago: ${message}`);
 }
 

@@ -5,7 +5,7 @@ import { countText } from "../../../src/context/tokens/tokens.ts";
 /** Token limits: up to the first a file is shown whole, from the second by structure. */
 const [wholeTokens, structureTokens] = [2000, 8000];
 /** Tokens of beginning and end shown with the structure, and lines of the structure. */
-const [besideTokens, mostLines] = [1000, 60];
+const [besideTokens, maxLines] = [1000, 60];
 
 /** A line that starts a section: a heading, a definition, a sub-circuit or a model. */
 const beginsPart =
@@ -35,7 +35,7 @@ function structureOf(text: string): string[] {
   const parts = lines.flatMap((line, index) =>
     beginsPart.test(line.slice(0, 200)) ? [`${index + 1}: ${line.trim().slice(0, 120)}`] : [],
   );
-  const shown = parts.slice(0, mostLines);
+  const shown = parts.slice(0, maxLines);
   const more = parts.length > shown.length ? [`[… ${parts.length - shown.length} more parts …]`] : [];
   return [`${lines.length} lines${shown.length === 0 ? "" : "; its parts by their lines:"}`, ...shown, ...more];
 }

@@ -5,7 +5,7 @@ import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
 
 /** Maximum names searched for, lines shown, and tokens. */
-const [mostTerms, mostHits, mostTokens] = [20, 10, 2000];
+const [maxTerms, maxHits, maxTokens] = [20, 10, 2000];
 
 /**
  * Time limit of a search in milliseconds; exceeding it in a large workspace gives no hits, and no warning every turn.
@@ -32,7 +32,7 @@ export function searchHitsWithin(time: number): Collector<CircuitPlace> {
 async function collectHits(context: CircuitPlace, signal: AbortSignal, time: number): Promise<string | null> {
   const { circuit_file, request, search, changed = [] } = context;
   if (search === undefined || request === undefined) return null;
-  const terms = searchTerms(extractKeywords(request)).slice(0, mostTerms);
+  const terms = searchTerms(extractKeywords(request)).slice(0, maxTerms);
   if (terms.length === 0) return null;
   const patterns = terms.map((term) => term.toLowerCase());
   const rank = (text: string): number => {
@@ -48,8 +48,8 @@ async function collectHits(context: CircuitPlace, signal: AbortSignal, time: num
       (left, right) =>
         left.rank - right.rank || Number(changed.includes(right.path)) - Number(changed.includes(left.path)),
     );
-  const lines = hits.slice(0, mostHits).map(({ path, line, text }) => `${path}:${line}: ${text}`);
-  return lines.length === 0 ? null : cutToTokens(lines.join("\n"), mostTokens);
+  const lines = hits.slice(0, maxHits).map(({ path, line, text }) => `${path}:${line}: ${text}`);
+  return lines.length === 0 ? null : cutToTokens(lines.join("\n"), maxTokens);
 }
 
 /** Results within the time limit, else none. A stop is thrown. */

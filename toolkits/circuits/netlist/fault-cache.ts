@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 
 /** Maximum files cached. */
-const mostFiles = 100;
+const maxFiles = 100;
 
 /** The findings for one version of a file. */
 interface Checked<Found> {
@@ -17,7 +17,7 @@ export interface FaultCache<Found> {
 
 /** An empty cache. */
 export function createFaultCache<Found>(): FaultCache<Found> {
-  const known = new LRUCache<string, Checked<Found>>({ max: mostFiles });
+  const known = new LRUCache<string, Checked<Found>>({ max: maxFiles });
   return {
     get(path, modified, check) {
       const before = known.get(path);

@@ -3,7 +3,7 @@ import { readNetlist } from "./netlist.ts";
 import { readWorkspaceText, type WorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
 
 /** Maximum files cached, and their total characters. */
-const [mostFiles, mostCharacters] = [100, 8_000_000];
+const [maxFiles, maxCharacters] = [100, 8_000_000];
 
 /** A circuit file, with its includes as written. */
 export interface NetlistFile extends WorkspaceText {
@@ -19,8 +19,8 @@ export interface NetlistFiles {
 /** An empty LRU cache. */
 export function createNetlistFiles(): NetlistFiles {
   const known = new LRUCache<string, NetlistFile>({
-    max: mostFiles,
-    maxSize: mostCharacters,
+    max: maxFiles,
+    maxSize: maxCharacters,
     sizeCalculation: ({ text }) => text.length || 1,
   });
   return {

@@ -35,7 +35,7 @@ const Result = z.looseObject({
 type Result = z.infer<typeof Result>;
 
 /** Maximum figures in a summary. */
-const mostFigures = 8;
+const maxFigures = 8;
 
 /** Reports a design iteration with suggestions for the next step. The next node waits for the choice. */
 export const reviewDesign: WorkflowNode = async (state, config) => {
@@ -49,7 +49,7 @@ export const reviewDesign: WorkflowNode = async (state, config) => {
   const { error_context: error } = state;
   const { last_metrics: metrics } = circuitState(state);
   const figures = Object.entries(metrics ?? {})
-    .slice(0, mostFigures)
+    .slice(0, maxFigures)
     .map(([name, value]) => figureText({ name, value, unit: units[name] ?? "" }))
     .join(", ");
   const iteration = iterationsIn(state.messages) + 1;

@@ -50,7 +50,7 @@ const Answer = z.object({
 type Answer = z.infer<typeof Answer>;
 
 /** Analyses after which a thread is replaced. */
-const mostRuns = 200;
+const maxRuns = 200;
 
 /** Megabytes of a thread's JavaScript heap; the simulator's memory is limited in the thread. */
 const heapMegabytes = 512;
@@ -115,7 +115,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
       const title = `millrace ${randomUUID()}`;
       await unlessAborted(thread.ready, signal);
       const answer = await ask(thread.worker, (runs += 1), deckText(deck, analysis, title), { seconds, signal });
-      if (answer.kind === "ended" && (thread.runs += 1) < mostRuns) {
+      if (answer.kind === "ended" && (thread.runs += 1) < maxRuns) {
         keep(thread);
         thread = undefined;
       }

@@ -23,7 +23,7 @@ interface NativeOptions {
 }
 
 /** Limits in bytes of memory and result, and characters of output: those of the embedded simulator. */
-const [mostMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
+const [maxMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
 /** Milliseconds between checks of the output's size. */
 const lookMilliseconds = 100;
 const resultFile = "out.raw";
@@ -128,7 +128,7 @@ export function namedSimulator(
  * compiled models.
  */
 function wordsOf(program: string, seconds: number): string[] {
-  const limits = [`--data=${mostMemory}`, `--fsize=${largestResult}`, `--cpu=${2 * seconds}`];
+  const limits = [`--data=${maxMemory}`, `--fsize=${largestResult}`, `--cpu=${2 * seconds}`];
   return [
     "/usr/bin/env",
     "SPICE_SCRIPTS=/dev/null",

@@ -7,7 +7,7 @@ import { z } from "zod";
  */
 
 /** Limits in bytes of memory and result, and characters of output. */
-const [mostMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
+const [maxMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
 const [resultFile, page] = ["out.raw", 65_536];
 
 /** The used part of the engine's file system, missing in its types. */
@@ -63,8 +63,7 @@ Object.assign(console, { error: hear, info: () => undefined });
 const { Memory } = WebAssemblyWithin.parse(Reflect.get(globalThis, "WebAssembly"));
 const { grow } = Memory.prototype;
 Memory.prototype.grow = function growWithin(pages) {
-  if (this.buffer.byteLength + pages * page > mostMemory)
-    throw new RangeError("The simulator may take no more memory.");
+  if (this.buffer.byteLength + pages * page > maxMemory) throw new RangeError("The simulator may take no more memory.");
   return grow.call(this, pages);
 };
 

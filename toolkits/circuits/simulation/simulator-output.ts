@@ -4,7 +4,7 @@ import type { Deck } from "./deck/deck.ts";
 import { placeOf } from "./deck/statements.ts";
 
 /** Characters of the output that a failure quotes, and the number of warnings that are reported. */
-const [longestQuote, mostWarnings] = [600, 8];
+const [longestQuote, maxWarnings] = [600, 8];
 
 /** Meanings of the simulator's messages, most specific first. */
 const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggestion: string }[] = [
@@ -86,7 +86,7 @@ export function warningsIn(output: string, deck: Deck): string[] {
     const where = placeIn([line], deck);
     found.add(`${line.slice(0, 200)}${where === null ? "" : ` (${where})`}`);
   }
-  return [...found].slice(0, mostWarnings);
+  return [...found].slice(0, maxWarnings);
 }
 
 /** The results of the circuit's `.meas` lines; failed ones are omitted. */

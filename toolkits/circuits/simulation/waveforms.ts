@@ -17,7 +17,7 @@ export const Waveform = z.object({
 export type Waveform = z.infer<typeof Waveform>;
 
 /** Maximum points and series stored per analysis. */
-const [mostPoints, mostRows] = [300, 12];
+const [maxPoints, maxRows] = [300, 12];
 
 /** The output and the input first, then the other nodes, then currents. */
 export function waveformOf({ card }: Analysis, plot: Plot, first: readonly (string | null)[]): Waveform {
@@ -27,7 +27,7 @@ export function waveformOf({ card }: Analysis, plot: Plot, first: readonly (stri
   const names = plot.vectors.slice(1).map(({ name }) => name);
   const ordered = [...new Set([...wanted, ...names.filter((name) => name.startsWith("v(")), ...names])].slice(
     0,
-    mostRows,
+    maxRows,
   );
   const rows: Record<string, number[]> = {};
   for (const name of ordered) {
@@ -42,7 +42,7 @@ export function waveformOf({ card }: Analysis, plot: Plot, first: readonly (stri
 }
 
 function thinned(points: number): number[] {
-  const count = Math.min(points, mostPoints);
+  const count = Math.min(points, maxPoints);
   return Array.from({ length: count }, (_, index) =>
     count === 1 ? 0 : Math.round((index * (points - 1)) / (count - 1)),
   );

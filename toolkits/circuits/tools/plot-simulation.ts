@@ -11,7 +11,7 @@ import { writeOperation, writeText } from "./write-text.ts";
 
 const analyses = ["ac", "tran", "dc", "noise"] as const;
 /** Series drawn by default: an output and an input. */
-const usualRows = 4;
+const defaultRows = 4;
 
 const Input = z.object({
   circuit: z.string().describe("path of the SPICE file, which was simulated before"),
@@ -66,7 +66,8 @@ async function draw(input: Input, context: ToolContext): Promise<ToolResult> {
     );
   }
   const known = Object.keys(waveform.rows);
-  const names = signals === undefined ? known.slice(0, usualRows) : signals.flatMap((signal) => rowsOf(signal, known));
+  const names =
+    signals === undefined ? known.slice(0, defaultRows) : signals.flatMap((signal) => rowsOf(signal, known));
   if (names.length === 0) {
     throw new AppError("not_found", `None of the signals is in "${source}".`, {
       suggestion: `It has: ${known.join(", ")}.`,

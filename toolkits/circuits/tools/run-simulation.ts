@@ -70,7 +70,7 @@ export const runSimulation = defineTool({
 });
 
 /** Operating point values written out at most. */
-const mostOperatingValues = 40;
+const maxOperatingValues = 40;
 
 const resultOf = (circuit: string): string => besideCircuit(circuit, "_sim.json");
 
@@ -131,9 +131,9 @@ function operatingPoint({ analyses }: Simulated): string[] {
     const unit = { voltage: "V", current: "A" }[kind];
     return value === undefined || unit === undefined ? [] : [`${name} ${valueText(value, unit)}`];
   });
-  const more = values.length - mostOperatingValues;
+  const more = values.length - maxOperatingValues;
   const rest = more > 0 ? `, and ${more} more in the result` : "";
-  return values.length === 0 ? [] : [`Operating point: ${values.slice(0, mostOperatingValues).join(", ")}${rest}.`];
+  return values.length === 0 ? [] : [`Operating point: ${values.slice(0, maxOperatingValues).join(", ")}${rest}.`];
 }
 
 /** The result of a failed simulation; the result of the last successful one is kept. */

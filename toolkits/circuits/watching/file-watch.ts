@@ -12,7 +12,7 @@ import { isWatchedFile, isWatchedFolder } from "./watched-path.ts";
 import { onAbort } from "@millrace/engine/concurrency/abort";
 
 /** Maximum watched folders and known files: each folder uses one of the system's watches. */
-const usualLimits = { folders: 5000, files: 200_000 };
+const defaultLimits = { folders: 5000, files: 200_000 };
 
 /** Poll interval for a missing workspace: no event reports its return. */
 const awayMilliseconds = 1000;
@@ -47,7 +47,7 @@ export class FileWatch {
 
   /** `root` is absolute, with links resolved. */
   constructor(root: string, options: FileWatchOptions) {
-    const { limits = usualLimits, clock = systemClock } = options;
+    const { limits = defaultLimits, clock = systemClock } = options;
     this.#root = root;
     this.#options = options;
     this.#mostFiles = limits.files;

@@ -11,7 +11,7 @@ import { locate, type Place } from "../../../src/tools/workspace/workspace-path.
 import { type Language, languages } from "./definition-patterns.ts";
 
 /** Definitions collected before the search ends: more than an answer shows. */
-const mostDefinitions = 2000;
+const maxDefinitions = 2000;
 
 const ListInput = z.object({
   path: z
@@ -47,7 +47,7 @@ async function list(path: string, context: ToolContext): Promise<ToolResult> {
   const files = start.kind === "folder" ? await ofFolder(start, context) : [await ofFile(start, context)];
   const found = files.filter(({ definitions }) => definitions.length > 0);
   const count = found.reduce((sum, { definitions }) => sum + definitions.length, 0);
-  const data = { files: found, complete: count < mostDefinitions };
+  const data = { files: found, complete: count < maxDefinitions };
   if (count === 0) {
     const content = `No definitions were found in ${start.path}. search_content finds other text.`;
     return success(`No definitions in ${start.path}.`, {
@@ -58,9 +58,9 @@ async function list(path: string, context: ToolContext): Promise<ToolResult> {
   }
   const lines = found.flatMap(({ path: file, definitions }) => [file, ...definitions.map(lineOf)]);
   const { text, shown } = fittingLines(lines, answerLimit - 200);
-  const isCut = shown < lines.length || count >= mostDefinitions;
+  const isCut = shown < lines.length || count >= maxDefinitions;
   const rest = isCut ? "\n[more definitions are not shown; name a file or a smaller folder]" : "";
-  const isMore = count >= mostDefinitions;
+  const isMore = count >= maxDefinitions;
   const [definitions, inFiles] = [count === 1 ? "definition" : "definitions", found.length === 1 ? "file" : "files"];
   return success(`${count}${isMore ? " or more" : ""} ${definitions} in ${found.length} ${inFiles}.`, {
     content: `${text}${rest}`,
@@ -99,7 +99,7 @@ async function ofFolder(start: Place, context: ToolContext): Promise<FileDefinit
     if (file === undefined) continue;
     files.push(file);
     count += file.definitions.length;
-    if (count >= mostDefinitions) break;
+    if (count >= maxDefinitions) break;
   }
   return files;
 }

@@ -25,7 +25,7 @@ interface Lines {
 }
 
 /** Further matches listed in an answer. */
-const mostFurther = 5;
+const maxFurther = 5;
 
 /**
  * Applies all blocks in file order: whole lines, matched exactly, at the first match after the previous block. Line
@@ -36,7 +36,7 @@ export function applyBlocks(text: string, blocks: readonly Block[]): { text: str
   const found: { at: number; block: Block; also: number[] }[] = [];
   let from = 0;
   for (const block of blocks) {
-    const [at, ...others] = placesOf(file.texts, block.search, from, 1 + mostFurther);
+    const [at, ...others] = placesOf(file.texts, block.search, from, 1 + maxFurther);
     if (at === undefined) throw notThere(file.texts, block, from);
     found.push({ at, block, also: others.map((one) => one + 1) });
     from = at + block.search.length;
@@ -185,7 +185,7 @@ const form =
   "The form is: a line <<<<<<< SEARCH, the lines to find, a line =======, the new lines, a line >>>>>>> REPLACE.";
 
 /** Lines ======= tried per block; more of them mean another kind of text. */
-const mostDividers = 40;
+const maxDividers = 40;
 
 /** A raw block: the positions of its possible divider lines. */
 interface Draft {
@@ -221,8 +221,8 @@ export function readBlocks(diff: string, isThere: (lines: readonly string[]) => 
 }
 
 function toBlock(draft: Draft, number: number, isThere: (lines: readonly string[]) => boolean): Block {
-  if (draft.dividers.length > mostDividers) {
-    throw wrong(number, `it has more than ${mostDividers} lines =======, so that nobody knows which divides it`);
+  if (draft.dividers.length > maxDividers) {
+    throw wrong(number, `it has more than ${maxDividers} lines =======, so that nobody knows which divides it`);
   }
   const splits = draft.dividers.map((at) => ({
     number,

@@ -81,14 +81,14 @@ function stepsOf(open: readonly Step[], text: string): Step[] {
 }
 
 /** Maximum lines compared with each other; beyond it, lines are paired by position. */
-const mostCompared = 100;
+const maxCompared = 100;
 
 /** Pairs old and new lines in order, maximising similarity. */
 function paired(gone: readonly Step[], come: readonly string[]): Step[] {
   const becomes = (step: Step, text: string): Step => ({ ...step, text });
   const goes = ({ line, was }: Step): Step => (line === undefined ? { was } : { line, was });
   const comes = (text: string): Step => ({ was: "", text });
-  if (gone.length === come.length || gone.length > mostCompared || come.length > mostCompared) {
+  if (gone.length === come.length || gone.length > maxCompared || come.length > maxCompared) {
     return Array.from({ length: Math.max(gone.length, come.length) }, (_, at): Step[] => {
       const [step, text] = [gone[at], come[at]];
       if (step !== undefined && text !== undefined && canBecome(step, text)) return [becomes(step, text)];

@@ -41,7 +41,7 @@ const workerFile = new URL(
 );
 
 /** Limits per document in milliseconds and megabytes: below the file tools' time limit. */
-const [patience, mostMemory] = [20_000, 512];
+const [patience, maxMemory] = [20_000, 512];
 
 /** Concurrent documents over all sessions. */
 const places = createSemaphore(2);
@@ -58,7 +58,7 @@ export async function inThread(
   const work = {
     file: workerFile,
     data: job,
-    megabytes: mostMemory,
+    megabytes: maxMemory,
     milliseconds: within,
     late: () => tooSlow(within),
     broken: brokenDown,

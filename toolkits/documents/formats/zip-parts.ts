@@ -2,7 +2,7 @@ import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { AppError, hasCode } from "@millrace/engine/errors/errors";
 
 /** Maximum unpacked bytes of a document, and number of parts. */
-const [mostBytes, mostParts] = [64 * 1024 * 1024, 10_000];
+const [maxBytes, maxParts] = [64 * 1024 * 1024, 10_000];
 
 /** ZIP signatures (APPNOTE 6.3.10, 4.3): end record, directory entry, local file. */
 const [endMark, entryMark, fileMark] = [0x06054b50, 0x02014b50, 0x04034b50];
@@ -17,7 +17,7 @@ const longestComment = 65_535;
 export function readParts(file: Uint8Array, isWanted: (name: string) => boolean): Map<string, Buffer> {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   const parts = new Map<string, Buffer>();
-  let room = mostBytes;
+  let room = maxBytes;
   for (const entry of entriesOf(bytes)) {
     if (!isWanted(entry.name)) continue;
     const content = unpacked(bytes, entry, room);
@@ -117,7 +117,7 @@ interface Entry {
 function entriesOf(bytes: Buffer): Entry[] {
   const end = endOf(bytes);
   const count = bytes.readUInt16LE(end + 10);
-  if (count > mostParts) throw tooLarge();
+  if (count > maxParts) throw tooLarge();
   const entries: Entry[] = [];
   let at = bytes.readUInt32LE(end + 16);
   for (let index = 0; index < count; index += 1) {
@@ -178,7 +178,7 @@ function broken(cause?: unknown): AppError {
 }
 
 function tooLarge(): AppError {
-  return new AppError("too_large", `It unpacks to more than ${mostBytes / 1024 / 1024} MB, which is not read.`, {
+  return new AppError("too_large", `It unpacks to more than ${maxBytes / 1024 / 1024} MB, which is not read.`, {
     suggestion: "Ask the user for a smaller document, or for the part that matters.",
   });
 }

@@ -94,7 +94,7 @@ const characters: readonly [number, number][] = [
   [0xff00, 0xffef],
   [0xac00, 0xd7a3],
 ];
-const mostNumbers = 0xffff;
+const maxNumbers = 0xffff;
 /** A real CID reported as unknown in every collection. */
 const unknownNumber = 96;
 const [firstLetter, lastLetter] = [0x20, 0x7e];
@@ -187,7 +187,7 @@ function numbered({ first }: Collection): [from: number, to: number, number: num
   const found: [number, number, number][] = [];
   let number = first;
   for (const [from, to] of characters) {
-    if (number + to - from > mostNumbers) break;
+    if (number + to - from > maxNumbers) break;
     found.push([from, to, number]);
     number += to - from + 1;
   }

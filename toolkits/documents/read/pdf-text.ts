@@ -4,7 +4,7 @@ import { counted, type DocumentText } from "../formats/document-format.ts";
 import { encodingTable } from "./pdf-encodings.ts";
 
 /** Maximum pages read. */
-const mostPages = 2000;
+const maxPages = 2000;
 /** The replacement for an unknown character. */
 const unreadableCharacter = "\ufffd";
 
@@ -22,8 +22,8 @@ export async function pdfText(file: Uint8Array): Promise<DocumentText> {
   const tables = { cMapPacked: false, useWorkerFetch: false, BinaryDataFactory: tablesTelling(unknown) };
   const document = await getDocumentProxy(file, { verbosity: 0, ...tables }).catch(unreadable);
   try {
-    if (document.numPages > mostPages) {
-      throw new AppError("too_large", `It has ${document.numPages} pages; at most ${mostPages} are read.`, {
+    if (document.numPages > maxPages) {
+      throw new AppError("too_large", `It has ${document.numPages} pages; at most ${maxPages} are read.`, {
         suggestion: "Ask the user for the part that matters.",
       });
     }

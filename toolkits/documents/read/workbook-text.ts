@@ -49,7 +49,7 @@ function sharedStrings(xml: string): string[] {
 }
 
 /** Maximum columns shown of a row. */
-const mostColumns = 200;
+const maxColumns = 200;
 
 /** The cell styles that show a number as a date, and the epoch. */
 interface Dates {
@@ -118,7 +118,7 @@ function tableRows(xml: string, shared: readonly string[], dates: Dates): string
       row = [];
     } else if (piece.name === "c" && piece.kind === "open") cell = cellOf(piece.attributes, row.length);
     else if (piece.name === "c" && piece.kind === "close" && cell !== undefined) {
-      if (cell.column < mostColumns) row[cell.column] = valueOf(cell, shared, dates);
+      if (cell.column < maxColumns) row[cell.column] = valueOf(cell, shared, dates);
       cell = undefined;
     }
   }

@@ -6,7 +6,7 @@ import { answerLimit } from "../../../src/tools/workspace/text-lines.ts";
 import { type SearchResult, workspaceIndexKey } from "../workspace-index/workspace-index.ts";
 
 /** Number of pieces returned: default and maximum. */
-const [usualHits, mostHits] = [8, 20];
+const [defaultHits, maxHits] = [8, 20];
 
 /** Finds pieces of files by meaning, even in different words. */
 export const semanticSearch = defineTool({
@@ -18,12 +18,12 @@ export const semanticSearch = defineTool({
   schema: z.object({
     query: z.string().trim().min(1).max(2000).describe("what is looked for, as a sentence or a question"),
     path: z.string().optional().describe("file or folder to search, relative to the workspace; default all of it"),
-    limit: z.number().int().min(1).max(mostHits).optional().describe(`pieces that are given; default ${usualHits}`),
+    limit: z.number().int().min(1).max(maxHits).optional().describe(`pieces that are given; default ${defaultHits}`),
   }),
   effect: "pure",
   // No lock: embedding is slow, and files changed meanwhile are reread by the next search.
   timeoutSeconds: 120,
-  run: async ({ query, path, limit = usualHits }, context) => {
+  run: async ({ query, path, limit = defaultHits }, context) => {
     const index = context.toolkitServices.find(workspaceIndexKey);
     if (index === undefined || !index.isOn()) {
       throw new AppError("config", "No model makes vectors on this server, so nothing is found by meaning.", {

@@ -5,7 +5,7 @@ import type { Embed } from "@millrace/models/embeddings";
 import type { Piece } from "./pieces.ts";
 
 /** Pieces per request, and characters kept of a piece the model refuses. */
-const [mostAtOnce, cutLength] = [32, 400];
+const [maxAtOnce, cutLength] = [32, 400];
 /** Error codes for a text that the model refuses; other errors are not the text's fault. */
 const refusals = ["api_error", "context_overflow", "invalid_parameter", "too_large"];
 
@@ -20,8 +20,8 @@ export async function embedPieces(
   signal: AbortSignal,
 ): Promise<TextPiece[]> {
   const made: TextPiece[] = [];
-  for (let at = 0; at < pieces.length; at += mostAtOnce) {
-    made.push(...(await embedSome(path, pieces.slice(at, at + mostAtOnce), embed, signal)));
+  for (let at = 0; at < pieces.length; at += maxAtOnce) {
+    made.push(...(await embedSome(path, pieces.slice(at, at + maxAtOnce), embed, signal)));
   }
   return made;
 }

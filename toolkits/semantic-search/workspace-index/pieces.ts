@@ -6,10 +6,10 @@ export interface Piece {
 }
 
 /** Maximum lines and characters of a piece; from this many characters on it ends at the next paragraph. */
-const [mostLines, mostCharacters, enough] = [40, 1500, 600];
+const [maxLines, maxCharacters, enough] = [40, 1500, 600];
 
 /** The cutting rules: changing them invalidates an index. */
-export const cutRules = `${mostLines}/${mostCharacters}/${enough}/1`;
+export const cutRules = `${maxLines}/${maxCharacters}/${enough}/1`;
 
 /**
  * The pieces of a text, in order, each short enough for embedding models in any language. They end at empty lines if
@@ -30,16 +30,16 @@ export function piecesOf(text: string): Piece[] {
   };
   for (const [at, line] of text.replaceAll("\r\n", "\n").split("\n").entries()) {
     const number = at + 1;
-    const isFull = lines.length >= mostLines || (lines.length > 0 && length + line.length >= mostCharacters);
+    const isFull = lines.length >= maxLines || (lines.length > 0 && length + line.length >= maxCharacters);
     if (isFull || (length >= enough && line.trim() === "")) close(number);
-    if (line.length < mostCharacters) {
+    if (line.length < maxCharacters) {
       lines.push(line);
       length += line.length + 1;
       continue;
     }
-    for (let from = 0; from < line.length; from += mostCharacters) {
+    for (let from = 0; from < line.length; from += maxCharacters) {
       close(number);
-      lines.push(line.slice(from, from + mostCharacters).toWellFormed());
+      lines.push(line.slice(from, from + maxCharacters).toWellFormed());
     }
     close(number + 1);
   }

@@ -12,7 +12,7 @@ export type CommandAnalysis =
   | { kind: "refused"; reason: string };
 
 /** Files whose content an approval is bound to: maximum number, number listed by name, and bytes of each. */
-const [mostFiles, mostNamed, largestFile] = [60, 6, 4 * 1024 * 1024];
+const [maxFiles, maxNamed, largestFile] = [60, 6, 4 * 1024 * 1024];
 
 /** Files that determine what a build program runs. */
 const buildFiles: Readonly<Record<string, readonly string[]>> = {
@@ -104,14 +104,14 @@ async function filesOf(
   const named = [...texts.flatMap(buildFilesOf), ...texts];
   const found: string[] = [];
   for (const path of new Set(named.filter((text) => text !== "" && text.length < 500))) {
-    if (found.length === mostFiles) break;
+    if (found.length === maxFiles) break;
     const hash = await hashOf(path, context);
     if (hash !== undefined) found.push(`${path} (sha256 ${hash})`);
   }
-  if (found.length <= mostNamed) return found;
-  const rest = found.slice(mostNamed);
+  if (found.length <= maxNamed) return found;
+  const rest = found.slice(maxNamed);
   const hash = createHash("sha256").update(rest.join("\n")).digest("hex").slice(0, 16);
-  return [...found.slice(0, mostNamed), `${rest.length} more (sha256 of theirs ${hash})`];
+  return [...found.slice(0, maxNamed), `${rest.length} more (sha256 of theirs ${hash})`];
 }
 
 function buildFilesOf(word: string): readonly string[] {

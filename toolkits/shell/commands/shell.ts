@@ -5,9 +5,9 @@ import { createSandboxSearch } from "../../../src/tools/programs/sandbox.ts";
 import { ServiceKey } from "../../../src/tools/runtime/toolkit-services.ts";
 
 /** Background commands per session, and their time limit in seconds. */
-const [mostInBackground, backgroundSeconds] = [4, 1800];
+const [maxInBackground, backgroundSeconds] = [4, 1800];
 /** Finished commands kept: per session, and in total. */
-const [mostFinished, mostFinishedOfAll] = [64, 512];
+const [maxFinished, maxFinishedOfAll] = [64, 512];
 
 /** A background command as models and clients see it. */
 export interface BackgroundCommand {
@@ -118,10 +118,10 @@ export class Shell {
   ): Promise<BackgroundCommand> {
     signal.throwIfAborted();
     const own = [...this.#of(sessionId).filter(({ end }) => end === undefined), ...this.#starting];
-    if (own.filter((one) => one.sessionId === sessionId).length >= mostInBackground) {
+    if (own.filter((one) => one.sessionId === sessionId).length >= maxInBackground) {
       throw new AppError(
         "conflict",
-        `${mostInBackground} commands run in the background of this conversation already.`,
+        `${maxInBackground} commands run in the background of this conversation already.`,
         { suggestion: "Wait for one, or end one with background_commands and the action kill." },
       );
     }
@@ -152,8 +152,8 @@ export class Shell {
       task.end = end;
       task.ended = new Date();
       running.output.shrink();
-      this.#forgetOldest(this.#of(sessionId), mostFinished);
-      this.#forgetOldest([...this.#tasks.values()], mostFinishedOfAll);
+      this.#forgetOldest(this.#of(sessionId), maxFinished);
+      this.#forgetOldest([...this.#tasks.values()], maxFinishedOfAll);
     });
     return described(task);
   }

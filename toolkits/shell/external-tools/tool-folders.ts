@@ -46,7 +46,7 @@ export interface ToolFoldersOptions {
 
 /** Extensions of scripts, which must be readable; a program without one must be executable. */
 const scripts = new Set([".py", ".sh", ".js", ".rb", ".pl", ".php", ".go", ".rs"]);
-const mostTools = 100;
+const maxTools = 100;
 /** Bytes at a file's start that are searched for comments. */
 const headBytes = 16 * 1024;
 /** How long a turn waits for all tools' help. */
@@ -152,8 +152,8 @@ function choose(
         ? `${shownPath(first.file, options)} has the same name and counts instead`
         : extension === "" && !may(file, "X_OK")
           ? "it is not used: it has no ending and may not be executed"
-          : byName.size === mostTools
-            ? `it is not used: there are more than ${mostTools} tools`
+          : byName.size === maxTools
+            ? `it is not used: there are more than ${maxTools} tools`
             : undefined;
     if (problem === undefined) byName.set(name, candidate);
     else problems.push({ file: shownPath(file, options), problem });

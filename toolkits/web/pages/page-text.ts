@@ -11,7 +11,7 @@ export type PageText = z.infer<typeof PageText>;
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./page-worker.ts" : "./page-worker.js", import.meta.url);
 
 /** Limits per page in milliseconds and megabytes. */
-const [patience, mostMemory] = [10_000, 256];
+const [patience, maxMemory] = [10_000, 256];
 
 /** Concurrent pages over all sessions. */
 const places = createSemaphore(4);
@@ -24,7 +24,7 @@ export async function pageText(html: string, base: string, signal: AbortSignal, 
   const work = {
     file: workerFile,
     data: { html, base },
-    megabytes: mostMemory,
+    megabytes: maxMemory,
     milliseconds: within,
     late: () => tooSlow(within),
     broken: unreadable,

@@ -22,7 +22,7 @@ const leftOut = new Set(
 const { html, base } = z.object({ html: z.string(), base: z.string() }).parse(workerData);
 const links = new Set<string>();
 /** Maximum links. */
-const mostLinks = 500;
+const maxLinks = 500;
 let title = "";
 
 /** Hidden elements may contain instructions for models alone. */
@@ -51,7 +51,7 @@ service.addRule("link", {
   replacement: (content, element: PageElement) => {
     const text = content.replaceAll(/\s+/gu, " ").trim();
     const link = linkOf(element);
-    if (link !== undefined && links.size < mostLinks) links.add(link);
+    if (link !== undefined && links.size < maxLinks) links.add(link);
     return text === "" || link === undefined ? text : `[${text}](${link})`;
   },
 });

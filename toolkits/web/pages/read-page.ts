@@ -5,7 +5,7 @@ import { pageText, type PageText } from "./page-text.ts";
 import { createRobotsFiles, type RobotsFiles } from "./robots-files.ts";
 
 /** Maximum redirects, bytes and milliseconds per page, and characters of its text. */
-const [redirects, limit, patience, mostText] = [5, 5 * 1024 * 1024, 10_000, 100_000];
+const [redirects, limit, patience, maxText] = [5, 5 * 1024 * 1024, 10_000, 100_000];
 
 /** A web page as text. `url` is the final one; `isCut`: the text was truncated. */
 export interface WebPage extends PageText {
@@ -40,7 +40,7 @@ export function createWebPages(rules: WebRules, within: number = patience): WebP
         });
       }
       const url = answer.url.href;
-      return { url, title, text: text.slice(0, mostText).toWellFormed(), links, isCut: text.length > mostText };
+      return { url, title, text: text.slice(0, maxText).toWellFormed(), links, isCut: text.length > maxText };
     },
   };
 }

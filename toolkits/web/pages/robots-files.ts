@@ -9,7 +9,7 @@ import { webGet } from "@millrace/engine/net/web-get";
 const [redirects, limit, patience] = [5, 500 * 1024, 10_000];
 
 /** Maximum files cached over all runs. */
-const mostFiles = 200;
+const maxFiles = 200;
 
 /**
  * The robots.txt of hosts, fetched once in each `run`. A host without the file allows everything. If it cannot be
@@ -19,7 +19,7 @@ export type RobotsFiles = (address: string, run: string, signal: AbortSignal) =>
 
 /** Creates the reader with the rules for web requests. */
 export function createRobotsFiles(rules: WebRules, within: number = patience): RobotsFiles {
-  const known = new LRUCache<string, RobotsRules>({ max: mostFiles });
+  const known = new LRUCache<string, RobotsRules>({ max: maxFiles });
   return async (address, run, signal) => {
     const { origin } = readWebAddress(address, rules.allowed).url;
     const key = `${run} ${origin}`;

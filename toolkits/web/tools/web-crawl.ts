@@ -7,10 +7,10 @@ import { webKey } from "../open.ts";
 import { dataFromOutside, noPages, opening, opensPages } from "./web-text.ts";
 
 /** Number of pages, default and maximum, and characters of each for the model. */
-const [usualPages, mostPages, shownLength] = [5, 10, 6000];
+const [defaultPages, maxPages, shownLength] = [5, 10, 6000];
 
 /** Maximum links skipped because of robots.txt. */
-const mostClosed = 100;
+const maxClosed = 100;
 
 /** Time limit for all pages in seconds: each has ten. */
 const crawlSeconds = 120;
@@ -23,14 +23,14 @@ export const webCrawl = defineTool({
     "each as Markdown, as far as the host lets programs read it (robots.txt). Use it for documentation or news that is spread over several pages; for one page use web_fetch.",
   schema: z.object({
     url: z.string().trim().min(1).max(2000).describe("where to begin: the whole address, with http:// or https://"),
-    max_pages: z.number().int().min(1).max(mostPages).optional().describe(`pages at most; default ${usualPages}`),
+    max_pages: z.number().int().min(1).max(maxPages).optional().describe(`pages at most; default ${defaultPages}`),
     path_prefix: z.string().max(500).optional().describe("only pages whose path begins so, such as /docs/"),
   }),
   effect: "pure",
   timeoutSeconds: crawlSeconds,
   offered: { isAvailable: opensPages },
   resources: (_, context) => opening(context),
-  run: async ({ url, max_pages = usualPages, path_prefix = "/" }, { toolkitServices, runId, callId, signal }) => {
+  run: async ({ url, max_pages = defaultPages, path_prefix = "/" }, { toolkitServices, runId, callId, signal }) => {
     const pages = toolkitServices.find(webKey)?.pages;
     if (pages === undefined) return noPages();
     const wanted = { url, most: max_pages, prefix: path_prefix, run: runId ?? callId };
@@ -73,7 +73,7 @@ async function crawl(
   };
   follow(first);
   // Pages that robots.txt closes are not requested, and do not count.
-  for (let requests = 1; requests < most && found.closed < mostClosed; requests += 1) {
+  for (let requests = 1; requests < most && found.closed < maxClosed; requests += 1) {
     const next = waiting.shift();
     if (next === undefined) break;
     try {

@@ -2,7 +2,7 @@ import { AppError } from "../errors/errors.ts";
 import { withTimeout } from "./abort.ts";
 
 /** The default limit for the wait, in milliseconds. */
-const usualPatience = 10_000;
+const defaultPatience = 10_000;
 
 /** Runs work with the same key one after the other, first come, first served. */
 export class KeyedMutex {
@@ -10,7 +10,7 @@ export class KeyedMutex {
   readonly #patience: number;
 
   /** `patience`: milliseconds after which a waiting caller gives up. */
-  constructor(patience = usualPatience) {
+  constructor(patience = defaultPatience) {
     this.#patience = patience;
   }
 

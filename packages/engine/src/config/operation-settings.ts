@@ -72,7 +72,7 @@ export interface UnknownVariable {
 
 const prefix = "MILLRACE_";
 /** Maximum edit distance of a typing mistake. */
-const mostDifferent = 2;
+const maxDifferent = 2;
 
 /** Unknown variables whose names resemble ours; `known` are the names that are read. */
 export function unknownVariables(env: Record<string, string | undefined>, known: readonly string[]): UnknownVariable[] {
@@ -82,7 +82,7 @@ export function unknownVariables(env: Record<string, string | undefined>, known:
     .flatMap((name): UnknownVariable[] => {
       const start = `${name.split("_", 1)[0] ?? ""}_`;
       const isOurs = name.startsWith(prefix);
-      if (!isOurs && distance(start, prefix) > mostDifferent) return [];
+      if (!isOurs && distance(start, prefix) > maxDifferent) return [];
       const nearest = nearestOf(name, known);
       return isOurs || nearest !== undefined ? [{ name, nearest }] : [];
     });
@@ -95,5 +95,5 @@ function nearestOf(name: string, known: readonly string[]): string | undefined {
   const [nearest] = known
     .map((one) => ({ one, letters: distance(name, one) }))
     .toSorted((left, right) => left.letters - right.letters);
-  return nearest !== undefined && nearest.letters <= Math.max(mostDifferent, name.length / 5) ? nearest.one : undefined;
+  return nearest !== undefined && nearest.letters <= Math.max(maxDifferent, name.length / 5) ? nearest.one : undefined;
 }

@@ -58,7 +58,7 @@ export interface UnknownOwner {
 }
 
 /** Maximum edit distance of a typing mistake. */
-const mostDifferent = 2;
+const maxDifferent = 2;
 
 /**
  * Entries that match no key's owner. `hasRules`: with rules of `auth.path` a name may be a user's, so only near misses
@@ -94,7 +94,5 @@ function nearestOf(owner: string, known: readonly string[]): string | undefined 
     .map((one) => ({ one, letters: distance(owner.toLowerCase(), one.toLowerCase()) }))
     .toSorted((left, right) => left.letters - right.letters);
   // Short names allow fewer errors.
-  return nearest !== undefined && nearest.letters <= Math.min(mostDifferent, owner.length / 2)
-    ? nearest.one
-    : undefined;
+  return nearest !== undefined && nearest.letters <= Math.min(maxDifferent, owner.length / 2) ? nearest.one : undefined;
 }

@@ -78,14 +78,14 @@ export function toolSettings(values: ToolEnvironment): ToolSettings {
 }
 
 /** Where system packages install it. */
-const usualNgspice = "/usr/bin/ngspice";
+const defaultNgspice = "/usr/bin/ngspice";
 
 function ngspiceOf(value: string | undefined): string | undefined {
   if (value === undefined || value === "off") return undefined;
-  if (value === "on") return usualNgspice;
+  if (value === "on") return defaultNgspice;
   if (isAbsolute(value)) return value;
   throw new AppError("config", `MILLRACE_NGSPICE is "${value}", which is no absolute path.`, {
-    suggestion: `Write on (${usualNgspice}), off, or the whole path of the program.`,
+    suggestion: `Write on (${defaultNgspice}), off, or the whole path of the program.`,
   });
 }
 

@@ -95,7 +95,7 @@ export const strategies: Record<ErrorCode, Strategy> = {
 const withoutQuestion = new Set<ErrorCode>(["cancelled", "denied", "blocked", "invalid_state"]);
 
 /** The first and the longest delay between retries; each is three times the one before. */
-const usualDelays = { initialMs: 1000, maxMs: 30_000 };
+const defaultDelays = { initialMs: 1000, maxMs: 30_000 };
 /** The longest delay, in milliseconds, that a service may request; longer ones are reported to the user. */
 const longestRequestedDelayMs = 60_000;
 
@@ -169,6 +169,6 @@ function mayPass(error: Pick<AppError, "code" | "recoverable">, situation: Situa
   );
 }
 
-function delayOf({ tries = 0, delays = usualDelays, requestedDelayMs }: Situation): number {
+function delayOf({ tries = 0, delays = defaultDelays, requestedDelayMs }: Situation): number {
   return requestedDelayMs ?? Math.min(delays.maxMs, delays.initialMs * 3 ** tries);
 }

@@ -157,13 +157,13 @@ export function createApi(parts: ServerParts): HttpApp {
 }
 
 /** Refused origins that are logged once each; bounded, since anyone can invent new ones. */
-const mostRefused = 100;
+const maxRefused = 100;
 
 /** Logs a refused origin the first time, since the page's user sees no helpful error. */
 function logRefusedOrigins(logger: Logger): (origin: string) => void {
   const known = new Set<string>();
   return (origin) => {
-    if (known.has(origin) || known.size >= mostRefused) return;
+    if (known.has(origin) || known.size >= maxRefused) return;
     known.add(origin);
     const setting = "MILLRACE_CORS_ORIGINS, or http.cors.allow_origins of langgraph.json";
     logger.warn({ origin, allowed_by: setting }, "origin_refused");

@@ -31,7 +31,7 @@ export function countDuration(durations: Durations, seconds: number): void {
 }
 
 /** Maximum values of one label; further ones are counted together. */
-const mostNames = 200;
+const maxNames = 200;
 
 /** Sums by labels, the first of which is not strictly bounded, such as a tool's name. */
 export class LabelledSums {
@@ -45,7 +45,7 @@ export class LabelledSums {
   }
 
   add(amount: number, first: string, ...others: string[]): void {
-    if (this.#first.size < mostNames) this.#first.add(first);
+    if (this.#first.size < maxNames) this.#first.add(first);
     const values = [this.#first.has(first) ? first : "other", ...others];
     const key = values.join("\n");
     const known = this.#sums.get(key);

@@ -23,7 +23,7 @@ export interface InstalledModel {
 }
 
 /** Default window: larger ones cost memory at once. */
-const usualWindow = 32_768;
+const defaultWindow = 32_768;
 /** Minimum window, whatever the model file says: an agent's own texts need it. */
 const smallestWindow = 2048;
 /** Maximum tokens per answer; in small windows a quarter. */
@@ -38,7 +38,7 @@ export function installedModel(listed: ListedModel, shown: ModelDetails | undefi
   const capabilities = shown?.capabilities;
   const has = (ability: string, byName: boolean): boolean => capabilities?.includes(ability) ?? byName;
   const context_length = shown?.contextLength ?? named.contextLength ?? null;
-  const wanted = Math.max(smallestWindow, shown?.window ?? usualWindow);
+  const wanted = Math.max(smallestWindow, shown?.window ?? defaultWindow);
   return {
     name,
     size,

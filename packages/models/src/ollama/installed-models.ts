@@ -5,7 +5,7 @@ import { installedModel, type InstalledModel } from "./installed-model.ts";
 export type KnownModels = ReadonlyMap<string, { digest: string; model: InstalledModel }>;
 
 /** Models that are read; a longer list is useless to choose from. */
-const mostModels = 200;
+const maxModels = 200;
 /** Concurrent detail requests. */
 const atOnce = 4;
 
@@ -13,7 +13,7 @@ const atOnce = 4;
  * Reads the installed models, with details of new and changed ones only; returns `before` itself if nothing changed.
  */
 export async function readInstalled(place: OllamaPlace, before: KnownModels): Promise<KnownModels> {
-  const listed = (await listInstalled(place)).slice(0, mostModels);
+  const listed = (await listInstalled(place)).slice(0, maxModels);
   const digests = new Map(listed.map((one) => [one.name, digestOf(one)]));
   const isSame = before.size === digests.size && [...digests].every(([name, is]) => before.get(name)?.digest === is);
   if (isSame) return before;

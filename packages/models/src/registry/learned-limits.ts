@@ -7,7 +7,7 @@ import type { ModelLoader } from "../load-model.ts";
  */
 const smallest = 1024;
 /** Models remembered per loader; names come from requests, so it must be bounded. */
-const mostModels = 100;
+const maxModels = 100;
 /** Share of the failed size that may fit if the error names no limit. */
 const share = 0.9;
 /** Characters of an error that are scanned. */
@@ -41,7 +41,7 @@ export function namedLimit(text: string): number | undefined {
  * than the estimated `tokens` that failed. A learned limit only shrinks.
  */
 export function learnLimit(loader: ModelLoader, model: string, failed: { message: string; tokens: number }): void {
-  const models = learned.get(loader) ?? new LRUCache<string, number>({ max: mostModels });
+  const models = learned.get(loader) ?? new LRUCache<string, number>({ max: maxModels });
   learned.set(loader, models);
   const limit = Math.max(smallest, Math.floor(Math.min(namedLimit(failed.message) ?? Infinity, failed.tokens * share)));
   if (limit === Infinity) return;

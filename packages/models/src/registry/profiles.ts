@@ -45,14 +45,14 @@ export function isOneModel(match: string): boolean {
 
 const builtInParts = new Map<string, ProfilePart[]>();
 /** Cached names: more than any server has models, but bounded, since clients may request any name. */
-const mostNames = 500;
+const maxNames = 500;
 
 /** Called several times per iteration with the same result. */
 function builtIn(model: string): ProfilePart[] {
   const known = builtInParts.get(model);
   if (known !== undefined) return known;
   const parts = matching(model, builtInModels);
-  if (builtInParts.size >= mostNames) builtInParts.clear();
+  if (builtInParts.size >= maxNames) builtInParts.clear();
   builtInParts.set(model, parts);
   return parts;
 }

@@ -57,7 +57,7 @@ interface Service {
 }
 
 /** Cache size; names come from requests, so it must be bounded. */
-const mostServices = 500;
+const maxServices = 500;
 const never = new AbortController().signal;
 
 /**
@@ -65,7 +65,7 @@ const never = new AbortController().signal;
  * shared by all runs.
  */
 export class ModelServices {
-  readonly #services = new LRUCache<string, Service>({ max: mostServices });
+  readonly #services = new LRUCache<string, Service>({ max: maxServices });
   readonly #bulkheads = new Map<string, { places: number; bulkhead: Semaphore }>();
   readonly #rates = new Map<string, { perSecond: number; rate: RateLimiter }>();
   readonly #makeRate: (perSecond: number) => RateLimiter;

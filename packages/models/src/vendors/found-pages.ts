@@ -10,7 +10,7 @@ export const vendorSearchTool = {
 };
 
 /** Maximum pages kept per answer. */
-const mostPages = 20;
+const maxPages = 20;
 
 const Found = z.looseObject({
   web_search: z.array(
@@ -36,7 +36,7 @@ export function foundPagesIn(answer: unknown): FoundPage[] {
 
 /** Stores the found pages on a message. */
 export function storeFoundPages(message: BaseMessage, pages: readonly FoundPage[]): void {
-  const results = toSearchResults(pages, mostPages);
+  const results = toSearchResults(pages, maxPages);
   if (results.length > 0) message.additional_kwargs["web_search_results"] = results;
 }
 

@@ -20,15 +20,15 @@ const fields = {
   text: z.string().optional(),
   image: z.object({ width: Pixels, height: Pixels, detail: ImageDetail.default("high") }).optional(),
 };
-const mostMessages = 10_000;
+const maxMessages = 10_000;
 /** Messages are counted one by one: all at once would block others for a quarter of a second. */
 const Counting = z
-  .object({ ...fields, messages: z.array(z.unknown()).max(mostMessages).optional() })
+  .object({ ...fields, messages: z.array(z.unknown()).max(maxMessages).optional() })
   .refine(({ text, messages, image }) => [text, messages, image].filter((given) => given !== undefined).length === 1, {
     message: "expected exactly one of text, messages and image",
   });
 const CountingDescription = z
-  .object({ ...fields, messages: z.array(StoredMessage).max(mostMessages).optional() })
+  .object({ ...fields, messages: z.array(StoredMessage).max(maxMessages).optional() })
   .meta({ ref: "TokenCountCreate" });
 type Counted = Omit<z.infer<typeof Counting>, "model" | "messages"> & { messages: StoredMessage[] | undefined };
 

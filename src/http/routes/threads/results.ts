@@ -13,11 +13,11 @@ const ResultPath = z.object({
   result_id: z.string().min(1).max(500).describe("`whole_result.id` of the tool's message, its slash as %2F"),
 });
 /** Maximum characters of one response: a result may have many millions. */
-const mostCharacters = 2_000_000;
+const maxCharacters = 2_000_000;
 const ResultQuery = z.object({
   format: z.enum(["json", "text"]).default("json"),
   offset: z.coerce.number().int().min(0).default(0).describe("Characters to pass over"),
-  limit: z.coerce.number().int().min(1).max(mostCharacters).default(mostCharacters).describe("Characters at most"),
+  limit: z.coerce.number().int().min(1).max(maxCharacters).default(maxCharacters).describe("Characters at most"),
 });
 const ResultShape = z
   .object({

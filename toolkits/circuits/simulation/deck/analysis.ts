@@ -13,7 +13,7 @@ export interface Analysis {
 }
 
 /** Maximum points of an analysis: each is kept for every node, and the model sees none of them. */
-const mostPoints = 500_000;
+const maxPoints = 500_000;
 
 const forms: Readonly<Record<AnalysisType, string>> = {
   op: ".op",
@@ -47,10 +47,10 @@ export function readAnalysis(text: string, where: string): Analysis {
       suggestion: "Give positive numbers, such as 1k, 10meg or 1u, with from below to.",
     });
   }
-  if (points > mostPoints) {
+  if (points > maxPoints) {
     throw new AppError(
       "too_large",
-      `${where}: "${card}" asks for ${points.toExponential(1)} points, at most ${mostPoints} are run.`,
+      `${where}: "${card}" asks for ${points.toExponential(1)} points, at most ${maxPoints} are run.`,
       {
         suggestion: "Take a larger step or a smaller range.",
       },

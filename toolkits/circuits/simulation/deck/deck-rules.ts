@@ -33,7 +33,7 @@ const knownOptions = new Set(
 );
 
 /** Maximum characters of a statement, and statements of a circuit. */
-const [longestStatement, mostStatements] = [20_000, 50_000];
+const [longestStatement, maxStatements] = [20_000, 50_000];
 
 /**
  * Decides about a statement. A deck is a program: it may open files, load code and, in its control section, start
@@ -101,10 +101,10 @@ export function knownOptionsOf(text: string): { card: string | null; left: strin
 
 /** Throws `too_large` for an implausibly large circuit. */
 export function checkSize(statements: readonly Statement[]): void {
-  if (statements.length > mostStatements) {
+  if (statements.length > maxStatements) {
     throw new AppError(
       "too_large",
-      `The circuit has ${statements.length} statements, at most ${mostStatements} are read.`,
+      `The circuit has ${statements.length} statements, at most ${maxStatements} are read.`,
       {
         suggestion: "Simulate a part of it.",
       },

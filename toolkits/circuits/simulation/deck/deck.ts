@@ -18,7 +18,7 @@ export interface Deck {
 export type ReadDeckFile = (path: string) => Promise<string>;
 
 /** Maximum include depth, number of files, and total characters. */
-const [mostLevels, mostFiles, mostCharacters] = [10, 100, 4_000_000];
+const [maxLevels, maxFiles, maxCharacters] = [10, 100, 4_000_000];
 
 /** Model cards built into the simulator. */
 const builtIn =
@@ -143,10 +143,10 @@ async function include(statement: Statement, way: readonly string[], reading: Re
     );
   }
   reading.files += 1;
-  if (way.length > mostLevels || reading.files > mostFiles) {
+  if (way.length > maxLevels || reading.files > maxFiles) {
     throw new AppError(
       "too_large",
-      `${placeOf(statement)}: at most ${mostFiles} files are included, ${mostLevels} deep.`,
+      `${placeOf(statement)}: at most ${maxFiles} files are included, ${maxLevels} deep.`,
     );
   }
   const part = readStatements(await readPart(path, reading), path, "part");
@@ -177,8 +177,8 @@ function placeIn(named: string, statement: Statement): string {
 async function readPart(path: string, reading: Reading): Promise<string> {
   const text = await reading.read(path);
   reading.characters += text.length;
-  if (reading.characters <= mostCharacters) return text;
-  throw new AppError("too_large", `The circuit has more than ${mostCharacters} characters with its files.`, {
+  if (reading.characters <= maxCharacters) return text;
+  throw new AppError("too_large", `The circuit has more than ${maxCharacters} characters with its files.`, {
     suggestion: "Include only the models that are used.",
   });
 }

@@ -5,7 +5,7 @@ import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { strokedTexts } from "./stroke-text.ts";
 
 /** Limits of rendering in milliseconds and megabytes. */
-const [patience, mostMemory] = [20_000, 128];
+const [patience, maxMemory] = [20_000, 128];
 
 /** The worker's file: next to this one, with the same extension in sources or a bundle. */
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./plot-worker.ts" : "./plot-worker.js", import.meta.url);
@@ -23,7 +23,7 @@ export async function plotPng(svg: string, signal: AbortSignal): Promise<Uint8Ar
   const work = {
     file: workerFile,
     data: strokedTexts(svg),
-    megabytes: mostMemory,
+    megabytes: maxMemory,
     milliseconds: patience,
     late: tooSlow,
     broken: brokenDown,

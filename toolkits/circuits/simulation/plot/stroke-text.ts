@@ -2,7 +2,7 @@ import { strokeFont, unknownSign } from "./stroke-font.ts";
 
 /** Relative to the font size: horizontal and vertical unit, advance, and stroke width. */
 const [across, down, advance, thickness] = [0.1, 0.12, 0.6, 0.09];
-const usualSize = 12;
+const defaultSize = 12;
 
 const entities: ReadonlyMap<string, string> = new Map([
   ["&amp;", "&"],
@@ -22,7 +22,7 @@ export function strokedTexts(svg: string): string {
 }
 
 function stroked(text: string, attribute: (name: string) => string | undefined): string {
-  const size = Number(attribute("font-size") ?? usualSize);
+  const size = Number(attribute("font-size") ?? defaultSize);
   const signs = Array.from(text);
   const width = Math.max(0, signs.length * advance - (advance - 4 * across)) * size;
   const shift = { middle: width / 2, end: width }[attribute("text-anchor") ?? ""] ?? 0;

@@ -33,7 +33,7 @@ interface Subgraph {
 }
 
 /** Wrappers (promise, function, builder, agent) around a graph that are unwrapped at most. */
-const mostWrappings = 6;
+const maxWrappings = 6;
 
 /** Finds graphs and their parts in the types of modules, for any version of LangGraph. */
 export class GraphTypes {
@@ -62,7 +62,7 @@ export class GraphTypes {
 
   /** The compiled graph within a type. */
   graphOf(type: Type, wrappings = 0): Type | undefined {
-    if (wrappings > mostWrappings) return undefined;
+    if (wrappings > maxWrappings) return undefined;
     const open = (inner: Type | undefined): Type | undefined => inner && this.graphOf(inner, wrappings + 1);
     if (type.isUnionType()) return first(type.getTypes(), open);
     if (!(type.flags & (TypeFlags.Object | TypeFlags.Intersection))) return undefined;

@@ -15,7 +15,7 @@ type Schema = Record<string, unknown>;
 /** Maximum depth of a described type; anything deeper is "anything". */
 const deepest = 8;
 /** Maximum number of objects in one schema, so that a state with a library's own objects stays readable. */
-const mostObjects = 400;
+const maxObjects = 400;
 
 /** JavaScript objects that JSON cannot hold, or only in another form. */
 const opaque = /(?:^bundled:|\/lib\.[\w.]+\.d\.ts$|\/@types\/node\/)/u;
@@ -24,7 +24,7 @@ const opaque = /(?:^bundled:|\/lib\.[\w.]+\.d\.ts$|\/@types\/node\/)/u;
  * program.
  */
 const packaged = /\/node_modules\//u;
-const mostFields = 12;
+const maxFields = 12;
 
 /** The JSON Schemas of types, by what the compiler knows of them. */
 export class TypeReader {
@@ -97,7 +97,7 @@ export class TypeReader {
     }
     const isPackaged =
       symbol !== undefined && symbol.flags & SymbolFlags.Class && places.some((path) => packaged.test(path));
-    if (isPackaged && this.#checker.getPropertiesOfType(type).length > mostFields) return {};
+    if (isPackaged && this.#checker.getPropertiesOfType(type).length > maxFields) return {};
     if (this.#checker.getSignaturesOfType(type, SignatureKind.Call).length > 0) return {};
     return this.#named(type, name);
   }
@@ -111,7 +111,7 @@ export class TypeReader {
       return { $ref: `#/definitions/${definitionName}` };
     }
     this.#objects += 1;
-    if (this.#inside.size >= deepest || this.#objects > mostObjects) return {};
+    if (this.#inside.size >= deepest || this.#objects > maxObjects) return {};
     this.#inside.add(type.id);
     let schema: Schema;
     try {

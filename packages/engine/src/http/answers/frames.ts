@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { HttpContext } from "../environment.ts";
 
 /** Characters or bytes of long renderings that are cached; the oldest are evicted first. */
-const mostKept = 32 * 1024 * 1024;
+const maxKept = 32 * 1024 * 1024;
 
 /** Renderings of this length or more are long. Short ones are cached as long as their object lives. */
 const longFrom = 8 * 1024;
@@ -33,7 +33,7 @@ export class Renderings<Rendering> {
     if (length < longFrom) return;
     this.#long.push({ of: new WeakRef(of), length });
     this.#kept += length;
-    while (this.#kept > mostKept) this.#forgetOldest();
+    while (this.#kept > maxKept) this.#forgetOldest();
   }
 
   #forgetOldest(): void {

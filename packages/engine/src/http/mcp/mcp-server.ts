@@ -176,7 +176,7 @@ function inputSchema(input: unknown): Tool["inputSchema"] {
 }
 
 /** Events kept for a client to resume from, over all its streams. */
-const mostEvents = 1_000;
+const maxEvents = 1_000;
 
 /** The newest events of one client's streams, so that it misses nothing after a broken connection (`Last-Event-ID`). */
 export function createEventStore(): EventStore {
@@ -187,7 +187,7 @@ export function createEventStore(): EventStore {
       last += 1;
       const id = String(last);
       events.push({ id, streamId, message });
-      if (events.length > mostEvents) events.shift();
+      if (events.length > maxEvents) events.shift();
       return id;
     },
     async getStreamIdForEventId(id) {

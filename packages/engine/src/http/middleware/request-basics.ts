@@ -20,7 +20,7 @@ interface RequestBasics {
  * of times.
  */
 const refusalWindow = 60_000;
-const mostRefusals = 20;
+const maxRefusals = 20;
 
 /**
  * Sets the request's id (the client's `x-request-id` if it is a plain token) and the body limit in bytes, and logs the
@@ -49,11 +49,11 @@ export function requestBasics({ bodyLimit, slowSeconds, logger }: RequestBasics)
     if (isRefused) {
       const now = performance.now();
       if (now - window.since > refusalWindow) {
-        if (window.refused > mostRefusals) logger.warn({ more: window.refused - mostRefusals }, "requests_refused");
+        if (window.refused > maxRefusals) logger.warn({ more: window.refused - maxRefusals }, "requests_refused");
         window = { since: now, refused: 0 };
       }
       window.refused += 1;
-      if (window.refused <= mostRefusals) {
+      if (window.refused <= maxRefusals) {
         const has_key =
           context.req.header("x-api-key") !== undefined || context.req.header("authorization") !== undefined;
         logger.warn({ ...about, from: incoming.socket.remoteAddress, has_key }, "request_refused");

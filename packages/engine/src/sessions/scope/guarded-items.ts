@@ -9,7 +9,7 @@ import { ask, type Guard } from "./guard.ts";
 
 /** Items read per batch if a rule must be asked about each, and the maximum. */
 const batch = 500;
-const mostRead = 10_000;
+const maxRead = 10_000;
 
 /** Labels are joined by dots in storage: a label with a dot would become two, possibly another user's. */
 const Label = z.string().regex(/^[^.]+$/u);
@@ -158,12 +158,12 @@ async function pageOf<Item>(
   read: (place: { limit: number; offset: number }) => Promise<{ item: Item; shown: boolean }[]>,
 ): Promise<Item[]> {
   const shown: Item[] = [];
-  for (let at = 0; at < mostRead; at += batch) {
+  for (let at = 0; at < maxRead; at += batch) {
     const found = await read({ limit: batch, offset: at });
     shown.push(...found.filter((one) => one.shown).map(({ item }) => item));
     if (found.length < batch || shown.length >= offset + limit) return shown.slice(offset, offset + limit);
   }
-  throw new AppError("too_large", `The rules of auth.path would have to be asked about more than ${mostRead} items.`, {
+  throw new AppError("too_large", `The rules of auth.path would have to be asked about more than ${maxRead} items.`, {
     suggestion: "Narrow the namespace, or let the handler change value.namespace instead of answering with a filter.",
   });
 }

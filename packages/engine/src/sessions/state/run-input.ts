@@ -23,10 +23,10 @@ const InputMessage = z.looseObject({
 });
 
 /** Maximum invalid fields reported. */
-const mostProblems = 5;
+const maxProblems = 5;
 
 /** Maximum messages in one list, as for an import. */
-const mostMessages = 20_000;
+const maxMessages = 20_000;
 
 /** A message as LangChain serialises one. */
 const Constructed = z.looseObject({ lc: z.number(), type: z.literal("constructor"), kwargs: InputMessage });
@@ -73,22 +73,22 @@ function readMessagesIn(values: JsonObject, at: string): JsonObject {
   const { messages } = values;
   if (messages === undefined || messages === null) return values;
   const list: unknown[] = Array.isArray(messages) ? messages : [messages];
-  if (list.length > mostMessages) {
-    throw new AppError("too_large", `${at}.messages: at most ${mostMessages} messages are taken, got ${list.length}.`, {
+  if (list.length > maxMessages) {
+    throw new AppError("too_large", `${at}.messages: at most ${maxMessages} messages are taken, got ${list.length}.`, {
       suggestion: "Send them in several requests: POST /threads/:thread_id/messages adds them without a run.",
     });
   }
   const problems: string[] = [];
   const read = list.map((message, index) => {
     // Enough problems were found.
-    if (problems.length >= mostProblems) return message;
+    if (problems.length >= maxProblems) return message;
     const place = Array.isArray(messages) ? `${at}.messages.${index}` : `${at}.messages`;
     const checked = checkMessage(message);
     problems.push(...checked.problems.map(({ path, message: text }) => `${[place, ...path].join(".")}: ${text}`));
     return checked.message;
   });
   if (problems.length > 0) {
-    throw new AppError("invalid_parameter", problems.slice(0, mostProblems).join("; "), {
+    throw new AppError("invalid_parameter", problems.slice(0, maxProblems).join("; "), {
       suggestion: "Correct the named fields.",
     });
   }

@@ -20,7 +20,7 @@ const names = tagNames(["function_calls", "tool_calls", "calls", "invoke", "para
 const named = /\sname\s*=\s*(?:"([^"]*)"|'([^']*)')/u;
 const typed = /\sstring\s*=\s*["']?(true|false)/u;
 /** Models write one bar or two, and servers may turn them into ASCII ones. */
-const mostBars = 2;
+const maxBars = 2;
 
 /**
  * Parses a tag such as `<｜DSML｜invoke name="…">`. `raw` is the consumed text. Without a `tag` there is none, which is
@@ -64,7 +64,7 @@ function* readBars(cursor: Cursor): Reading<string> {
   let bars = "";
   for (;;) {
     while (cursor.mustWait) yield;
-    if ((cursor.char !== "｜" && cursor.char !== "|") || bars.length >= mostBars) return bars;
+    if ((cursor.char !== "｜" && cursor.char !== "|") || bars.length >= maxBars) return bars;
     bars += cursor.char;
     cursor.skip();
   }

@@ -23,7 +23,7 @@ const attribute = /^(?:=|\s[^]*?\bname\s*=)\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+
 
 const known = new Map<string, TagNames>();
 /** Cached lists: a server has few, and uses the same in each call. */
-const mostLists = 100;
+const maxLists = 100;
 
 /** A fixed list of names. */
 export function tagNames(names: readonly string[]): TagNames {
@@ -31,7 +31,7 @@ export function tagNames(names: readonly string[]): TagNames {
   const earlier = known.get(key);
   if (earlier !== undefined) return earlier;
   const made = makeNames(names);
-  if (known.size >= mostLists) known.clear();
+  if (known.size >= maxLists) known.clear();
   known.set(key, made);
   return made;
 }

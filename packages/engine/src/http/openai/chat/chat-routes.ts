@@ -246,7 +246,7 @@ const Model = z
 const ModelList = z.object({ object: z.literal("list"), data: z.array(Model) });
 
 /** Assistants listed: chat programs show them in a menu. */
-const mostModels = 1_000;
+const maxModels = 1_000;
 
 /** `/v1/models`: the assistants the caller may see, as models to talk to. */
 export function modelListRoutes(services: SharedServices): HttpApp {
@@ -257,7 +257,7 @@ export function modelListRoutes(services: SharedServices): HttpApp {
     describe({ tag: "OpenAI", summary: "Assistants as models", answer: ModelList, ...failing }),
     async (context) => {
       const { storage } = servicesOf(context);
-      const { assistants } = await storage.assistants.search({ limit: mostModels, offset: 0 }, graphs.assistants());
+      const { assistants } = await storage.assistants.search({ limit: maxModels, offset: 0 }, graphs.assistants());
       const served = new Set(graphs.ids());
       const data = assistants.filter((one) => served.has(one.graph_id) && hasMessages(graphs, one)).map(toModel);
       return answerJson(context, { object: "list", data } satisfies z.infer<typeof ModelList>);

@@ -259,7 +259,7 @@ const pingMilliseconds = 30_000;
  * After this many unanswered pings the client is dropped: it has read nothing for two minutes. On a slow link pongs are
  * late, because the ping queues behind unread data.
  */
-const mostUnanswered = 4;
+const maxUnanswered = 4;
 
 /** The part of a socket that can be pinged. */
 interface PingableSocket extends Pick<WebSocket, "isPaused" | "ping" | "terminate"> {
@@ -275,7 +275,7 @@ export function keepAlive(socket: PingableSocket): () => void {
   const timer = setInterval(() => {
     // No pong can arrive from a client that must read its answers first.
     if (socket.isPaused) return;
-    if (unanswered === mostUnanswered) {
+    if (unanswered === maxUnanswered) {
       socket.terminate();
       return;
     }

@@ -18,8 +18,8 @@ import { arrivalOf } from "../../requests/runs.ts";
 import type { ClientOfServer } from "../../mcp/mcp-server.ts";
 
 /** Clients kept per owner and in total. Beyond that, the least recently used one must reconnect. */
-const mostOfOwner = 100;
-const mostOfAll = 10_000;
+const maxOfOwner = 100;
+const maxOfAll = 10_000;
 
 const Initialize = z.looseObject({ method: z.literal("initialize") });
 
@@ -80,8 +80,7 @@ class Clients {
     this.#clients.set(id, client);
     if (!isNew) return;
     const own = [...this.#clients].filter(([, { owner }]) => owner === client.owner);
-    const oldest =
-      own.length > mostOfOwner ? own[0] : this.#clients.size > mostOfAll ? [...this.#clients][0] : undefined;
+    const oldest = own.length > maxOfOwner ? own[0] : this.#clients.size > maxOfAll ? [...this.#clients][0] : undefined;
     if (oldest === undefined) return;
     this.#clients.delete(oldest[0]);
     oldest[1].server.close().catch((error: unknown) => {
