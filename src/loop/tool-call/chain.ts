@@ -79,7 +79,7 @@ export function chainRequest(
   };
 }
 
-/** The user's answer; `said` is the text of a refusal. */
+/** The user's answer; `comment` is the text of a refusal. */
 export type ChainAnswer = { kind: "confirmed" } | { kind: "declined"; comment: string | null };
 
 /** Reads an answer: a confirming word or an approval as clients spell it; anything else declines. */

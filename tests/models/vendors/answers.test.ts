@@ -217,7 +217,7 @@ describe("calls that a server gives the same number", () => {
   });
 });
 
-describe("plainAnswer", () => {
+describe("normalizeAnswer", () => {
   it("leaves what it does not know as it is", () => {
     for (const answer of ["text", null, { choices: "none" }, { choices: [{ delta: 3 }] }]) {
       expect(normalizeAnswer(answer, compatibleQuirks)).toBe(answer);

@@ -40,7 +40,7 @@ export function storeFoundPages(message: BaseMessage, pages: readonly FoundPage[
   if (results.length > 0) message.additional_kwargs["web_search_results"] = results;
 }
 
-/** `keepFound` for a streamed answer: its chunks, then one without text that holds the pages. */
+/** `storeFoundPages` for a streamed answer: its chunks, then one without text that holds the pages. */
 export async function* withFoundPages(
   chunks: AsyncIterable<ChatGenerationChunk>,
   pages: readonly FoundPage[],
