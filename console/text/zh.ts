@@ -127,7 +127,7 @@ export const zh: Catalogue = {
   },
   find: {
     title: "在此对话中查找",
-    place: "第 {{at}} 处，共 {{total}} 处",
+    place: "{{at}} / {{total}}",
     none: "没有找到“{{query}}”",
     older: "较早的一处",
     newer: "较新的一处",

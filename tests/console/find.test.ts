@@ -72,11 +72,12 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
     });
 
   it("opens a chat at the message of a hit, however far up it is, and the address leads there again", async () => {
-    tab = await stage.open();
+    tab = await stage.open({ theme: "dark" });
     await tab.page.locator(".thread-link").first().waitFor();
     await tab.page.getByRole("searchbox", { name: "Search chats" }).focus();
     await tab.page.keyboard.type("heron of message 2");
     await tab.page.locator(".thread-words mark").waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
     await press(tab, "Enter");
     await found().getByText("the heron of message 2").waitFor();
     await expect.poll(isInSight).toBe(true);

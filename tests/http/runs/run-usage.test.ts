@@ -4,7 +4,8 @@ import { startSessions, type SessionFixture } from "../../support/session-fixtur
 
 let fixture: SessionFixture;
 beforeAll(async () => {
-  fixture = await startSessions();
+  // A model whose price is known.
+  fixture = await startSessions({ model: "openai:gpt-4o" });
 });
 afterAll(() => fixture.close());
 
@@ -32,11 +33,13 @@ it("is told with each run of the list, and is together what the owner has used",
 it("counts every call of a run, and goes with the run", async () => {
   const { thread_id: id } = await fixture.server.client.threads.create();
   const call = { name: "list_files", arguments: { path: "" } };
-  fixture.model.push({ toolCalls: [call] }, { toolCalls: [call] }, { text: "Nothing there." });
+  const usage = { input: 1000, output: 100, cached: 400 };
+  fixture.model.push({ toolCalls: [call], usage }, { toolCalls: [call], usage }, { text: "Nothing there.", usage });
   const input = { messages: [{ role: "user", content: "look twice" }] };
   await fixture.server.client.runs.wait(id, "agent", { input, context: { mode: "free_work" } });
   const [run] = await list(`thread_id=${id}`);
-  expect(run?.usage?.requests).toBe(3);
+  expect(run?.usage).toMatchObject({ requests: 3, input_tokens: 3000, output_tokens: 300, cached_tokens: 1200 });
+  expect(run?.usage?.cost).toBeCloseTo(3 * ((1000 * 2.5 + 100 * 10) / 1e6));
   await fixture.server.client.runs.delete(id, run?.run_id ?? "");
   expect(await list(`run_id=${run?.run_id}`)).toEqual([]);
 });
