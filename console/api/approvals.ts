@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import { request } from "./client.ts";
+import { perform, request } from "./client.ts";
 import { Approval } from "./shapes.ts";
 
 /** What waits for a person in all threads, the oldest first. */
@@ -34,4 +34,20 @@ export function answerApproval(
   const body = { ...decision, ...(hash !== null && { hash }) };
   const path = `/threads/${thread_id}/approvals/${encodeURIComponent(id)}`;
   return request(path, Answered, { method: "POST", body });
+}
+
+const Grant = z.object({ grant_id: z.string(), tool: z.string(), path_pattern: z.string(), created_at: z.string() });
+
+/** The yeses that a thread remembers. */
+export function useGrants(threadId: string) {
+  return useQuery({
+    queryKey: ["grants", threadId],
+    queryFn: ({ signal }) => request(`/threads/${threadId}/grants`, z.array(Grant), { signal }),
+    staleTime: 0,
+  });
+}
+
+/** Forgets a yes: the next call of its kind is asked about again. */
+export function revokeGrant(threadId: string, grantId: string): Promise<void> {
+  return perform(`/threads/${threadId}/grants/${encodeURIComponent(grantId)}`, { method: "DELETE" });
 }

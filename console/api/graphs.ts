@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import type { GraphDrawing } from "../run/graph-layout.ts";
 import { perform, request } from "./client.ts";
@@ -58,13 +58,35 @@ const Schemas = z.object({
   context_schema: z.nullish(z.unknown()),
 });
 
-/** What an assistant's graph takes and has, as JSON Schema where it says so. */
-export function useSchemas(assistantId: string) {
-  return useQuery({
+const schemasOf = (assistantId: string) =>
+  queryOptions({
     queryKey: ["schemas", assistantId],
     queryFn: ({ signal }) => request(`/assistants/${encodeURIComponent(assistantId)}/schemas`, Schemas, { signal }),
     staleTime: 60_000,
   });
+
+/** What an assistant's graph takes and has, as JSON Schema where it says so. */
+export function useSchemas(assistantId: string) {
+  return useQuery(schemasOf(assistantId));
+}
+
+const Fields = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
+
+/** Whether a graph takes messages; one that does not say what it takes may. */
+function hasMessages(schema: unknown): boolean {
+  const fields = z.safeParse(Fields, schema).data?.properties;
+  return fields === undefined || Object.keys(fields).length === 0 || Object.hasOwn(fields, "messages");
+}
+
+/** Whether an assistant can be talked to: that its graph takes messages. Until that is known it counts as one. */
+export function useTakesMessages(assistantId: string, isAsked: boolean): boolean {
+  const { data } = useQuery({ ...schemasOf(assistantId), enabled: isAsked });
+  return data === undefined || hasMessages(data.input_schema);
+}
+
+/** The same, asked once. Throws where the graph is not served. */
+export async function takesMessages(assistantId: string): Promise<boolean> {
+  return hasMessages((await queryClient.fetchQuery(schemasOf(assistantId))).input_schema);
 }
 
 const FullAssistant = z.extend(Assistant, {

@@ -77,7 +77,7 @@ export interface UndoPlan {
 export type UndoSelection = { since_message: string } | { run_id: string };
 
 /** What would be taken back with them, also what the page has not loaded. */
-export function planUndo(threadId: string, what: UndoSelection, signal: AbortSignal): Promise<UndoPlan> {
+export function planUndo(threadId: string, what: UndoSelection, signal?: AbortSignal): Promise<UndoPlan> {
   const body = { ...what, dry_run: true };
   return request(`/threads/${threadId}/operations/undo`, Undone, { method: "POST", body, signal });
 }

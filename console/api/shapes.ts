@@ -78,6 +78,7 @@ export const Message = z.object({
   tool_calls: z.array(ToolCall),
   tool_call_id: z.nullable(z.string()),
   name: z.nullable(z.string()),
+  whole_result: z.nullish(z.object({ id: z.string(), characters: z.number() })),
   suggestions: z.nullable(Suggestions),
   web_search_results: z.array(z.looseObject({ title: z.optional(z.string()), url: z.optional(z.string()) })),
 });
@@ -182,7 +183,7 @@ export const Run = z.object({
   assistant_id: z.optional(z.string()),
   status: z.string(),
   created_at: z.string(),
-  kwargs: z.optional(z.looseObject({ input: z.optional(z.unknown()) })),
+  kwargs: z.optional(z.looseObject({ input: z.optional(z.unknown()), context: z.nullish(Json) })),
 });
 export type Run = z.infer<typeof Run>;
 

@@ -21,6 +21,12 @@ export function unsentOf(threadId: string): readonly Unsent[] {
   }
 }
 
+/** Keeps messages that are to be sent; those that are kept already stay in their place. */
+export function keepUnsent(threadId: string, more: readonly Unsent[]): void {
+  const kept = unsentOf(threadId);
+  keep(threadId, [...kept, ...more.filter(({ said }) => !kept.some((other) => other.said.id === said.id))]);
+}
+
 /** Forgets a message that the server has. */
 export function forgetUnsent(threadId: string, id: string): void {
   keep(
@@ -37,8 +43,7 @@ export async function sendMessage(threadId: string, unsent: Unsent): Promise<"se
   const { said, assistant, context } = unsent;
   if (underWay.has(said.id)) return "under way";
   underWay.add(said.id);
-  const others = unsentOf(threadId);
-  if (!others.some((other) => other.said.id === said.id)) keep(threadId, [...others, unsent]);
+  keepUnsent(threadId, [unsent]);
   try {
     await startRun(threadId, assistant, said, context);
   } catch (error) {

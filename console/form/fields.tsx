@@ -1,6 +1,6 @@
 import Plus from "icon:plus";
 import X from "icon:x";
-import { ErrorSchemaBuilder, type FieldProps } from "@rjsf/utils";
+import { ariaDescribedByIds, ErrorSchemaBuilder, type FieldProps, type WidgetProps } from "@rjsf/utils";
 import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import * as z from "zod/mini";
@@ -152,5 +152,29 @@ export function JsonInput({
         </p>
       )}
     </div>
+  );
+}
+
+/** A text, of as many lines as it has: in a field of one line its line breaks would be lost. */
+export function TextWidget(props: WidgetProps) {
+  const { id, htmlName, value, schema, options, registry, disabled, readonly, onChange, onBlur, onFocus } = props;
+  const isText = [schema.type].flat().includes("string") && schema.format === undefined;
+  const { BaseInputTemplate } = registry.templates;
+  if (!isText) return <BaseInputTemplate {...props} />;
+  const text = typeof value === "string" ? value : "";
+  return (
+    <textarea
+      id={id}
+      name={htmlName ?? id}
+      className="form-control"
+      rows={Math.min(14, text.split("\n").length)}
+      value={text}
+      disabled={disabled === true}
+      readOnly={readonly === true}
+      aria-describedby={ariaDescribedByIds(id)}
+      onChange={({ target }) => onChange(target.value === "" ? options.emptyValue : target.value)}
+      onBlur={({ target }) => onBlur(id, target.value)}
+      onFocus={({ target }) => onFocus(id, target.value)}
+    />
   );
 }

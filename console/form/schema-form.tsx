@@ -4,7 +4,7 @@ import type { RJSFSchema, UiSchema } from "@rjsf/utils";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { work } from "../text/inspector/work.ts";
-import { JsonField, JsonInput, MessagesField } from "./fields.tsx";
+import { JsonField, JsonInput, MessagesField, TextWidget } from "./fields.tsx";
 import { markedSchema } from "./marked-schema.ts";
 import { withNamedOptions } from "./option-names.ts";
 import { formWords, templates } from "./templates.tsx";
@@ -12,6 +12,7 @@ import { validator } from "./validator.ts";
 import "../style/later.css";
 
 const fields = { json: JsonField, messages: MessagesField };
+const widgets = { TextWidget };
 const uiSchema: UiSchema = { "ui:submitButtonOptions": { norender: true } };
 
 /** A value by its JSON Schema, as fields or as JSON; without a schema as JSON alone. */
@@ -84,6 +85,7 @@ function FieldsForm({
       schema={schema}
       uiSchema={uiSchema}
       fields={fields}
+      widgets={widgets}
       templates={templates}
       validator={validator}
       formData={value}

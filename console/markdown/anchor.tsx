@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { FileLink, OpenFile } from "./file-link.tsx";
 import { targetOf } from "./links.ts";
 
 /** A link of a text: out to the web, a file of the workspace, or only its words. */
@@ -12,13 +13,15 @@ export function anchor(address: string, words: ReactNode): ReactNode {
   if (target.kind === "file")
     return (
       <span className="md-path" title={target.path}>
-        {words}
+        <FileLink path={target.path}>
+          <OpenFile value={undefined}>{words}</OpenFile>
+        </FileLink>
       </span>
     );
   if (target.kind === "none") return <span title={address}>{words}</span>;
   return (
     <a href={target.address} target="_blank" rel="noreferrer noopener" title={target.host} className="md-link">
-      {words}
+      <OpenFile value={undefined}>{words}</OpenFile>
     </a>
   );
 }

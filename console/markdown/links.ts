@@ -21,6 +21,23 @@ export function targetOf(address: string): Target {
   }
 }
 
+/** Endings by which a name in code is that of a file: `README.md`, but not `Array.from`. */
+const endings =
+  /\.(?:c|cfg|cir|cpp|css|csv|go|h|html?|ini|java|jpe?g|js|json|jsonl|jsx|lib|log|md|mjs|pdf|png|py|rb|rs|sh|sp|sql|svg|toml|tsv|tsx?|txt|xml|ya?ml)$/iu;
+/** A line of the file, behind its name. */
+const line = /:\d+(?:[:-]\d+)*$/u;
+
+/** A path without the line of the file that stands behind it. */
+export function withoutLine(path: string): string {
+  return path.replace(line, "");
+}
+
+/** The path of a file that a text in code names, if it is one and nothing else. */
+export function pathIn(code: string): string | undefined {
+  const path = withoutLine(code.trim());
+  return path.length <= 300 && endings.test(path) && /^[\p{L}\p{N}_@./-]+$/u.test(path) ? path : undefined;
+}
+
 /** Marks that would turn the direction of a text are shown as what they are, so that a name cannot look like another. */
 export function visible(text: string): string {
   return text.replaceAll(

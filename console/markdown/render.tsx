@@ -4,6 +4,7 @@ import { Fragment, type ReactNode } from "react";
 import { anchor, picture } from "./anchor.tsx";
 import { CodeBlock } from "./code.tsx";
 import { entity } from "./entities.ts";
+import { InlineCode } from "./file-link.tsx";
 import { Formula } from "./formula.tsx";
 import { marks } from "./marks.ts";
 import { formulaIn } from "./math.ts";
@@ -200,7 +201,7 @@ function span(node: SyntaxNode, source: Source, depth: number): ReactNode {
     case "Strikethrough":
       return <del>{inline(node, source, depth)}</del>;
     case "InlineCode":
-      return <code className="inline-code">{inlineCode(slice(node, source))}</code>;
+      return <InlineCode text={inlineCode(slice(node, source))} />;
     case "Formula":
       return formula(node, source);
     case "Escape":

@@ -13,7 +13,7 @@ import type { ThreadInfo } from "../api/shapes.ts";
 import { Failed, Loading } from "../parts/states.tsx";
 import { notifyError } from "../parts/toast.tsx";
 import { shortTime } from "../text/time.ts";
-import { Choices, takeModelAlong, useChoices } from "./chat/composer/choices.tsx";
+import { Choices, NoMessages, takeChoicesAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
 
 /** Threads that stand in a block. */
@@ -89,11 +89,11 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
   };
   const send = async () => {
     const words = text.trim();
-    if (words === "" || isSending) return;
+    if (words === "" || isSending || !choices.takesMessages) return;
     setSending(true);
     try {
       const id = await createThread();
-      takeModelAlong(id, choices.model);
+      takeChoicesAlong(id, choices);
       const said = { id: crypto.randomUUID(), text: words, attachments: [], at: new Date().toISOString() };
       // Without an answer the page of the chat sends it again.
       await sendMessage(id, { said, assistant: choices.assistant, context: choices.context });
@@ -113,6 +113,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
         void send();
       }}
     >
+      <NoMessages choices={choices} />
       <div className="composer-box">
         <textarea
           className="composer-field"
@@ -135,7 +136,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
           <button
             type="submit"
             className="send-button"
-            disabled={text.trim() === "" || isSending}
+            disabled={text.trim() === "" || isSending || !choices.takesMessages}
             aria-label={t("chat.send")}
             title={t("chat.send")}
           >

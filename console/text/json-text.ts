@@ -6,7 +6,8 @@ export function jsonText(value: unknown): string {
   return isDeep(value) ? inOneLine(value) : (JSON.stringify(value, null, 2) ?? "");
 }
 
-function isDeep(value: unknown): boolean {
+/** Whether a value is nested deeper than a form, or a person, can follow. */
+export function isDeep(value: unknown): boolean {
   let level = [value];
   for (let depth = 0; depth <= deepest && level.length > 0; depth += 1) {
     level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));

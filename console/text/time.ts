@@ -104,6 +104,12 @@ export function count(value: number): string {
   return new Intl.NumberFormat(currentLocale()).format(value);
 }
 
+/** A large number as short as it can be read: 12.3K. */
+export function shortCount(value: number): string {
+  const format = new Intl.NumberFormat(currentLocale(), { notation: "compact", maximumFractionDigits: 1 });
+  return format.format(value);
+}
+
 /** A share as a percentage. */
 export function percent(share: number): string {
   return new Intl.NumberFormat(currentLocale(), { style: "percent", maximumFractionDigits: 0 }).format(share);

@@ -17,6 +17,7 @@ export function newCall(id: string, name: string, runId: string | undefined): Ca
     argsText: "",
     status: "preparing",
     result: undefined,
+    whole: undefined,
     output: "",
     startedAt: undefined,
     endedAt: undefined,

@@ -152,9 +152,13 @@ function putCalls(calls: Map<string, Call>, { id, tool_calls }: Message, runId: 
 /** Our tools begin the text of a failure with these words. */
 const failure = /^Error \(\w+\)/u;
 
-function putResult(calls: Map<string, Call>, { tool_call_id: id, name, content, timestamp }: Message): void {
+function putResult(
+  calls: Map<string, Call>,
+  { tool_call_id: id, name, content, timestamp, whole_result }: Message,
+): void {
   if (id === null) return;
   const known = calls.get(id) ?? newCall(id, name ?? "", undefined);
   const endedAt = known.endedAt ?? (timestamp === null ? undefined : Date.parse(timestamp));
-  calls.set(id, { ...known, result: content, status: failure.test(content) ? "failed" : "done", endedAt });
+  const status = failure.test(content) ? "failed" : "done";
+  calls.set(id, { ...known, result: content, whole: whole_result ?? undefined, status, endedAt });
 }

@@ -21,6 +21,8 @@ export interface UserItem {
   state: "sent" | "sending" | "failed" | "queued";
   /** The pending run that it waits for. */
   runId?: string | undefined;
+  /** How that run will answer it: it can be sent again so. */
+  waits?: { assistant: string; context: Record<string, unknown> };
 }
 
 /** Something an assistant says. `parent` is the call of the agent whose words these are. */
@@ -90,6 +92,8 @@ export interface Call {
   argsText: string;
   status: "preparing" | "waiting" | "running" | "done" | "failed" | "cut";
   result: string | undefined;
+  /** Where the server keeps all of a result of which this is only a part. */
+  whole: { id: string; characters: number } | undefined;
   /** What it has said while it runs. */
   output: string;
   startedAt: number | undefined;
@@ -97,11 +101,6 @@ export interface Call {
   runId: string | undefined;
   /** The agents that do the work of the call, in their order. */
   agents: readonly { id: string; name: string; task: string }[];
-}
-
-/** The steps an assistant means to take. */
-export interface Plan {
-  steps: readonly { text: string; isDone: boolean }[];
 }
 
 /** A whole conversation. Lists and maps are replaced where they change, so that a reader sees what has. */
@@ -123,7 +122,6 @@ export interface ThreadState {
   waiting: ReadonlySet<string>;
   /** The calls that agents work for, by the id of the agent and by the namespace in which it works. */
   agents: ReadonlyMap<string, string>;
-  plan: Plan | undefined;
   /** Share of the model's window that is used. */
   usage: number;
 }
@@ -140,6 +138,5 @@ export const emptyThread: ThreadState = {
   ended: new Set(),
   waiting: new Set(),
   agents: new Map(),
-  plan: undefined,
   usage: 0,
 };

@@ -275,13 +275,15 @@ const QueuedInput = z.object({
 });
 
 function queuedOf(run: Run): UserItem {
-  const last = z.safeParse(QueuedInput, run.kwargs?.input).data?.messages.at(-1);
+  const { assistant_id: assistant = "", kwargs } = run;
+  const last = z.safeParse(QueuedInput, kwargs?.input).data?.messages.at(-1);
   const text = typeof last?.content === "string" ? last.content : "";
   return {
     kind: "user",
     id: last?.id ?? run.run_id,
     text,
     attachments: (last?.additional_kwargs?.attachments ?? []).map(({ path }) => ({ name: path })),
+    ...(typeof last?.content === "string" && { waits: { assistant, context: kwargs?.context ?? {} } }),
     timestamp: run.created_at,
     state: "queued",
     runId: run.run_id,

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { blockAfter, closed, newCall, readArguments, withCall } from "./blocks.ts";
 import { CustomData, LifecycleData, MessageData, outputText, ToolData, type ThreadEvent } from "./events.ts";
-import type { AssistantItem, Item, Plan, ThreadState } from "./items.ts";
+import type { AssistantItem, Item, ThreadState } from "./items.ts";
 import { editable, inBatch } from "./editable.ts";
 import { noteOf } from "./notes.ts";
 
@@ -188,18 +188,6 @@ const SubAgent = z.object({
   tool_call_id: z.optional(z.string()),
 });
 const ByAgent = z.object({ agent: z.object({ id: z.string() }) });
-const PlanSteps = z.array(
-  z.union([
-    z.string(),
-    z.looseObject({
-      title: z.optional(z.string()),
-      description: z.optional(z.string()),
-      step: z.optional(z.string()),
-      status: z.optional(z.string()),
-      done: z.optional(z.boolean()),
-    }),
-  ]),
-);
 
 function onCustom(state: ThreadState, event: ThreadEvent): ThreadState {
   const payload = z.safeParse(CustomData, event.data).data?.payload;
@@ -215,8 +203,6 @@ function onCustom(state: ThreadState, event: ThreadEvent): ThreadState {
       return withStatus(state, payload);
     case "subagent_started":
       return withAgent(state, event, payload);
-    case "plan":
-      return { ...state, plan: planOf(payload["plan"]) ?? state.plan };
     default: {
       const note = noteOf(payload);
       if (note === undefined) return state;
@@ -254,29 +240,4 @@ function onAgent(state: ThreadState, event: ThreadEvent, agent: string, payload:
   if (payload.type === "tool_status") return withStatus(next, payload);
   // It may hand parts of its work on.
   return payload.type === "subagent_started" ? withAgent(next, event, payload) : next;
-}
-
-function planOf(plan: unknown): Plan | undefined {
-  const steps = z.safeParse(
-    z.union([
-      PlanSteps,
-      z.pipe(
-        z.looseObject({ steps: PlanSteps }),
-        z.transform((one) => one.steps),
-      ),
-    ]),
-    plan,
-  ).data;
-  return (
-    steps && {
-      steps: steps.map((step) =>
-        typeof step === "string"
-          ? { text: step, isDone: false }
-          : {
-              text: step.title ?? step.description ?? step.step ?? "",
-              isDone: step.done ?? step.status === "completed",
-            },
-      ),
-    }
-  );
 }

@@ -60,7 +60,7 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.begin("clean up");
     await one.tab.page.locator(".approval-card").waitFor();
     await one.use(approval.edit, true);
-    await one.write(approval.editArguments, '{"path": "other.md"}');
+    await one.write("path", "other.md");
     await one.use(approval.approve);
     await sees(one.tab, "It is done.");
     expect([await isThere("old.md"), await isThere("other.md")]).toEqual([true, false]);

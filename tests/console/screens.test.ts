@@ -41,6 +41,16 @@ function answer({ messages }: ModelRequest): ModelStep {
       reasoning: "First a look, then a note.",
       text: "I look around.",
       toolCalls: [
+        {
+          name: "write_todos",
+          arguments: {
+            todos: [
+              { content: "Look around", status: "completed" },
+              { content: `Read ${long}`, status: "in_progress" },
+              { content: "Write a note", status: "pending" },
+            ],
+          },
+        },
         { name: "list_files", arguments: { path: "" } },
         { name: "read_file", arguments: { path: `${long}.md` } },
         { name: "create_file", arguments: { path: "notes/today.md", content: "# Today\n\nA note.\n" } },
@@ -75,7 +85,7 @@ interface Screen {
 }
 
 let stage: Stage;
-let threads: Record<"note" | "report" | "clean", string>;
+let threads: Record<"note" | "report" | "clean" | "tidy", string>;
 let run: string;
 
 /** Goes to a place as a link of the page does. */
@@ -103,6 +113,13 @@ async function findings({ page }: Tab, name: string, { width, height, locale, th
 async function openAll({ page }: Tab): Promise<void> {
   const closed = page.locator(".conversation [aria-expanded=false]");
   while ((await closed.count()) > 0) await closed.last().click();
+}
+
+/** What is always allowed, by the menu of the chat. */
+async function showAllowed({ page }: Tab): Promise<void> {
+  await page.locator(".title-bar [aria-haspopup=menu]").click();
+  await page.getByRole("menuitem").nth(6).click();
+  await page.getByRole("dialog").locator(".blank-title").waitFor();
 }
 
 function screens(): Screen[] {
@@ -157,6 +174,43 @@ function screens(): Screen[] {
       before: async ({ page }) => page.keyboard.press("Escape"),
     },
     { name: "approval", path: `/t/${clean}`, part: ".approval-card" },
+    {
+      name: "approval-edit",
+      path: `/t/${clean}`,
+      part: ".approval-card",
+      before: async ({ page }) => {
+        await page.locator(".approval-buttons .button").nth(1).click();
+        await page.locator(".approval-card .form-control").fill(`notes/${long}.md`);
+      },
+    },
+    {
+      name: "approve-several",
+      path: "/inbox",
+      part: ".inbox .approval-card",
+      before: async ({ page }) => {
+        await page.locator(".page-head .button").click();
+        await page.getByRole("dialog").locator(".diff").nth(1).waitFor();
+        await page.getByRole("checkbox").nth(1).check();
+      },
+    },
+    {
+      name: "call-again",
+      path: `/t/${note}`,
+      part: ".conversation-item",
+      before: async (tab) => {
+        await openAll(tab);
+        await tab.page.locator(".tool-body .button").last().click();
+        await tab.page.getByRole("dialog").locator(".form-control").first().waitFor();
+        await tab.page.getByRole("dialog").locator(".diff, .problem").first().waitFor();
+      },
+    },
+    {
+      name: "slash",
+      path: `/t/${report}`,
+      part: ".composer-field",
+      before: async ({ page }) => page.locator(".composer-field").fill("/"),
+    },
+    { name: "allowed", path: `/t/${note}`, part: ".conversation-item", before: showAllowed },
     { name: "runs", path: "/runs", part: ".run-row[data-run]" },
     { name: "runs-none", path: "/runs?state=timeout", part: ".main .blank-title" },
     { name: "graphs", path: "/g", part: ".graph-card" },
@@ -228,6 +282,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         note: noted.thread,
         report: (await start("list the reports")).thread,
         clean: (await start("clean up")).thread,
+        tidy: (await start("tidy up")).thread,
       };
     });
 

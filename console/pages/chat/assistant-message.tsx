@@ -16,8 +16,10 @@ import { Button, IconButton } from "../../parts/button.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { duration } from "../../text/time.ts";
 import type { AssistantItem, Block, Source, Suggested } from "../../thread/items.ts";
+import type { OpenThread } from "../../thread/open-thread.ts";
 import { useHasRested } from "./scrolling.ts";
 import { ToolGroup } from "./tool-group.tsx";
+import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
 import { MessageOperations } from "./changes/operation-card.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 
@@ -112,24 +114,30 @@ function Interrupted({ item }: { item: AssistantItem }) {
   const isLast = useSnapshot(({ thread: { order } }) => order.at(-1) === item.id);
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
   const byUser = item.stopReason === "" || /user|stop|cancel/iu.test(item.stopReason);
-  const take = (how: "continue" | "regenerate") => () => {
-    thread.expectRun();
-    takeUp(thread.id, how)
-      .catch(notifyError)
-      .finally(() => void thread.sync());
+  const files = useKeepOrUndo();
+  const take = async (how: "continue" | "regenerate") => {
+    try {
+      if (how === "regenerate" && !(await files.decide(questionBefore(thread, item.id)))) return;
+      thread.expectRun();
+      await takeUp(thread.id, how);
+    } catch (error) {
+      notifyError(error);
+    }
+    await thread.sync();
   };
   return (
     <div className="interrupted">
+      {files.dialog}
       <span className="partial-indicator">
         {byUser ? t("chat.interrupted") : t("chat.interruptedFor", { reason: item.stopReason })}
       </span>
       {isLast && !isBusy && (
         <>
-          <Button size="small" onClick={take("continue")}>
+          <Button size="small" onClick={() => void take("continue")}>
             <Play size={14} />
             {t("chat.continue")}
           </Button>
-          <Button size="small" kind="quiet" onClick={take("regenerate")}>
+          <Button size="small" kind="quiet" onClick={() => void take("regenerate")}>
             <RefreshCw size={14} />
             {t("chat.regenerate")}
           </Button>
@@ -145,16 +153,22 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
   const [, navigate] = useLocation();
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
   const { runId } = item;
-  const again = () => {
-    thread.expectRun();
-    rerun(thread.id, item.id)
-      .catch(notifyError)
-      .finally(() => void thread.sync());
+  const files = useKeepOrUndo();
+  const again = async () => {
+    try {
+      // All of the answer is given anew, from what was asked on.
+      if (!(await files.decide(questionBefore(thread, item.id)))) return;
+      thread.expectRun();
+      await rerun(thread.id, item.id);
+    } catch (error) {
+      notifyError(error);
+    }
+    await thread.sync();
   };
   return (
     <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
       <CopyButton text={words} label={t("chat.copyText")} className="icon-button" />
-      <IconButton label={t("chat.regenerate")} onClick={again} disabled={isBusy}>
+      <IconButton label={t("chat.regenerate")} onClick={() => void again()} disabled={isBusy}>
         <RefreshCw size={15} />
       </IconButton>
       <IconButton
@@ -168,8 +182,15 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
           <Activity size={15} />
         </IconButton>
       )}
+      {files.dialog}
     </div>
   );
+}
+
+/** The message of the user that an answer belongs to; where that is not loaded, the answer. */
+function questionBefore(thread: OpenThread, id: string): string {
+  const { order, items } = thread.snapshot().thread;
+  return order.slice(0, order.indexOf(id)).findLast((one) => items.get(one)?.kind === "user") ?? id;
 }
 
 /** Sources that are shown before somebody asks for all. */

@@ -9,6 +9,7 @@ import { usePageTitle } from "../../app/news.ts";
 import { onChange } from "../../api/live/feed.ts";
 import { undoTogether } from "../../api/operations.ts";
 import { useThreadDetails } from "../../api/threads.ts";
+import { OpenFile } from "../../markdown/file-link.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading, messageOf } from "../../parts/states.tsx";
@@ -20,6 +21,7 @@ import SearchX from "icon:search-x";
 import { useAnnouncements } from "./announcements.ts";
 import { ApprovalDock } from "./approval-dock.tsx";
 import { Composer, editLast } from "./composer/composer.tsx";
+import { WorkspaceFile } from "./changes/workspace-file.tsx";
 import { Conversation } from "./conversation.tsx";
 import { FindBar } from "./find/find-bar.tsx";
 import { ThreadContext, useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -45,6 +47,7 @@ function Chat() {
   const isLoading = useSnapshot((snapshot) => snapshot.isLoading);
   const hasItems = useSnapshot(({ thread: { order } }) => order.length > 0);
   const details = useThreadDetails(thread.id, !isGone(error));
+  const [file, setFile] = useState<string>();
   usePageTitle(details.data?.name);
   useStopByEscape();
   useAnnouncements();
@@ -76,13 +79,18 @@ function Chat() {
       ) : error !== undefined && !hasItems ? (
         <Failed error={error} onRetry={() => void thread.sync()} />
       ) : (
-        <Conversation />
+        <OpenFile value={setFile}>
+          <Conversation />
+        </OpenFile>
       )}
       {error !== undefined && hasItems && <StaleBar error={error} />}
       <div className="chat-foot">
-        <ApprovalDock />
+        <OpenFile value={setFile}>
+          <ApprovalDock />
+        </OpenFile>
         <Composer threadId={thread.id} />
       </div>
+      {file !== undefined && <WorkspaceFile path={file} onClose={() => setFile(undefined)} />}
     </div>
   );
 }

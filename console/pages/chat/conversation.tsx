@@ -3,9 +3,11 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useIsBranched } from "../../api/branches.ts";
+import { visible } from "../../markdown/links.ts";
 import { Empty } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { isTyping } from "../../app/keys.ts";
+import { currentPlan } from "../../thread/plan.ts";
 import { useNamedItem } from "./find/named-item.ts";
 import { ItemView } from "./item-view.tsx";
 import { Scrolling, ScrollingContext } from "./scrolling.ts";
@@ -152,7 +154,11 @@ function Working() {
     const last = thread.items.get(thread.order.at(-1) ?? "");
     return last?.kind === "assistant" && last.isStreaming && last.blocks.length > 0;
   });
-  const words = isBusy ? (isSpeaking ? t("chat.answering") : t("chat.working")) : "";
+  const step = useSnapshot(({ thread }) =>
+    thread.isBusy ? currentPlan(thread)?.find(({ state }) => state === "running")?.text : undefined,
+  );
+  const working = step === undefined ? t("chat.working") : t("chat.workingAt", { step: visible(step).slice(0, 200) });
+  const words = isBusy ? (isSpeaking ? t("chat.answering") : working) : "";
   return (
     <div className="working" data-shown={(isBusy && !isSpeaking) || undefined} role="status">
       {isBusy && !isSpeaking && (

@@ -8,6 +8,7 @@ import { Words } from "../../parts/words.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import type { NoteItem } from "../../thread/items.ts";
 import { AssistantMessage } from "./assistant-message.tsx";
+import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
 import { useItem, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { UserMessage } from "./user-message.tsx";
 
@@ -41,11 +42,16 @@ function ErrorBar({ id, text }: { id: string; text: string }) {
   const question = useSnapshot(({ thread: { order, items, isBusy } }) =>
     isBusy || order.at(-1) !== id ? undefined : order.findLast((one) => items.get(one)?.kind === "user"),
   );
-  const again = (message: string) => {
-    thread.expectRun();
-    rerun(thread.id, message)
-      .catch(notifyError)
-      .finally(() => void thread.sync());
+  const files = useKeepOrUndo();
+  const again = async (message: string) => {
+    try {
+      if (!(await files.decide(message))) return;
+      thread.expectRun();
+      await rerun(thread.id, message);
+    } catch (error) {
+      notifyError(error);
+    }
+    await thread.sync();
   };
   return (
     <div className="error-bar" role="alert">
@@ -53,8 +59,9 @@ function ErrorBar({ id, text }: { id: string; text: string }) {
       <span>
         <Words text={text} />
       </span>
+      {files.dialog}
       {question !== undefined && (
-        <Button size="small" onClick={() => again(question)}>
+        <Button size="small" onClick={() => void again(question)}>
           {t("app.retry")}
         </Button>
       )}

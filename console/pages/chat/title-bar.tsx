@@ -5,19 +5,22 @@ import FileDiff from "icon:file-diff";
 import Pencil from "icon:pencil";
 import ScanText from "icon:scan-text";
 import Search from "icon:search";
+import ShieldCheck from "icon:shield-check";
 import Shrink from "icon:shrink";
 import Trash from "icon:trash-2";
-import { useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { contextAddress, threadAddress } from "../../app/addresses.ts";
+import { useCommands, type Command } from "../../app/commands.ts";
 import type { ThreadDetails } from "../../api/shapes.ts";
 import { compress } from "../../api/runs/runs.ts";
 import { exportThread, forkThread, renameThread } from "../../api/threads.ts";
+import { GrantsDialog } from "../../parts/approval/grants.tsx";
 import { IconButton } from "../../parts/button.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { notifyError } from "../../parts/toast.tsx";
-import { percent } from "../../text/time.ts";
+import { count, percent, shortCount } from "../../text/time.ts";
 import { deleteSoon } from "../delete-soon.ts";
 import { ChangesDialog } from "./changes/changes-dialog.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -27,21 +30,18 @@ import { focusAtFirst } from "../../parts/focus.ts";
 export function TitleBar({ details, onFind }: { details: ThreadDetails | undefined; onFind: () => void }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
-  const [, navigate] = useLocation();
   const [isNaming, setNaming] = useState(false);
-  const [showsChanges, setShowsChanges] = useState(false);
+  const [shown, setShown] = useState<"changes" | "grants">();
   const changes = useSnapshot(({ operations }) => operations.length);
   const name = details?.name ?? "";
   const rename = (value: string) => {
     setNaming(false);
     if (value.trim() !== name) renameThread(thread.id, value).catch(notifyError);
   };
-  const shorten = () => {
-    thread.expectRun();
-    compress(thread.id)
-      .catch(notifyError)
-      .finally(() => void thread.sync());
-  };
+  const commands = useThreadCommands(name, { rename: setNaming, show: setShown });
+  useCommands(commands);
+  const shorten = () => commands.find(({ id }) => id === "compress")?.run();
+  const find = { label: t("find.title"), icon: <Search size={16} />, shortcut: "mod+f", onSelect: onFind };
   return (
     <header className="title-bar">
       {isNaming ? (
@@ -65,48 +65,93 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
         </h1>
       )}
       <Connection />
+      <Status />
+      <Spent usage={details?.total_usage} />
       <Usage onCompress={shorten} />
       {changes > 0 && (
-        <IconButton className="changes-button" label={t("operation.changes")} onClick={() => setShowsChanges(true)}>
+        <IconButton className="changes-button" label={t("operation.changes")} onClick={() => setShown("changes")}>
           <FileDiff size={18} />
         </IconButton>
       )}
       <Menu
         label={t("app.openMenu")}
         button={<MoreHorizontal size={18} />}
-        entries={[
-          { label: t("threads.rename"), icon: <Pencil size={16} />, onSelect: () => setNaming(true) },
-          { label: t("find.title"), icon: <Search size={16} />, shortcut: "mod+f", onSelect: onFind },
-          {
-            label: t("threads.fork"),
-            icon: <GitFork size={16} />,
-            onSelect: () => void forkThread(thread.id).then((id) => navigate(threadAddress(id)), notifyError),
-          },
-          {
-            label: t("threads.exportMarkdown"),
-            icon: <Download size={16} />,
-            onSelect: () => void exportThread({ thread_id: thread.id, name }, "markdown").catch(notifyError),
-          },
-          {
-            label: t("chat.context"),
-            icon: <ScanText size={16} />,
-            onSelect: () => navigate(contextAddress(thread.id)),
-          },
-          { label: t("chat.compress"), icon: <Shrink size={16} />, onSelect: shorten },
-          "line",
-          {
-            label: t("threads.delete"),
-            icon: <Trash size={16} />,
-            danger: true,
-            onSelect: () => {
-              deleteSoon(thread.id, { text: t("threads.deleted", { name }), takeBack: t("threads.takeBack") });
-              navigate("/");
-            },
-          },
-        ]}
+        entries={commands.flatMap(({ id, label, icon, run }) => [
+          ...(id === "fork" ? [find] : []),
+          ...(id === "delete" ? ["line" as const] : []),
+          { label, icon, danger: id === "delete", onSelect: run },
+        ])}
       />
-      {showsChanges && <ChangesDialog onClose={() => setShowsChanges(false)} />}
+      {shown === "changes" && <ChangesDialog onClose={() => setShown(undefined)} />}
+      {shown === "grants" && <GrantsDialog threadId={thread.id} onClose={() => setShown(undefined)} />}
     </header>
+  );
+}
+
+/** What can be done with the whole of a thread: in its menu, in the palette, and behind a slash in the field. */
+function useThreadCommands(
+  name: string,
+  { rename, show }: { rename: (isNow: boolean) => void; show: (dialog: "changes" | "grants") => void },
+): readonly Command[] {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [, navigate] = useLocation();
+  return useMemo(() => {
+    const { id } = thread;
+    const shorten = async () => {
+      thread.expectRun();
+      await compress(id).catch(notifyError);
+      await thread.sync();
+    };
+    const remove = () => {
+      deleteSoon(id, { text: t("threads.deleted", { name }), takeBack: t("threads.takeBack") });
+      navigate("/");
+    };
+    const fork = () => void forkThread(id).then((copy) => navigate(threadAddress(copy)), notifyError);
+    const save = () => void exportThread({ thread_id: id, name }, "markdown").catch(notifyError);
+    const here = (command: string, label: string, icon: ReactNode, run: () => void): Command => {
+      return { id: command, group: "here", label, icon, run };
+    };
+    return [
+      here("rename", t("threads.rename"), <Pencil size={16} />, () => rename(true)),
+      here("fork", t("threads.fork"), <GitFork size={16} />, fork),
+      here("export", t("threads.exportMarkdown"), <Download size={16} />, save),
+      here("context", t("chat.context"), <ScanText size={16} />, () => navigate(contextAddress(id))),
+      here("changes", t("operation.changes"), <FileDiff size={16} />, () => show("changes")),
+      here("allowed", t("approval.grants"), <ShieldCheck size={16} />, () => show("grants")),
+      here("compress", t("chat.compress"), <Shrink size={16} />, () => void shorten()),
+      here("delete", t("threads.delete"), <Trash size={16} />, remove),
+    ];
+  }, [t, thread, navigate, name, rename, show]);
+}
+
+/** What the thread is doing, where it is not at rest. */
+function Status() {
+  const { t } = useTranslation();
+  const status = useSnapshot(({ thread, approvals }) =>
+    approvals.length > 0 ? "interrupted" : thread.isBusy ? "busy" : undefined,
+  );
+  if (status === undefined) return null;
+  return (
+    <span className="usage">
+      <i className="status-dot" data-status={status} />
+      {t(status === "busy" ? "threads.statusBusy" : "threads.statusInterrupted")}
+    </span>
+  );
+}
+
+/** What the models of the thread have used, and what that cost. */
+function Spent({ usage }: { usage: ThreadDetails["total_usage"] | undefined }) {
+  const { t } = useTranslation();
+  const tokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
+  if (usage === undefined || tokens === 0) return null;
+  const input = count(usage.input_tokens);
+  const label = t("chat.spent", { input, output: count(usage.output_tokens) });
+  return (
+    <span className="usage spent" title={label} role="img" aria-label={label}>
+      {t("chat.tokens", { tokens: shortCount(tokens) })}
+      {usage.cost !== null && ` · ${usage.cost.toPrecision(3)}`}
+    </span>
   );
 }
 

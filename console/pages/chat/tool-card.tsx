@@ -6,16 +6,24 @@ import CirclePause from "icon:circle-pause";
 import CircleSlash from "icon:circle-slash";
 import CircleX from "icon:circle-x";
 import LoaderCircle from "icon:loader-circle";
-import { memo, use, useEffect, useState, type ReactNode } from "react";
+import RefreshCw from "icon:refresh-cw";
+import { lazy, memo, Suspense, use, useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { useThreadDetails } from "../../api/threads.ts";
+import { useParameters } from "../../api/tools.ts";
 import { CodeBlock } from "../../markdown/code.tsx";
+import { FileLink } from "../../markdown/file-link.tsx";
 import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { jsonText } from "../../text/json-text.ts";
 import { duration } from "../../text/time.ts";
 import type { Call } from "../../thread/items.ts";
-import { ItemComponent, useCall, useSnapshot } from "./thread-context.tsx";
+import { ItemComponent, useCall, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { namingOf } from "./tool-names.ts";
+import { ToolResult } from "./tool-result.tsx";
+
+const RunToolDialog = lazy(async () => ({ default: (await import("./run-tool-dialog.tsx")).RunToolDialog }));
 
 const icons: Record<Call["status"], ReactNode> = {
   preparing: <CircleDashed size={16} />,
@@ -25,8 +33,6 @@ const icons: Record<Call["status"], ReactNode> = {
   failed: <CircleX size={16} />,
   cut: <CircleSlash size={16} />,
 };
-/** Lines of a result that are shown at once. */
-const firstLines = 20;
 const noItems: readonly string[] = [];
 
 /** A call of a tool: what it does, how it is, and on request what it was given and gave. */
@@ -89,33 +95,53 @@ function lastLine(text: string): string {
 function Body({ call }: { call: Call }) {
   const { t } = useTranslation();
   const args = call.args === undefined ? call.argsText : jsonText(call.args);
+  const path = pathOf(call);
+  const isOver = call.status === "done" || call.status === "failed" || call.status === "cut";
   return (
     <div className="tool-body">
-      <p className="tool-name">{call.name}</p>
+      <p className="tool-name">
+        {call.name} {path !== undefined && <FileLink path={path} />}
+      </p>
       <Disclosure title={t("tool.arguments")} isOpenAtFirst={call.result === undefined}>
         <CodeBlock text={args} language="json" isOpen={call.status === "preparing"} />
       </Disclosure>
-      {call.result !== undefined && <Result text={call.result} isFailed={call.status === "failed"} />}
-      {call.result === undefined && call.output !== "" && <Result text={call.output} isFailed={false} />}
+      {call.result !== undefined && <ToolResult call={call} text={call.result} />}
+      {call.result === undefined && call.output !== "" && <ToolResult call={call} text={call.output} />}
       {call.result === undefined && call.output === "" && <p className="hint">{t("tool.noResult")}</p>}
+      {isOver && call.agents.length === 0 && <RunAgain call={call} />}
     </div>
   );
 }
 
-/** What a call gave: its first lines, and the rest on request. */
-function Result({ text, isFailed }: { text: string; isFailed: boolean }) {
+/** Characters up to which a text can be the path of a file. */
+const longestPath = 1_000;
+
+/** The file that a call is about. */
+function pathOf({ name, args }: Call): string | undefined {
+  if (/list|search|find|grep/iu.test(name)) return undefined;
+  const path = args?.["path"] ?? args?.["file_path"];
+  return typeof path === "string" && path !== "" && path.length <= longestPath ? path : undefined;
+}
+
+/** Offers to make the call once more, where the thread is of this server's assistant and it knows the tool. */
+function RunAgain({ call }: { call: Call }) {
   const { t } = useTranslation();
-  const [isWhole, setWhole] = useState(false);
-  const lines = text.split("\n");
-  const shown = isWhole ? text : lines.slice(0, firstLines).join("\n").slice(0, 20_000);
+  const thread = useOpenThread();
+  const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy || snapshot.approvals.length > 0);
+  const isOurs = useThreadDetails(thread.id).data?.graph_id === "agent";
+  const { parameters } = useParameters(isOurs ? call.name : null);
+  const [isAsked, setAsked] = useState(false);
+  if (parameters === undefined) return null;
   return (
-    <div className="tool-result" data-failed={isFailed || undefined}>
-      <p className="tool-label">{isFailed ? t("tool.error") : t("tool.result")}</p>
-      <CodeBlock text={visible(shown)} language={/^\s*[[{]/u.test(text) ? "json" : ""} isOpen={false} />
-      {shown.length < text.length && (
-        <button type="button" className="code-more" onClick={() => setWhole(true)}>
-          {lines.length > firstLines ? t("tool.moreLines", { count: lines.length - firstLines }) : t("tool.showAll")}
-        </button>
+    <div className="row-end">
+      <Button size="small" disabled={isBusy} onClick={() => setAsked(true)}>
+        <RefreshCw size={14} />
+        {t("tool.runAgain")}
+      </Button>
+      {isAsked && (
+        <Suspense>
+          <RunToolDialog call={call} parameters={parameters} onClose={() => setAsked(false)} />
+        </Suspense>
       )}
     </div>
   );

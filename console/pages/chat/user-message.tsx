@@ -18,6 +18,7 @@ import type { UserItem } from "../../thread/items.ts";
 import { operationsSince } from "../../thread/operations.ts";
 import { Attachments } from "./attachment.tsx";
 import { ConfirmUndo } from "./changes/confirm-undo.tsx";
+import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
 import { useHasRested } from "./scrolling.ts";
 import { Versions } from "./versions.tsx";
 import { IsBranched, useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -83,6 +84,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
   const draft = `${thread.id}.${item.id}`;
   const [text, setText] = useState(() => readDraft(draft) || item.text);
   const [isSending, setSending] = useState(false);
+  const files = useKeepOrUndo();
   const change = (changed: string) => {
     setText(changed);
     keepDraft(draft, changed === item.text ? "" : changed);
@@ -96,6 +98,10 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
     if (text.trim() === "" || isSending) return;
     setSending(true);
     try {
+      if (!(await files.decide(item.id))) {
+        setSending(false);
+        return;
+      }
       await rerun(thread.id, item.id, text);
       thread.expectRun();
       leave();
@@ -125,6 +131,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
           }
         }}
       />
+      {files.dialog}
       <p className="hint">{t("chat.editHint")}</p>
       <div className="row-end">
         <Button kind="quiet" onClick={leave}>

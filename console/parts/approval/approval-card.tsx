@@ -2,7 +2,7 @@ import CircleHelp from "icon:circle-question-mark";
 import Lock from "icon:lock";
 import ShieldAlert from "icon:shield-alert";
 import * as z from "zod/mini";
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { answerApproval, type Decision } from "../../api/approvals.ts";
 import { ApiError } from "../../api/client.ts";
@@ -10,12 +10,16 @@ import type { Approval } from "../../api/shapes.ts";
 import { isTyping } from "../../app/keys.ts";
 import { preferences } from "../../app/preferences.ts";
 import { visible } from "../../markdown/links.ts";
-import { longTime, shortTime } from "../../text/time.ts";
+import { longTime, preciseDuration, shortTime } from "../../text/time.ts";
 import { Button } from "../button.tsx";
+import { Loading } from "../states.tsx";
 import { notify, notifyError } from "../toast.tsx";
 import { Words } from "../words.tsx";
 import { EffectView } from "./effect.tsx";
-import { AnswerForm, EditForm, RejectForm } from "./forms.tsx";
+import { AnswerForm, RejectForm } from "./forms.tsx";
+import { RememberForm } from "./grants.tsx";
+
+const EditForm = lazy(async () => ({ default: (await import("./edit-form.tsx")).EditForm }));
 
 /** Milliseconds in which a button that has just appeared does nothing: it may have moved under the pointer. */
 const inertFor = 300;
@@ -27,11 +31,14 @@ export function ApprovalCard({
   approval,
   onAnswered,
   onLater,
+  isPutOff = false,
   head,
 }: {
   approval: Approval;
   onAnswered: () => void;
+  /** Puts it off, or, where `isPutOff`, back. */
   onLater?: () => void;
+  isPutOff?: boolean;
   head?: ReactNode;
 }) {
   const { t } = useTranslation();
@@ -40,7 +47,6 @@ export function ApprovalCard({
   const [showsAll, setShowsAll] = useState(false);
   const { isReady, makeReady } = useReady();
   const isAction = approval.tool !== null;
-  const isLocked = approval.kind === "chain_confirm";
   const takes = new Set(approval.allowed_decisions);
   const answer = async (decision: Decision) => {
     if (isSending || !isReady()) return;
@@ -50,13 +56,11 @@ export function ApprovalCard({
       if (repeated) notify(t("approval.answeredElsewhere"));
       onAnswered();
     } catch (error) {
-      if (error instanceof ApiError && error.status === 409) {
-        notify(t("approval.changed"), { kind: "error" });
-        onAnswered();
-      } else if (error instanceof ApiError && error.status === 404) {
-        notify(t("approval.answeredElsewhere"));
-        onAnswered();
-      } else notifyError(error);
+      const status = error instanceof ApiError ? error.status : undefined;
+      if (status === 409) notify(t("approval.changed"), { kind: "error" });
+      else if (status === 404) notify(t("approval.answeredElsewhere"));
+      else notifyError(error);
+      if (status === 409 || status === 404) onAnswered();
       setSending(false);
     }
   };
@@ -102,14 +106,17 @@ export function ApprovalCard({
         </h2>
         <Times approval={approval} />
       </header>
-      {isLocked && <Locked approval={approval} />}
+      {approval.kind === "chain_confirm" && <Locked approval={approval} />}
       {isAction && <EffectView approval={approval} isWhole={showsAll} onToggle={() => setShowsAll(!showsAll)} />}
       {mode === "edit" && (
-        <EditForm
-          approval={approval}
-          onCancel={() => setMode("choose")}
-          onSend={(args) => void answer({ type: "edit", args })}
-        />
+        <Suspense fallback={<Loading />}>
+          <EditForm
+            approval={approval}
+            isSending={isSending}
+            onCancel={() => setMode("choose")}
+            onSend={(args) => void answer({ type: "edit", args })}
+          />
+        </Suspense>
       )}
       {mode === "reject" && (
         <RejectForm
@@ -136,6 +143,7 @@ export function ApprovalCard({
           onApprove={() => void answer({ type: "approve" })}
           onMode={setMode}
           onLater={onLater}
+          isPutOff={isPutOff}
         />
       )}
     </div>
@@ -149,12 +157,14 @@ function Buttons({
   onApprove,
   onMode,
   onLater,
+  isPutOff,
 }: {
   approval: Approval;
   isSending: boolean;
   onApprove: () => void;
   onMode: (mode: Mode) => void;
   onLater: (() => void) | undefined;
+  isPutOff: boolean;
 }) {
   const { t } = useTranslation();
   const takes = new Set(approval.allowed_decisions);
@@ -182,7 +192,7 @@ function Buttons({
       )}
       {onLater && (
         <Button kind="quiet" onClick={onLater}>
-          {t("approval.later")} <kbd>l</kbd>
+          {t(isPutOff ? "approval.bringBack" : "approval.later")} <kbd>l</kbd>
         </Button>
       )}
     </div>
@@ -221,52 +231,33 @@ function useReady(): { isReady: () => boolean; makeReady: () => void } {
 }
 
 function Times({ approval: { asked_at, expires_at } }: { approval: Approval }) {
-  const { t } = useTranslation();
   return (
     <span className="approval-times">
       <time dateTime={asked_at} title={longTime(asked_at)}>
         {shortTime(asked_at)}
       </time>
-      {expires_at !== null && (
-        <time dateTime={expires_at}>{t("approval.expires", { time: longTime(expires_at) })}</time>
-      )}
+      {expires_at !== null && <TimeLeft until={expires_at} />}
     </span>
   );
 }
 
-function RememberForm({
-  approval,
-  onCancel,
-  onSend,
-}: {
-  approval: Approval;
-  onCancel: () => void;
-  onSend: (pattern: string) => void;
-}) {
+const minute = 60_000;
+
+/** How long there is to answer: without an answer by then it is a no. It runs down by the second in its last hour. */
+function TimeLeft({ until }: { until: string }) {
   const { t } = useTranslation();
-  const path = approval.args?.["path"];
-  const folder = typeof path === "string" ? path.replace(/[^/]*$/u, "") : "";
-  const [pattern, setPattern] = useState(`${folder}**`);
+  const [now, setNow] = useState(() => Date.now());
+  const left = Date.parse(until) - now;
+  const pause = left > 60 * minute ? minute : 1_000;
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), pause);
+    return () => clearInterval(timer);
+  }, [pause]);
   return (
-    <form
-      className="approval-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSend(pattern);
-      }}
-    >
-      <label className="field">
-        <span>{t("approval.remember", { tool: approval.tool ?? "" })}</span>
-        <input className="input mono" value={pattern} onChange={(event) => setPattern(event.target.value)} />
-      </label>
-      <div className="row-end">
-        <Button kind="quiet" onClick={onCancel}>
-          {t("app.cancel")}
-        </Button>
-        <Button type="submit" kind="primary" disabled={pattern.trim() === ""}>
-          {t("approval.approve")}
-        </Button>
-      </div>
-    </form>
+    <time dateTime={until} title={longTime(until)} className={left < 5 * minute ? "effect-final" : ""}>
+      {left > 0
+        ? t("approval.left", { time: preciseDuration(Math.ceil(left / pause) * pause) })
+        : t("approval.timeIsUp")}
+    </time>
   );
 }

@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { Approval } from "../../api/shapes.ts";
 import { CodeBlock } from "../../markdown/code.tsx";
+import { FileLink } from "../../markdown/file-link.tsx";
 import { visible } from "../../markdown/links.ts";
 import { jsonText } from "../../text/json-text.ts";
 import { DiffLines, LineCounts } from "../diff.tsx";
@@ -18,7 +19,8 @@ export function EffectView({
   isWhole,
   onToggle,
 }: {
-  approval: Approval;
+  /** The call; without `args` they are shown elsewhere. */
+  approval: Pick<Approval, "tool" | "args" | "effect">;
   isWhole: boolean;
   onToggle: () => void;
 }) {
@@ -29,22 +31,24 @@ export function EffectView({
       <EffectHead approval={approval} />
       {effect?.command !== undefined && <CodeBlock text={visible(effect.command)} language="sh" isOpen={false} />}
       {effect?.diff && <EffectDiff diff={effect.diff} isWhole={isWhole} onToggle={onToggle} />}
-      <Disclosure title={t("tool.arguments")} isOpenAtFirst={!effect}>
-        <CodeBlock text={visible(jsonText(args ?? {}))} language="json" isOpen={false} />
-      </Disclosure>
+      {args !== null && (
+        <Disclosure title={t("tool.arguments")} isOpenAtFirst={!effect}>
+          <CodeBlock text={visible(jsonText(args))} language="json" isOpen={false} />
+        </Disclosure>
+      )}
     </div>
   );
 }
 
 /** The tool, the paths it touches, how many lines differ, and whether it can be undone. */
-function EffectHead({ approval: { tool, effect } }: { approval: Approval }) {
+function EffectHead({ approval: { tool, effect } }: { approval: Pick<Approval, "tool" | "effect"> }) {
   const { t } = useTranslation();
   return (
     <p className="effect-tool">
       <code>{visible(tool ?? "")}</code>
       {effect?.paths.map((path) => (
         <code key={path} className="effect-path">
-          {visible(path)}
+          <FileLink path={path} />
         </code>
       ))}
       {effect?.diff !== undefined && <LineCounts added={effect.diff.added} removed={effect.diff.removed} />}

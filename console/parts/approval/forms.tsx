@@ -10,50 +10,6 @@ import { Button } from "../button.tsx";
 import { Loading } from "../states.tsx";
 import { focusAtFirst } from "../focus.ts";
 
-const Arguments = z.record(z.string(), z.unknown());
-
-/** The arguments of a call, to be changed before it is done. */
-export function EditForm({
-  approval,
-  onSend,
-  onCancel,
-}: {
-  approval: Approval;
-  onSend: (args: Record<string, unknown>) => void;
-  onCancel: () => void;
-}) {
-  const { t } = useTranslation();
-  const [text, setText] = useState(() => jsonText(approval.args ?? {}));
-  const [problem, setProblem] = useState("");
-  const send = () => {
-    try {
-      onSend(z.parse(Arguments, JSON.parse(text)));
-    } catch (error) {
-      setProblem(t("approval.notJson", { reason: error instanceof Error ? error.message : String(error) }));
-    }
-  };
-  return (
-    <div className="approval-form">
-      <label className="field">
-        <span>{t("approval.editArguments")}</span>
-        <textarea
-          className="input mono"
-          rows={Math.min(16, text.split("\n").length + 1)}
-          value={text}
-          spellCheck={false}
-          onChange={(event) => setText(event.target.value)}
-        />
-      </label>
-      {problem !== "" && (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <FormButtons onCancel={onCancel} onSend={send} label={t("approval.approve")} />
-    </div>
-  );
-}
-
 /** Why a call is not to be done; the model reads it. */
 export function RejectForm({ onSend, onCancel }: { onSend: (message: string) => void; onCancel: () => void }) {
   const { t } = useTranslation();
@@ -88,14 +44,33 @@ export function RejectForm({ onSend, onCancel }: { onSend: (message: string) => 
   );
 }
 
-function FormButtons({ onCancel, onSend, label }: { onCancel: () => void; onSend: () => void; label: string }) {
+/** The end of a form: back, and what is done with it. With `form` it is that form that is sent. */
+export function FormButtons({
+  form,
+  isSending = false,
+  onCancel,
+  onSend,
+  label,
+}: {
+  form?: string;
+  isSending?: boolean;
+  onCancel: () => void;
+  onSend?: () => void;
+  label: string;
+}) {
   const { t } = useTranslation();
   return (
     <div className="row-end">
       <Button kind="quiet" onClick={onCancel}>
         {t("app.cancel")}
       </Button>
-      <Button kind="primary" onClick={onSend}>
+      <Button
+        kind="primary"
+        type={form === undefined ? "button" : "submit"}
+        form={form}
+        disabled={isSending}
+        onClick={onSend}
+      >
         {label}
       </Button>
     </div>

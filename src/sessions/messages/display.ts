@@ -14,6 +14,9 @@ import {
 } from "@millrace/engine/sessions/messages/message-fields";
 import { Suggestions, readSuggestions } from "@millrace/engine/sessions/overview/suggestions";
 
+/** The whole of a result that is cut: its id for `/threads/:id/results/:result_id`, and its length. */
+const CutResult = z.object({ id: z.string(), characters: z.number().int() });
+
 /** A message as a client shows it (`DisplayMessage`): words and reasoning apart, both as plain text. */
 export const DisplayMessage = z.object({
   id: z.string().nullable(),
@@ -32,6 +35,7 @@ export const DisplayMessage = z.object({
   tool_calls: z.array(z.object({ id: z.string().nullable(), name: z.string(), args: JsonObject })),
   tool_call_id: z.string().nullable(),
   name: z.string().nullable(),
+  whole_result: CutResult.nullable().describe("Where `content` is only a part of a tool's result: all of it"),
   suggestions: Suggestions.nullable(),
   importance: z.enum(importanceLevels).describe("What it is worth when the conversation has to become shorter"),
 });
@@ -63,6 +67,7 @@ function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<
     tool_calls: calls.map(({ id, name, args }) => ({ id: id ?? null, name, args })),
     tool_call_id: answers,
     name: message.name ?? null,
+    whole_result: CutResult.safeParse(message.additional_kwargs["whole_result"]).data ?? null,
     suggestions,
   };
 }

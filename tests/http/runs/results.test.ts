@@ -42,6 +42,17 @@ describe("GET /threads/:id/results/:result_id", () => {
     expect(rest).toMatchObject({ tool: "search_content", offset: 0, next_offset: null });
   });
 
+  it("is named by the message that a chat shows, and by no message that is whole", async () => {
+    const Named = z.object({
+      messages: z.array(z.object({ role: z.string(), whole_result: z.object({ id: z.string() }).nullable() })),
+    });
+    const { messages } = Named.parse(await fixture.json("GET", `/threads/${id}/messages`));
+    const named = messages.flatMap(({ role, whole_result }) =>
+      whole_result === null ? [] : [[role, whole_result.id]],
+    );
+    expect(named).toEqual([["tool", decodeURIComponent(path.split("/").at(-1) ?? "")]]);
+  });
+
   it("gives it in parts that are whole characters, and together all of it", async () => {
     const whole = (await part("")).content;
     let joined = "";

@@ -19,6 +19,7 @@ export function ConfirmUndo({
   operations,
   what,
   found = [],
+  before,
   onClose,
 }: {
   /** What the page knows of them. */
@@ -27,6 +28,8 @@ export function ConfirmUndo({
   what?: UndoSelection;
   /** What is known to stand in the way. */
   found?: readonly Conflict[];
+  /** Where it is asked before something else is done: that is gone on with, with the files taken back or as they are. */
+  before?: (goesOn: boolean) => void;
   onClose: () => void;
 }) {
   const { t } = useTranslation();
@@ -55,7 +58,8 @@ export function ConfirmUndo({
       setConflicts(now);
       if (now.length > 0) return;
       notify(t("operation.undoCount", { count: done.length }));
-      onClose();
+      if (before === undefined) onClose();
+      else before(true);
       await thread.sync();
     } catch (error) {
       notifyError(error);
@@ -64,9 +68,12 @@ export function ConfirmUndo({
     }
   };
   return (
-    <Dialog title={t("operation.confirmUndo", { count: chosen.length })} onClose={onClose}>
+    <Dialog
+      title={t(before === undefined ? "operation.confirmUndo" : "operation.keepOrUndo", { count: chosen.length })}
+      onClose={onClose}
+    >
       <div className="dialog-body">
-        <p className="hint">{t("operation.undoTogether")}</p>
+        <p className="hint">{t(before === undefined ? "operation.undoTogether" : "operation.keepOrUndoHint")}</p>
         <ul className="path-list">
           {chosen.map(({ operation_id, path, lines_added, lines_removed }) => (
             <li key={operation_id}>
@@ -92,9 +99,16 @@ export function ConfirmUndo({
           <Button kind="quiet" onClick={onClose}>
             {t("app.cancel")}
           </Button>
+          {before !== undefined && (
+            <Button disabled={isUndoing} onClick={() => before(true)}>
+              {t("operation.keepFiles")}
+            </Button>
+          )}
           {conflicts.length === 0 && (
             <Button kind="primary" disabled={isUndoing || !isKnown} onClick={() => void undo(ids)}>
-              {isUndoing ? t("operation.undoing") : t("operation.undo")}
+              {isUndoing
+                ? t("operation.undoing")
+                : t(before === undefined ? "operation.undo" : "operation.undoAndGoOn")}
             </Button>
           )}
           {later.length > 0 && (

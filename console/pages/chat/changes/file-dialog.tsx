@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { readContent } from "../../../api/operations.ts";
+import { readContent, type FileContent } from "../../../api/operations.ts";
 import { CodeBlock } from "../../../markdown/code.tsx";
 import { visible } from "../../../markdown/links.ts";
 import type { Operation } from "../../../api/shapes.ts";
@@ -21,7 +21,7 @@ export function FileDialog({
 }) {
   const { t } = useTranslation();
   const [side, setSide] = useState<"before" | "after">(operation.type === "delete" ? "before" : "after");
-  const { data, error, isPending, refetch } = useQuery({
+  const read = useQuery({
     queryKey: ["content", threadId, operation.operation_id, side],
     queryFn: ({ signal }) => readContent(threadId, operation.operation_id, side, signal),
   });
@@ -36,20 +36,36 @@ export function FileDialog({
             </button>
           ))}
         </div>
-        {isPending && <Loading lines={6} />}
-        {error !== null && (
-          <Failed
-            error={error}
-            onRetry={() => void refetch()}
-            gone={{ title: t("operation.noFile"), hint: t("operation.noFileHint") }}
-          />
-        )}
-        {data?.kind === "text" && (
-          <CodeBlock text={visible(data.text)} language={operation.path.split(".").at(-1) ?? ""} isOpen={false} />
-        )}
-        {data?.kind === "picture" && <Picture blob={data.blob} name={operation.path} />}
-        {data?.kind === "bytes" && <Empty title={t("operation.noText")} />}
+        <FileView
+          path={operation.path}
+          read={read}
+          gone={{ title: t("operation.noFile"), hint: t("operation.noFileHint") }}
+        />
       </div>
     </Dialog>
+  );
+}
+
+/** What a file holds, as far as it can be shown. */
+export function FileView({
+  path,
+  read: { data, error, isPending, refetch },
+  gone,
+}: {
+  path: string;
+  read: UseQueryResult<FileContent>;
+  gone: { title: string; hint: string };
+}) {
+  const { t } = useTranslation();
+  return (
+    <>
+      {isPending && <Loading lines={6} />}
+      {error !== null && <Failed error={error} onRetry={() => void refetch()} gone={gone} />}
+      {data?.kind === "text" && (
+        <CodeBlock text={visible(data.text)} language={path.split(".").at(-1) ?? ""} isOpen={false} />
+      )}
+      {data?.kind === "picture" && <Picture blob={data.blob} name={path} />}
+      {data?.kind === "bytes" && <Empty title={t("operation.noText")} />}
+    </>
   );
 }

@@ -4,10 +4,17 @@ import SlidersHorizontal from "icon:sliders-horizontal";
 import Bot from "icon:bot";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { graphAddress } from "../../../app/addresses.ts";
 import { keepDraft, readDraft } from "../../../app/drafts.ts";
 import { preferences, setPreferences, usePreferences, type Preferences } from "../../../app/preferences.ts";
+import { takesMessages, useTakesMessages } from "../../../api/graphs.ts";
+import type { Assistant } from "../../../api/shapes.ts";
 import { useAssistants, useModels, useThreadDetails } from "../../../api/threads.ts";
+import { visible } from "../../../markdown/links.ts";
+import { Button } from "../../../parts/button.tsx";
 import { Menu } from "../../../parts/menu.tsx";
+import { notify, notifyError } from "../../../parts/toast.tsx";
 
 /** Who answers, and by which model. */
 export interface RunChoices {
@@ -15,27 +22,55 @@ export interface RunChoices {
   /** It is the assistant of this server. */
   isOurs: boolean;
   name: string;
+  /** Its graph takes messages. */
+  takesMessages: boolean;
   model: string | undefined;
+  mode: Mode | undefined;
   context: Record<string, unknown>;
   chooseAssistant: (id: string) => void;
   chooseModel: (name: string | undefined) => void;
+  chooseMode: (mode: Mode) => void;
 }
 
 /** Without a share of the window for what is found by searching. */
 const noRetrieval = { context_shares: { rag: 0 } };
 const oneTool = { tool_policy: "guarded" };
 
-/** What a run is told of what was chosen for all of them. */
-function chosenContext({ retrieval, oneToolAtATime }: Preferences): Record<string, unknown> {
-  return { ...(!retrieval && noRetrieval), ...(oneToolAtATime && oneTool) };
+/** What a run is told of what was chosen for all of them, and of how the assistant works. */
+function chosenContext({ retrieval, oneToolAtATime }: Preferences, mode: RunChoices["mode"]): Record<string, unknown> {
+  return {
+    ...(!retrieval && noRetrieval),
+    ...(oneToolAtATime && oneTool),
+    ...(mode !== undefined && { chat_mode: mode }),
+  };
 }
 
 /** Where the model that was chosen for a thread, or for new ones, is kept on this device. */
 const modelPlace = (threadId = "new"): string => `${threadId}.model`;
+/** The same of how the assistant works. */
+const modePlace = (threadId = "new"): string => `${threadId}.mode`;
 
-/** Takes the model that was chosen for a new thread along into it. */
-export function takeModelAlong(threadId: string, model: string | undefined): void {
+/** Takes what was chosen for a new thread along into it. */
+export function takeChoicesAlong(threadId: string, { model, mode }: RunChoices): void {
   keepDraft(modelPlace(threadId), model ?? "");
+  keepDraft(modePlace(threadId), mode ?? "");
+  // The next new thread begins as usual.
+  keepDraft(modePlace(), "");
+}
+
+/** How the assistant works: with its tools; with a plan, while nothing may be changed; without tools. */
+const modes = ["agent", "plan", "chat"] as const;
+type Mode = (typeof modes)[number];
+
+/** How the assistant works in a thread; nothing is said of it where that was never chosen. */
+function useChosenMode(threadId: string | undefined): [Mode | undefined, RunChoices["chooseMode"]] {
+  const place = modePlace(threadId);
+  const [kept, setKept] = useState(() => readDraft(place));
+  const choose = (mode: Mode) => {
+    setKept(mode);
+    keepDraft(place, mode);
+  };
+  return [modes.find((mode) => mode === kept), choose];
 }
 
 /** The model that is chosen for a thread; one that is not there any more is not asked for. */
@@ -57,6 +92,7 @@ export function useChoices(threadId?: string): RunChoices {
   const details = useThreadDetails(threadId ?? "", threadId !== undefined).data;
   const [chosen, setChosen] = useState<string>();
   const [model, chooseModel] = useChosenModel(threadId);
+  const [mode, chooseMode] = useChosenMode(threadId);
   const options = usePreferences();
   const own = details?.assistant_id ?? details?.graph_id;
   const wanted = chosen ?? own ?? preferences().assistant;
@@ -65,25 +101,42 @@ export function useChoices(threadId?: string): RunChoices {
   const assistant = found?.assistant_id ?? wanted;
   // Graphs of others do not know these.
   const isOurs = (found?.graph_id ?? wanted) === "agent";
+  const isAnswering = useTakesMessages(assistant, found !== undefined && !isOurs);
   return {
     assistant,
     isOurs,
+    takesMessages: isAnswering,
     name: found?.name ?? found?.graph_id ?? wanted,
     model,
-    context: { ...(model !== undefined && { model }), ...(isOurs && chosenContext(options)) },
+    mode,
+    context: { ...(model !== undefined && { model }), ...(isOurs && chosenContext(options, mode)) },
     chooseAssistant: (id) => {
       setChosen(id);
       setPreferences({ assistant: id });
     },
     chooseModel,
+    chooseMode,
   };
 }
 
 /** The buttons that choose. */
 export function Choices({ choices }: { choices: RunChoices }) {
   const { t } = useTranslation();
+  const [, navigate] = useLocation();
   const assistants = useAssistants().data ?? [];
   const models = useModels().data?.models ?? [];
+  /** A graph that takes no messages is led to, where its form is. */
+  const choose = async ({ assistant_id, graph_id, name }: Assistant) => {
+    try {
+      if (graph_id === "agent" || (await takesMessages(assistant_id))) choices.chooseAssistant(assistant_id);
+      else {
+        notify(t("chat.noMessages", { name: visible(name ?? graph_id) }));
+        navigate(graphAddress(assistant_id));
+      }
+    } catch (error) {
+      notifyError(error);
+    }
+  };
   const shownModel =
     models.find(({ name }) => name === choices.model)?.display_name ?? choices.model ?? t("chat.modelDefault");
   return (
@@ -99,10 +152,10 @@ export function Choices({ choices }: { choices: RunChoices }) {
               <ChevronDown size={14} />
             </>
           }
-          entries={assistants.map(({ assistant_id, name, graph_id }) => ({
-            label: name ?? graph_id,
-            checked: assistant_id === choices.assistant,
-            onSelect: () => choices.chooseAssistant(assistant_id),
+          entries={assistants.map((assistant) => ({
+            label: assistant.name ?? assistant.graph_id,
+            checked: assistant.assistant_id === choices.assistant,
+            onSelect: () => void choose(assistant),
           }))}
         />
       )}
@@ -132,20 +185,49 @@ export function Choices({ choices }: { choices: RunChoices }) {
           ]}
         />
       )}
-      {choices.isOurs && <Options />}
+      {choices.isOurs && <Options choices={choices} />}
     </>
   );
 }
 
+/** Says of a graph that takes no messages where it can be started. */
+export function NoMessages({ choices: { assistant, name, takesMessages: isAnswering } }: { choices: RunChoices }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  if (isAnswering) return null;
+  return (
+    <div className="approve-all" role="note">
+      <span>{t("chat.noMessages", { name: visible(name) })}</span>
+      <Button size="small" onClick={() => navigate(graphAddress(assistant))}>
+        {t("chat.openForm")}
+      </Button>
+    </div>
+  );
+}
+
 /** How a run works; kept on this device. */
-function Options() {
+function Options({ choices: { mode, chooseMode } }: { choices: RunChoices }) {
   const { t } = useTranslation();
   const { retrieval, oneToolAtATime } = usePreferences();
+  // What differs from the usual is in sight.
+  const shown = mode === undefined || mode === "agent" ? undefined : t(`chat.mode.${mode}`);
   return (
     <Menu
-      label={t("chat.options")}
-      button={<SlidersHorizontal size={16} />}
+      label={shown === undefined ? t("chat.options") : `${t("chat.options")}: ${shown}`}
+      className={shown === undefined ? "icon-button" : "choice"}
+      button={
+        <>
+          <SlidersHorizontal size={16} />
+          {shown !== undefined && <span>{shown}</span>}
+        </>
+      }
       entries={[
+        ...modes.map((one) => ({
+          label: t(`chat.mode.${one}`),
+          checked: one === (mode ?? "agent"),
+          onSelect: () => chooseMode(one),
+        })),
+        "line",
         {
           label: t("chat.retrieval"),
           checked: retrieval,

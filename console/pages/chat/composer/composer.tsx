@@ -10,9 +10,10 @@ import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { Unsent } from "../../../app/outbox.ts";
 import { AttachedPaths, AttachForm } from "./attachments.tsx";
-import { Choices, useChoices } from "./choices.tsx";
+import { Choices, NoMessages, useChoices } from "./choices.tsx";
 import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
+import { useSlash } from "./slash.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
 /** The field to say something in a thread. While a run works, what is said waits for its end. */
@@ -26,13 +27,14 @@ export function Composer({ threadId }: { threadId: string }) {
   const isAsked = useSnapshot((snapshot) => snapshot.approvals.length > 0);
   const field = useGrowing(text);
   const choices = useChoices(threadId);
+  const slash = useSlash(text, setText);
   const deliver = useDelivery(threadId, ({ said }) => {
     setText((now) => (now === "" ? said.text : `${said.text}\n${now}`));
     setPaths(said.attachments);
   });
   const send = async () => {
     const words = text.trim();
-    if (words === "" && paths.length === 0) return;
+    if ((words === "" && paths.length === 0) || !choices.takesMessages) return;
     const said = { id: crypto.randomUUID(), text: words, attachments: [...paths], at: new Date().toISOString() };
     const unsent: Unsent = { said, assistant: choices.assistant, context: choices.context };
     setText("");
@@ -44,7 +46,7 @@ export function Composer({ threadId }: { threadId: string }) {
     await deliver(unsent);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (isComposing(event.nativeEvent)) return;
+    if (isComposing(event.nativeEvent) || slash.onKeyDown(event)) return;
     if (event.key === "ArrowUp" && text === "" && editLast()) event.preventDefault();
     if (event.key !== "Enter") return;
     const sends = event.ctrlKey || event.metaKey || (preferences().enterSends && !event.shiftKey);
@@ -78,6 +80,8 @@ export function Composer({ threadId }: { threadId: string }) {
           onClose={() => setAttaching(false)}
         />
       )}
+      <NoMessages choices={choices} />
+      {slash.list}
       <div className="composer-box">
         <AttachedPaths paths={paths} onRemove={(path) => setPaths(paths.filter((one) => one !== path))} />
         <textarea
@@ -90,6 +94,7 @@ export function Composer({ threadId }: { threadId: string }) {
           aria-label={placeholder}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
+          {...slash.attributes}
         />
         <div className="composer-tools">
           <IconButton label={t("chat.attach")} onClick={() => setAttaching(!isAttaching)} aria-pressed={isAttaching}>
@@ -102,7 +107,7 @@ export function Composer({ threadId }: { threadId: string }) {
             <button
               type="submit"
               className="send-button"
-              disabled={text.trim() === "" && paths.length === 0}
+              disabled={(text.trim() === "" && paths.length === 0) || !choices.takesMessages}
               aria-label={isBusy ? t("chat.queue") : t("chat.send")}
               title={isBusy ? t("chat.queue") : t("chat.send")}
             >

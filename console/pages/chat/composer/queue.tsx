@@ -1,7 +1,10 @@
+import ArrowUp from "icon:arrow-up";
 import Pencil from "icon:pencil";
 import X from "icon:x";
 import Zap from "icon:zap";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { forgetUnsent, keepUnsent, sendMessage, unsentOf, type Unsent } from "../../../app/outbox.ts";
 import { cancelRun } from "../../../api/runs/runs.ts";
 import { visible } from "../../../markdown/links.ts";
 import { IconButton } from "../../../parts/button.tsx";
@@ -15,10 +18,17 @@ export function Queue({ threadId, onEdit }: { threadId: string; onEdit: (item: U
   const { t } = useTranslation();
   const thread = useOpenThread();
   const queue = useSnapshot((snapshot) => snapshot.queue);
+  const [isMoving, setMoving] = useState(false);
   if (queue.length === 0) return null;
   const remove = async ({ runId }: UserItem) => {
     if (runId !== undefined) await cancelRun(threadId, runId).catch(notifyError);
     await thread.sync();
+  };
+  const moveUp = async (index: number) => {
+    setMoving(true);
+    await answerEarlier(threadId, queue, index).catch(notifyError);
+    await thread.sync();
+    setMoving(false);
   };
   return (
     <section className="queue" aria-label={t("chat.queuedTitle", { count: queue.length })}>
@@ -35,6 +45,11 @@ export function Queue({ threadId, onEdit }: { threadId: string; onEdit: (item: U
                 <Zap size={15} />
               </IconButton>
             )}
+            {index > 0 && queue.slice(index - 1).every(({ waits }) => waits !== undefined) && (
+              <IconButton label={t("chat.moveUp")} disabled={isMoving} onClick={() => void moveUp(index)}>
+                <ArrowUp size={15} />
+              </IconButton>
+            )}
             <IconButton label={t("chat.editQueued")} onClick={() => void remove(item).then(() => onEdit(item))}>
               <Pencil size={15} />
             </IconButton>
@@ -46,4 +61,39 @@ export function Queue({ threadId, onEdit }: { threadId: string; onEdit: (item: U
       </ol>
     </section>
   );
+}
+
+/**
+ * Lets a message be answered before the one in front of it: the server answers in the order in which they came, so both, and
+ * those behind them, are taken out of its queue and sent again. They are kept here first, so that none is lost on the way.
+ */
+async function answerEarlier(threadId: string, queue: readonly UserItem[], index: number): Promise<void> {
+  const [before, moved, ...behind] = queue.slice(index - 1);
+  const again = [moved, before, ...behind].flatMap((item) => (item === undefined ? [] : unsentAgain(item)));
+  keepUnsent(
+    threadId,
+    again.map(({ unsent }) => unsent),
+  );
+  // The last one first: none of them begins while the others are taken out.
+  for (const { runId, unsent } of again.toReversed()) {
+    try {
+      await cancelRun(threadId, runId);
+    } catch (error) {
+      forgetUnsent(threadId, unsent.said.id);
+      notifyError(error);
+    }
+  }
+  for (const unsent of unsentOf(threadId)) await sendMessage(threadId, unsent);
+}
+
+/** A waiting message as one that is to be sent, under a name of its own. */
+function unsentAgain({ runId, text, attachments, waits }: UserItem): { runId: string; unsent: Unsent }[] {
+  if (runId === undefined || waits === undefined) return [];
+  const said = {
+    id: crypto.randomUUID(),
+    text,
+    attachments: attachments.map(({ name }) => name),
+    at: new Date().toISOString(),
+  };
+  return [{ runId, unsent: { said, ...waits } }];
 }

@@ -1,0 +1,81 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import * as z from "zod/mini";
+import { jsonText } from "../text/json-text.ts";
+import { ApiError, request } from "./client.ts";
+import { Effect } from "./shapes.ts";
+
+const Tool = z.object({ name: z.string(), parameters: z.record(z.string(), z.unknown()) });
+
+/** The JSON Schema of a tool's arguments; `undefined` for a tool that the server does not know. */
+export function useParameters(tool: string | null) {
+  const { data, isPending } = useQuery({
+    queryKey: ["tools"],
+    queryFn: ({ signal }) => request("/tools", z.array(Tool), { signal }),
+    enabled: tool !== null,
+    staleTime: 60_000,
+  });
+  return { parameters: data?.find(({ name }) => name === tool)?.parameters, isPending: isPending && tool !== null };
+}
+
+/** What a call would do, and why a rule does not let it. */
+const Preview = z.extend(Effect, { approved_hash: z.string(), refused: z.nullable(z.string()) });
+
+/** A call of a tool by hand. */
+interface ManualCall {
+  tool: string;
+  args: unknown;
+}
+
+const addressOf = (threadId: string, tool: string): string => `/threads/${threadId}/tools/${encodeURIComponent(tool)}`;
+
+/** Milliseconds without a change after which arguments count as written. */
+const rest = 400;
+
+/**
+ * What a call would do with arguments that are being written, asked whenever they rest; nothing is done. `isCurrent`: that is
+ * known of the arguments as they are now.
+ */
+export function usePreview(threadId: string, { tool, args }: ManualCall, isWanted = true) {
+  const [written, setWritten] = useState(args);
+  useEffect(() => {
+    const timer = setTimeout(() => setWritten(args), rest);
+    return () => clearTimeout(timer);
+  }, [args]);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["preview", threadId, tool, jsonText(written)],
+    queryFn: ({ signal }) => {
+      const body = { args: written };
+      return request(`${addressOf(threadId, tool)}/preview`, Preview, { method: "POST", body, signal });
+    },
+    // What was written a moment ago is not asked about.
+    enabled: isWanted && written === args,
+    retry: false,
+    gcTime: 0,
+  });
+  return { data, error, refetch, isCurrent: written === args && data !== undefined };
+}
+
+const Result = z.object({ success: z.boolean(), message: z.string(), content: z.optional(z.string()) });
+/** What a call by hand gave. */
+export type ManualResult = z.infer<typeof Result>;
+const Ran = z.object({ result: Result });
+const Question = z.object({ approved_hash: z.string() });
+
+/** Runs a call whose effect was shown; `undefined`: it would do something else by now, so that nothing was done. */
+export async function runByHand(
+  threadId: string,
+  { tool, args }: ManualCall,
+  approvedHash: string,
+  key: string,
+): Promise<ManualResult | undefined> {
+  try {
+    const body = { args, approved_hash: approvedHash };
+    const headers = { "Idempotency-Key": key };
+    return (await request(`${addressOf(threadId, tool)}/run`, Ran, { method: "POST", body, headers })).result;
+  } catch (error) {
+    const isQuestion = error instanceof ApiError && error.status === 409 && z.safeParse(Question, error.body).success;
+    if (isQuestion) return undefined;
+    throw error;
+  }
+}

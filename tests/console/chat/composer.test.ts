@@ -1,0 +1,155 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { projectFolder } from "../../support/source-files.ts";
+import { axeFindings, begin, chromiumPath, leave, openStage, press, rests, say, sees } from "../console-page.ts";
+import type { Stage, Tab } from "../console-page.ts";
+
+let pause = Promise.withResolvers<void>();
+/** The tools of each request, by what was said. */
+const offered = new Map<string, readonly string[]>();
+
+function answer({ messages, toolNames }: ModelRequest): ModelStep {
+  const last = String(messages.findLast(({ role }) => role === "user")?.content);
+  offered.set(last, toolNames);
+  if (last.includes("a story")) {
+    return { chunks: ["Once ", "upon a time."], text: "Once upon a time.", hold: { after: 1, until: pause.promise } };
+  }
+  return { text: `You said: ${last}` };
+}
+
+let folder: string;
+let stage: Stage;
+let tab: Tab;
+const options = () => tab.page.locator(".slash").getByRole("option");
+
+describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "millrace-field-"));
+    const graphs = {
+      agent: join(projectFolder, "src/graph/workflow.ts:workflow"),
+      asking: join(projectFolder, "tests/fixtures/graphs/asking.ts:graph"),
+    };
+    await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+    stage = await openStage(answer, { graphs: join(folder, "langgraph.json") });
+  });
+  afterAll(async () => {
+    pause.resolve();
+    await stage.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  afterEach(() => leave(tab));
+
+  it("offers the commands of the place behind a slash (UI-08)", async () => {
+    tab = await stage.open();
+    await begin(tab, "hello");
+    await rests(tab);
+    const field = tab.page.locator(".composer-field");
+    await field.fill("/");
+    await options().nth(3).waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+    await field.fill("/ren");
+    expect(await options().allTextContents()).toEqual(["Rename/rename"]);
+    expect(await field.getAttribute("aria-activedescendant")).toBe(await options().first().getAttribute("id"));
+    // Escape leaves what was written, which then is a message like any other.
+    await press(tab, "Escape");
+    await expect.poll(() => options().count()).toBe(0);
+    expect(await field.inputValue()).toBe("/ren");
+    await field.fill("/c");
+    await expect.poll(() => options().count()).toBeGreaterThan(1);
+    await press(tab, "ArrowDown");
+    await expect.poll(() => options().nth(1).getAttribute("aria-selected")).toBe("true");
+    await field.fill("/rename");
+    await press(tab, "Enter");
+    await tab.page.locator(".title-field:focus").fill("The tidy one");
+    await press(tab, "Enter");
+    await tab.page.locator(".title-name").getByText("The tidy one").waitFor();
+    expect(await field.inputValue()).toBe("");
+    // A path is none.
+    await say(tab, "/etc/hosts");
+    await sees(tab, "You said: /etc/hosts");
+    await rests(tab);
+  });
+
+  it("says how the assistant works, for the chat that was begun with it too (UI-08)", async () => {
+    tab = await stage.open();
+    const choose = async (name: string): Promise<void> => {
+      await tab.page.getByRole("button", { name: /^How it works/u }).click();
+      await tab.page.getByRole("menuitem", { name }).click();
+    };
+    await choose("Talks, without tools");
+    await begin(tab, "without tools");
+    await sees(tab, "You said: without tools");
+    await rests(tab);
+    expect(offered.get("without tools")).toEqual([]);
+    await tab.page.getByRole("button", { name: "How it works: Talks, without tools" }).waitFor();
+    await choose("Works with its tools");
+    await say(tab, "with tools");
+    await sees(tab, "You said: with tools");
+    await rests(tab);
+    expect(offered.get("with tools")?.length).toBeGreaterThan(3);
+    await tab.page.goto(`${stage.server.url}/console/`);
+    await tab.page.getByRole("button", { name: "How it works", exact: true }).waitFor();
+  });
+
+  it("lets a message that waits be answered before the one in front of it (UI-08)", async () => {
+    tab = await stage.open();
+    const queue = tab.page.locator(".queue li");
+    const thread = await begin(tab, "tell a story");
+    await sees(tab, "Once");
+    for (const [at, text] of ["first", "second", "third"].entries()) {
+      await say(tab, text);
+      await expect.poll(() => queue.count()).toBe(at + 1);
+    }
+    await queue.nth(1).getByRole("button", { name: "Answer it earlier" }).click();
+    await expect.poll(() => queue.allInnerTexts()).toEqual(["second", "first", "third"]);
+    pause.resolve();
+    await sees(tab, "You said: third");
+    await rests(tab);
+    const Stored = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });
+    const stored = await stage.server.send("GET", `/threads/${thread}/messages`);
+    const { messages } = Stored.parse(await stored.json());
+    expect(messages.filter(({ role }) => role === "user").map(({ content }) => content)).toEqual([
+      "tell a story",
+      "second",
+      "first",
+      "third",
+    ]);
+  });
+
+  it("leads to the form of a graph that takes no messages, and sends it none", async () => {
+    tab = await stage.open();
+    await tab.page.getByRole("button", { name: /^Who answers/u }).click();
+    await tab.page.getByRole("menuitem", { name: "asking" }).click();
+    await tab.page.waitForURL(/\/console\/g\//u);
+    await tab.page.getByText("asking takes no messages: it is started by its form").first().waitFor();
+    // It is not who answers in the next chat either.
+    await tab.page.goto(`${stage.server.url}/console/`);
+    await tab.page.getByRole("button", { name: "Who answers: agent" }).waitFor();
+    const { thread_id } = await stage.server.client.threads.create();
+    await stage.server.client.runs.wait(thread_id, "asking", { input: {} });
+    await tab.page.goto(`${stage.server.url}/console/t/${thread_id}`);
+    const note = tab.page.getByRole("note");
+    await note.getByText("asking takes no messages").waitFor();
+    await tab.page.locator(".composer-field").fill("hello");
+    expect(await tab.page.locator(".send-button").isDisabled()).toBe(true);
+    await note.getByRole("button", { name: "Open the form" }).click();
+    await tab.page.waitForURL(/\/console\/g\//u);
+  });
+
+  it("says in the head what the chat does, and what its models have used (UI-07)", async () => {
+    pause = Promise.withResolvers<void>();
+    tab = await stage.open();
+    await begin(tab, "tell a story");
+    await sees(tab, "Once");
+    const head = tab.page.locator(".title-bar");
+    await head.getByText("Working").waitFor();
+    pause.resolve();
+    await rests(tab);
+    await expect.poll(() => head.getByText("Working").count()).toBe(0);
+    await head.getByRole("img", { name: /^The models have read [\d,]+ tokens and written [\d,]+$/u }).waitFor();
+  });
+});
