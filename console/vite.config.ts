@@ -52,7 +52,7 @@ export default defineConfig({
   build: {
     target: "es2023",
     // The first that know light-dark(), which each colour is written with.
-    cssTarget: ["chrome123", "firefox120", "safari17.5"],
+    cssTarget: ["chrome123", "firefox120", "safari17.5", "ios17.5"],
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     cssCodeSplit: true,

@@ -119,14 +119,29 @@ function SignedIn() {
       </main>
     );
   }
-  return null;
+  return (
+    <main>
+      <PageLoading />
+    </main>
+  );
+}
+
+/** A page whose file is not there yet. */
+function PageLoading() {
+  const { t } = useTranslation();
+  return (
+    <>
+      <h1 className="visually-hidden">{t("state.loading")}</h1>
+      <Loading />
+    </>
+  );
 }
 
 /** The place that the address names. A page of its own file is loaded when it is first opened. */
 function Places() {
   const { t } = useTranslation();
   return (
-    <Suspense fallback={<Loading />}>
+    <Suspense fallback={<PageLoading />}>
       <Switch>
         <Route path={addresses.home}>
           <HomePage />

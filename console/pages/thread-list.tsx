@@ -3,7 +3,7 @@ import Search from "icon:search";
 import Upload from "icon:upload";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import i18next from "i18next";
-import { useEffect, useMemo, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { foundAddress, threadAddress } from "../app/addresses.ts";
@@ -146,15 +146,19 @@ function Rows({
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
   const [focused, setFocused] = useState<string>();
+  const getItemKey = useCallback(
+    (index: number) => {
+      const row = rows[index];
+      return row?.kind === "thread" ? row.thread.thread_id : `head-${row?.group ?? index}`;
+    },
+    [rows],
+  );
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => heightOf(rows[index]),
     overscan: 8,
-    getItemKey: (index) => {
-      const row = rows[index];
-      return row?.kind === "thread" ? row.thread.thread_id : `head-${row?.group ?? index}`;
-    },
+    getItemKey,
   });
   const items = list.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;

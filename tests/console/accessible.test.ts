@@ -131,6 +131,18 @@ describe.skipIf(chromiumPath === undefined)("the console for who does not see it
       await page.getByRole(role).waitFor({ state: "detached" });
       await expect.poll(focused).toBe(name);
     }
+    await page.locator(".title-bar").getByRole("button", { name: "More actions" }).focus();
+    await press(tab, "Enter");
+    await page.getByRole("menu").waitFor();
+    await press(tab, "Shift+Tab");
+    await page.getByRole("menu").waitFor({ state: "detached" });
+    await expect.poll(focused).toBe("Changes");
+    await page.locator("[data-edit]").focus();
+    await press(tab, "Enter");
+    await page.locator(".edit-message textarea:focus").waitFor();
+    await press(tab, "Escape");
+    await expect.poll(focused).toBe("Edit and run again");
+    await page.locator(".title-bar").getByRole("button", { name: "More actions" }).focus();
     await press(tab, "Control+k");
     await page.locator(".palette-field:focus").waitFor();
     await press(tab, "Escape");

@@ -276,6 +276,7 @@ describe.skipIf(chromiumPath === undefined)("what people do in the console", () 
       await one.tab.page.locator(".home, .sign-in").first().waitFor();
       await flow(one);
       expect(one.tab.problems).toEqual([]);
+      expect(one.findings.splice(0)).toEqual([]);
     });
   });
 });

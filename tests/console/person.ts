@@ -3,7 +3,7 @@ import { en } from "../../console/text/en.ts";
 import { workEn } from "../../console/text/inspector/en.ts";
 import { workZh } from "../../console/text/inspector/zh.ts";
 import { zh } from "../../console/text/zh.ts";
-import type { Stage, Tab } from "./console-page.ts";
+import { axeFindings, type Stage, type Tab } from "./console-page.ts";
 
 /** How somebody uses the console: with what, on which screen, in which language. */
 export interface Hand {
@@ -23,9 +23,16 @@ const focusedName = `(() => {
   return (element.getAttribute("aria-label") ?? label ?? element.textContent ?? "").trim();
 })()`;
 
+/** Waits until nothing moves any more that comes to an end: half faded, a text has half its contrast. */
+const still = `Promise.allSettled(document.getAnimations()
+  .filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity)
+  .map(({ finished }) => finished))`;
+
 /** Somebody in front of a page, who has either a mouse or a keyboard. */
 export class Person {
   readonly tab: Tab;
+  /** What axe found wrong with the page after a step, each with the step. */
+  readonly findings: string[] = [];
   readonly words: { all: typeof en | typeof zh; work: typeof workEn | typeof workZh };
   readonly #isMouse: boolean;
 
@@ -64,6 +71,7 @@ export class Person {
       await this.#tabTo(begins, last);
       await page.keyboard.press("Enter");
     }
+    await this.#look(`use ${String(name)}`);
   }
 
   /** Chooses something of a menu. */
@@ -72,17 +80,17 @@ export class Person {
     await this.use(menu, last);
     const item = page.getByRole("menuitem", { name: entry });
     await item.waitFor();
-    if (this.#isMouse) {
-      await item.click();
-      return;
+    if (this.#isMouse) await item.click();
+    else {
+      const text = await item.textContent();
+      for (let steps = 0; steps < 20; steps += 1) {
+        const active = page.locator("[role=menuitem][data-active-item]");
+        if ((await active.count()) > 0 && (await active.textContent()) === text) break;
+        await page.keyboard.press("ArrowDown");
+      }
+      await page.keyboard.press("Enter");
     }
-    const text = await item.textContent();
-    for (let steps = 0; steps < 20; steps += 1) {
-      const active = page.locator("[role=menuitem][data-active-item]");
-      if ((await active.count()) > 0 && (await active.textContent()) === text) break;
-      await page.keyboard.press("ArrowDown");
-    }
-    await page.keyboard.press("Enter");
+    await this.#look(`choose ${entry}`);
   }
 
   /** Writes into a field, in place of what stands there. */
@@ -95,6 +103,7 @@ export class Person {
     else if (!begins.test(await this.#focused())) await this.#tabTo(begins, false);
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type(text);
+    await this.#look(`write into ${label}`);
   }
 
   /** Says something in the chat that is open, or in a new one. */
@@ -105,6 +114,7 @@ export class Person {
     await this.write(label, text);
     if (this.#isMouse) await page.locator(".send-button").click();
     else await page.keyboard.press("Enter");
+    await this.#look(`say ${text}`);
   }
 
   /** Says something in a new chat; gives the chat's id. */
@@ -123,6 +133,7 @@ export class Person {
     await wanted.waitFor();
     if (this.#isMouse) {
       await wanted.click();
+      await this.#look(`pick ${String(name)}`);
       return;
     }
     const list = role === "tab" ? page.getByRole("tab", { selected: true }) : page.getByRole("tree");
@@ -137,6 +148,20 @@ export class Person {
       },
       { timeout: 20_000, interval: 100 },
     );
+    await this.#look(`pick ${String(name)}`);
+  }
+
+  /** Looks at what a step has made of the page. */
+  async #look(step: string): Promise<void> {
+    try {
+      await this.tab.page.evaluate(still);
+      this.findings.push(...(await axeFindings(this.tab)).map((finding) => `${step}: ${finding}`));
+    } catch (error) {
+      // The step has loaded the page anew.
+      if (!String(error).includes("context was destroyed")) throw error;
+      await this.tab.page.waitForLoadState();
+      await this.#look(step);
+    }
   }
 
   async #focused(): Promise<string> {

@@ -260,6 +260,16 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       expect(found).toEqual([]);
       await leave(tab);
     }
+    // A chat in which nothing was said is one of the list.
+    const { thread_id } = await stage.server.client.threads.create();
+    for (const look of sample) {
+      const tab = await stage.open(look);
+      await go(tab, { path: `/t/${thread_id}`, part: ".chat .blank-title" });
+      expect(await findings(tab, "chat-empty", look)).toEqual([]);
+      await go(tab, { path: `/t/${thread_id}/context`, part: ".main .blank-title" });
+      expect(await findings(tab, "context-empty", look)).toEqual([]);
+      await leave(tab);
+    }
   });
 
   describe("with something in them", () => {

@@ -24,14 +24,17 @@ import { MessageOperations } from "./changes/operation-card.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 
 /** What an assistant said: its thoughts, its words, its calls, in their order. */
-export const AssistantMessage = memo(function AssistantMessage({ item }: { item: AssistantItem }) {
+export const AssistantMessage = memo(function AssistantMessage({
+  item,
+  next,
+}: {
+  item: AssistantItem;
+  next: string | undefined;
+}) {
   const { t } = useTranslation();
   const hasRested = useHasRested();
   // What is said between calls is one answer: what can be done with it stands below its end.
-  const isFollowed = useSnapshot(({ thread: { order, items } }) => {
-    const next = items.get(order[order.lastIndexOf(item.id) + 1] ?? "");
-    return item.parent === undefined && next?.kind === "assistant";
-  });
+  const isFollowed = useSnapshot(({ thread: { items } }) => items.get(next ?? "")?.kind === "assistant");
   const words = item.blocks.flatMap((block) => (block.kind === "text" ? [block.text] : [])).join("\n\n");
   return (
     <article

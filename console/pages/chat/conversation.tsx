@@ -31,11 +31,13 @@ export function Conversation() {
   const [isAtEnd, setAtEnd] = useState(true);
   const [scrolling] = useState(() => new Scrolling());
   const isLoadingOlder = useRef(false);
+  // Another function would mean other keys: all heights would be added up again, with every movement.
+  const getItemKey = useCallback((index: number) => order[index] ?? index, [order]);
   const list = useVirtualizer({
     count: order.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => usualHeight,
-    getItemKey: (index) => order[index] ?? index,
+    getItemKey,
     overscan: 6,
     anchorTo: "end",
     followOnAppend: true,
@@ -114,7 +116,7 @@ export function Conversation() {
                     style={{ transform: `translateY(${item.start}px)` }}
                   >
                     <ItemComponent value={ItemView}>
-                      <ItemView id={id} />
+                      <ItemView id={id} next={order[item.index + 1]} />
                     </ItemComponent>
                   </div>
                 );

@@ -12,14 +12,14 @@ import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
 import { useItem, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { UserMessage } from "./user-message.tsx";
 
-/** One item of a conversation, by its kind. */
-export const ItemView = memo(function ItemView({ id }: { id: string }) {
+/** One item of a conversation, by its kind. `next`: the item below it. */
+export const ItemView = memo(function ItemView({ id, next }: { id: string; next?: string | undefined }) {
   const item = useItem(id);
   switch (item?.kind) {
     case "user":
       return <UserMessage item={item} />;
     case "assistant":
-      return <AssistantMessage item={item} />;
+      return <AssistantMessage item={item} next={next} />;
     case "note":
       return <Note item={item} />;
     case "system":

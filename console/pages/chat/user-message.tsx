@@ -30,8 +30,8 @@ export function UserMessage({ item }: { item: UserItem }) {
   const thread = useOpenThread();
   const isBranched = use(IsBranched);
   const hasRested = useHasRested();
-  const [isEditing, setEditing] = useState(false);
-  if (isEditing) return <EditMessage item={item} onDone={() => setEditing(false)} />;
+  const [edit, setEdit] = useState<"open" | "over">();
+  if (edit === "open") return <EditMessage item={item} onDone={() => setEdit("over")} />;
   return (
     <article className="message user-message" data-state={item.state} aria-label={t("chat.you")}>
       <div className="user-bubble" title={item.timestamp === undefined ? undefined : longTime(item.timestamp)}>
@@ -41,13 +41,17 @@ export function UserMessage({ item }: { item: UserItem }) {
       {item.state === "sending" && <span className="message-state">{t("chat.sending")}</span>}
       {item.state === "failed" && <span className="message-state message-bad">{t("chat.notSent")}</span>}
       {item.state === "sent" &&
-        (hasRested ? <UserActions item={item} onEdit={() => setEditing(true)} /> : <div className="message-actions" />)}
+        (hasRested ? (
+          <UserActions item={item} wasEdited={edit === "over"} onEdit={() => setEdit("open")} />
+        ) : (
+          <div className="message-actions" />
+        ))}
       {isBranched && <Versions threadId={thread.id} messageId={item.id} />}
     </article>
   );
 }
 
-function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
+function UserActions({ item, wasEdited, onEdit }: { item: UserItem; wasEdited: boolean; onEdit: () => void }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [, navigate] = useLocation();
@@ -58,7 +62,14 @@ function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
   const since = operationsSince(allOperations, order, item.id);
   return (
     <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
-      <IconButton label={t("chat.edit")} onClick={onEdit} disabled={isBusy} data-edit="">
+      <IconButton
+        label={t("chat.edit")}
+        onClick={onEdit}
+        disabled={isBusy}
+        data-edit=""
+        // The field that had the focus is gone.
+        ref={wasEdited ? focusAtFirst : undefined}
+      >
         <Pencil size={15} />
       </IconButton>
       <CopyButton text={item.text} label={t("chat.copyText")} className="icon-button" />

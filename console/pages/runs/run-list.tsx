@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "../../app/commands.ts";
 import type { RunSummary } from "../../api/runs/all-runs.ts";
@@ -33,11 +33,12 @@ export function RunList({
   );
   // The newest run of a thread that waits is the one that has asked.
   const newest = useMemo(() => new Map(runs.toReversed().map((run) => [run.thread_id, run.run_id])), [runs]);
+  const getItemKey = useCallback((index: number) => rows[index]?.key ?? index, [rows]);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => (rows[index]?.kind === "day" ? 36 : 48),
-    getItemKey: (index) => rows[index]?.key ?? index,
+    getItemKey,
     overscan: 10,
   });
   const items = list.getVirtualItems();

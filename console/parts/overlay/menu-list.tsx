@@ -40,6 +40,15 @@ export function MenuList({
       aria-labelledby={undefined}
       gutter={4}
       portal
+      // Within a landmark, and within a dialog what is outside of it is out of reach.
+      portalElement={() => button.closest<HTMLElement>("[role=dialog]") ?? document.getElementById("main")}
+      preserveTabOrder={false}
+      onKeyDown={(event) => {
+        // Tab goes on from the button, as if the menu had not been there.
+        if (event.key !== "Tab") return;
+        button.focus();
+        onClose();
+      }}
       unmountOnHide
       overflowPadding={8}
     >

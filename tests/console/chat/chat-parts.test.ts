@@ -59,6 +59,10 @@ describe.skipIf(chromiumPath === undefined)("what stands in a chat", () => {
     const drawn = tab.page.locator(".assistant-message > .md");
     await expect.poll(() => drawn.locator("math").count()).toBe(4);
     expect(await drawn.locator(".formula-block math").count()).toBe(2);
+    const script = "document.querySelector('.katex .msupsub .katex-sizing.reset-size6.size3')";
+    const sizeOf = (element: string) => `parseFloat(getComputedStyle(${element}).fontSize)`;
+    const share = await tab.page.evaluate(`${sizeOf(script)} / ${sizeOf(`${script}.parentElement`)}`);
+    expect(Number(share)).toBeCloseTo(0.7, 2);
     await drawn.getByText("From $5 to $6 a day.").waitFor();
     await drawn.getByText(String.raw`$\frac{1$`).waitFor();
   });
