@@ -25,7 +25,7 @@ export function InboxPage() {
   const failed = useThreads({ status: "error" }).data?.pages.flatMap((page) => page.threads) ?? [];
   const failedToday = failed.filter(({ updated_at }) => ageGroup(updated_at) === "today");
   usePageTitle(t("app.inbox"));
-  useKeptFocus(".inbox .approval-card", "#main");
+  useKeptFocus(".inbox .approval-card", "#main", true);
   const all = approvals.data ?? [];
   const waiting = all.filter(({ id }) => !later.has(id));
   const deferred = all.filter(({ id }) => later.has(id));

@@ -14,9 +14,10 @@ interface Held {
 
 /**
  * Keeps the focus where things go away. Where what has it is taken out of the page, the item of a list around it gets it; where
- * that is gone too, the one that follows, else the one before, else what `otherwise` names.
+ * that is gone too, the one that follows, else the one before, else what `otherwise` names. `staysOut`: not one beside it,
+ * where the key that made it go would do the same there.
  */
-export function useKeptFocus(items: string, otherwise: string): void {
+export function useKeptFocus(items: string, otherwise: string, staysOut = false): void {
   const held = useRef<Held>(undefined);
   useEffect(() => {
     const onFocus = ({ target }: FocusEvent) => {
@@ -44,7 +45,8 @@ export function useKeptFocus(items: string, otherwise: string): void {
     if (current === undefined || current.focused.isConnected || document.activeElement !== document.body) return;
     held.current = undefined;
     const all = [...document.querySelectorAll<HTMLElement>(items)];
-    const next = current.item.isConnected ? current.item : all[Math.min(current.at, all.length - 1)];
+    const beside = staysOut ? undefined : all[Math.min(current.at, all.length - 1)];
+    const next = current.item.isConnected ? current.item : beside;
     const target = next === undefined ? document.querySelector<HTMLElement>(otherwise) : reachable(next);
     target?.focus({ preventScroll: true });
   });

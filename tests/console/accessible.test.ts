@@ -176,6 +176,9 @@ describe.skipIf(chromiumPath === undefined)("the console for who does not see it
       return (await cards.count()) === left;
     };
     await expect.poll(() => decided(1)).toBe(true);
+    // Not on the other card, which the same key would approve.
+    await page.locator(".conversation:focus").waitFor();
+    await press(tab, "j");
     await page.locator(".approval-card:focus").waitFor();
     await expect.poll(() => decided(0)).toBe(true);
     await page.locator(".composer-field:focus").waitFor();

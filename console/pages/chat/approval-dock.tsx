@@ -15,8 +15,8 @@ export function ApprovalDock() {
   const approvals = useSnapshot((snapshot) => snapshot.approvals);
   const later = usePutOff();
   const [showsMany, setShowsMany] = useState(false);
-  useKeptFocus(".approval-dock .approval-card", ".composer-field");
   const shown = approvals.filter(({ id }) => !later.has(id));
+  useKeptFocus(".approval-dock .approval-card", shown.length > 0 ? ".conversation" : ".composer-field", true);
   const deferred = approvals.filter(({ id }) => later.has(id)).map(({ id }) => id);
   const several = approvable(shown).length;
   if (approvals.length === 0) return null;
