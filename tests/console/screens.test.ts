@@ -201,7 +201,7 @@ function screens(): Screen[] {
         await openAll(tab);
         await tab.page.locator(".tool-body .button").last().click();
         await tab.page.getByRole("dialog").locator(".form-control").first().waitFor();
-        await tab.page.getByRole("dialog").locator(".diff, .problem").first().waitFor();
+        await tab.page.getByRole("dialog").locator(".effect, .problem").first().waitFor();
       },
     },
     {
