@@ -184,6 +184,7 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
     versions_seen: Object.fromEntries(Array.from(snapshot.seen, ([node, seen]) => [node, Object.fromEntries(seen)])),
   };
   if (snapshot.version < 4) addPendingSends(at, snapshot, checkpoint, reader);
+  const hasNoWrites = store.rows.isAlone && snapshot.tasks?.size === 0;
   return {
     config: { configurable: { ...place, checkpoint_id: snapshot.id } },
     checkpoint,
@@ -191,7 +192,7 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
     ...(snapshot.parent !== undefined && {
       parentConfig: { configurable: { ...place, checkpoint_id: snapshot.parent } },
     }),
-    pendingWrites: readWrites(store, threadId, snapshot.key, reader),
+    pendingWrites: hasNoWrites ? [] : readWrites(store, threadId, snapshot.key, reader),
   };
 }
 

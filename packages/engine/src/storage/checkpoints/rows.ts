@@ -62,6 +62,8 @@ export interface ItemRow {
  * happen inside of a transaction that the caller has opened. Keys are integers that are never used twice.
  */
 export interface CheckpointRows {
+  /** Whether only this process writes rows, so that what memory knows of them is not looked up again. */
+  readonly isAlone: boolean;
   /** The result of synchronous work that reads; failures of the database are `AppError`s. */
   read<Result>(work: () => Result): Result | Promise<Result>;
   /** Calls `undo` when the transaction that is open now is taken back: for what memory remembers of written rows. */

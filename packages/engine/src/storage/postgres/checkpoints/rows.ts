@@ -17,6 +17,7 @@ import { type Work, Works } from "./work.ts";
 
 /** The rows of the checkpointer in PostgreSQL, for synchronous work; see `Works`. */
 export class PostgresCheckpointRows implements CheckpointRows {
+  readonly isAlone = true;
   readonly #works: Works;
   readonly #recent = new RecentItems();
 
