@@ -1,6 +1,5 @@
 import CircleCheck from "icon:circle-check";
 import CircleDashed from "icon:circle-dashed";
-import ListChecks from "icon:list-checks";
 import LoaderCircle from "icon:loader-circle";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
@@ -27,9 +26,7 @@ export function PlanCard({ callId }: { callId: string }) {
   return (
     <section className="tool-card plan-card" aria-label={t("chat.plan")}>
       <p className="row-between">
-        <span className="tool-verb">
-          <ListChecks size={16} /> {t("chat.plan")}
-        </span>
+        <span className="tool-verb">{t("chat.plan")}</span>
         <span className="tool-time">{progress}</span>
       </p>
       <ol className="path-list">
