@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { barsOf, filterOf, histogramOf, readChosen, rowsOf } from "../../console/run/run-filter.ts";
+import { barsOf, filterOf, histogramOf, readChosen, rowsOf } from "../../../console/run/run-filter.ts";
 
 const now = Date.parse("2026-11-25T12:34:56.789Z");
 const chosenOf = (words: string) => readChosen(new URLSearchParams(words));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { criticalPath, usedBy } from "../../console/run/critical-path.ts";
-import { folded, isLarge, placed, subgraphsOf } from "../../console/run/graph-layout.ts";
+import { criticalPath, usedBy } from "../../../console/run/critical-path.ts";
+import { folded, isLarge, placed, subgraphsOf } from "../../../console/run/graph-layout.ts";
 import {
   nodePath,
   nodeStates,
@@ -11,8 +11,8 @@ import {
   timeMarks,
   usageBy,
   type Span,
-} from "../../console/run/spans.ts";
-import { changesOf, diffOf } from "../../console/run/state-diff.ts";
+} from "../../../console/run/spans.ts";
+import { changesOf, diffOf } from "../../../console/run/state-diff.ts";
 
 function spanOf(known: Partial<Span> & Pick<Span, "id">): Span {
   return {

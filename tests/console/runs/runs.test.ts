@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { projectFolder } from "../support/source-files.ts";
-import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
+import { projectFolder } from "../../support/source-files.ts";
+import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "../console-page.ts";
 
 let stage: Stage;
 
