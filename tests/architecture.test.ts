@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { en } from "../console/text/en.ts";
+import { workEn } from "../console/text/inspector/en.ts";
 import {
   filesBelow,
   importedFile,
@@ -259,6 +261,13 @@ function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/\/\/.*$/gm, "");
 }
 
+/** The names of texts in a catalogue of the console. */
+function textNames(texts: object, before = ""): string[] {
+  return Object.entries(texts).flatMap(([name, text]: [string, unknown]) =>
+    typeof text === "object" && text !== null ? textNames(text, `${before}${name}.`) : [`${before}${name}`],
+  );
+}
+
 const files = sourceFiles().map(readSource);
 
 /** Files that import one another over any number of steps, each ring as its way. */
@@ -343,6 +352,19 @@ describe("the architecture", () => {
     const unclear = ["// Nobody reads it.", "/** The caller\n * is told of it. */", "call(); // whoever waits"];
     expect(unclear.flatMap((text) => wordProblems({ path: "src/a.ts", text }))).toHaveLength(unclear.length);
     expect(wordProblems({ path: "src/a.ts", text: 'say("nobody"); // The reader gets it.' })).toEqual([]);
+  });
+
+  it("has no text of the console that no page shows", () => {
+    const paths = [...filesBelow("console", ".ts"), ...filesBelow("console", ".tsx")];
+    const pages = paths.filter((path) => !/node_modules|^console\/text\/.*(en|zh)\.ts$/u.test(path));
+    const shown = pages.map((path) => readFileSync(join(projectFolder, path), "utf8")).join("\n");
+    // Some names end with what is only known when they are shown: `status.${status}`.
+    const beginnings = [...shown.matchAll(/`([\w.:]+\.)\$\{/gu)].map(([, beginning = ""]) => beginning);
+    const isShown = (name: string): boolean =>
+      shown.includes(name) || beginnings.some((beginning) => name.startsWith(beginning.replace(/^\w+:/u, "")));
+    const names = [...textNames(en), ...textNames(workEn)].map((name) => name.replace(/_(one|other)$/u, ""));
+    expect(names).toContain("app.name");
+    expect(names.filter((name) => !isShown(name))).toEqual([]);
   });
 
   it("exports by name, and says what each export is", () => {
