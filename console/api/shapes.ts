@@ -37,6 +37,8 @@ export const ThreadInfo = z.object({
   assistant_id: z.nullish(z.string()),
   pinned: z.boolean(),
   archived: z.boolean(),
+  read_at: z.nullable(z.string()),
+  unread_since: z.nullable(z.string()),
   hits: z.optional(z.array(Hit)),
 });
 export type ThreadInfo = z.infer<typeof ThreadInfo>;

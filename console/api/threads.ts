@@ -81,8 +81,11 @@ export async function renameThread(threadId: string, name: string): Promise<void
   await perform(`/threads/${threadId}/info`, { method: "PATCH", body });
 }
 
-/** Pins or archives a thread, or takes that back. */
-export async function markThread(threadId: string, marks: { pinned?: boolean; archived?: boolean }): Promise<void> {
+/** Pins or archives a thread, or takes that back; or notes how far it was read. */
+export async function markThread(
+  threadId: string,
+  marks: { pinned?: boolean; archived?: boolean; read_at?: string },
+): Promise<void> {
   await perform(`/threads/${threadId}/info`, { method: "PATCH", body: marks });
 }
 

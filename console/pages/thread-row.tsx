@@ -43,6 +43,7 @@ export function ThreadRow({
   const [, navigate] = useLocation();
   const [isNaming, setNaming] = useState(false);
   const { thread_id: id, name, status, pinned, archived } = thread;
+  const isUnread = thread.unread_since !== null && status === "idle" && !isCurrent;
   const attempt = (action: Promise<unknown>) => void action.catch(notifyError);
   const exportAs = (format: ExportFormat) => () => attempt(exportThread(thread, format));
   const address = foundAddress(thread, search);
@@ -83,6 +84,7 @@ export function ThreadRow({
       >
         <span className="thread-name">
           {status !== "idle" && <i className="status-dot" data-status={status} title={statusWords(t, status)} />}
+          {isUnread && <i className="status-dot" data-status="unread" role="img" aria-label={t("threads.unread")} />}
           <span>{name === "" ? thread.preview : name}</span>
         </span>
         <Words thread={thread} />

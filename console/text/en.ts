@@ -76,6 +76,7 @@ export const en = {
     noHits: "Nothing found for “{{query}}”",
     waiting: "Waits for you",
     working: "Working",
+    unread: "Unread",
     pinned: "Pinned",
     today: "Today",
     yesterday: "Yesterday",

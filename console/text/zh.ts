@@ -78,6 +78,7 @@ export const zh: Catalogue = {
     noHits: "没有找到“{{query}}”",
     waiting: "等待您处理",
     working: "进行中",
+    unread: "未读",
     pinned: "已置顶",
     today: "今天",
     yesterday: "昨天",

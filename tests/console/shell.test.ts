@@ -87,6 +87,28 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.getByRole("heading", { name: "What shall we do?" }).waitFor();
   });
 
+  it("says of a chat that went on unseen that it is unread, until it is opened", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "wait for me");
+    await sees(tab, "You said: wait for me");
+    await rests(tab);
+    const row = tab.page.locator(`.thread-row:has(a[href$="${thread}"])`);
+    const unread = row.getByRole("img", { name: "Unread" });
+    const { client } = stage.server;
+    await expect.poll(async () => (await client.threads.get(thread)).metadata?.["read_at"]).toBeDefined();
+    await press(tab, "g", "i");
+    await tab.page.getByRole("heading", { name: "Inbox" }).waitFor();
+    await row.waitFor();
+    expect(await unread.count()).toBe(0);
+    await client.runs.wait(thread, "agent", { input: { messages: [{ role: "user", content: "by a program" }] } });
+    await unread.waitFor();
+    await row.locator("a").click();
+    await sees(tab, "You said: by a program");
+    await tab.page.goBack();
+    await tab.page.getByRole("heading", { name: "Inbox" }).waitFor();
+    await unread.waitFor({ state: "detached" });
+  });
+
   it("answers the third of five questions from the inbox with six keys", async () => {
     tab = await stage.open();
     for (let count = 0; count < 5; count += 1) {

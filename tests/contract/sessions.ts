@@ -57,6 +57,8 @@ export function describeSessions(fixture: StorageFixture): void {
       });
       expect(updated?.updated_at).not.toBe(updated?.created_at);
       expect(await sessions.get("s1")).toEqual(updated);
+      const noted = await sessions.update("s1", { metadata: { note: "read" }, keepsTime: true });
+      expect(noted).toEqual({ ...updated, metadata: { a: { y: 1 }, b: 2, note: "read" } });
       expect((await sessions.update("s1", { interrupts: {} }))?.interrupts).toEqual({});
       expect(await sessions.update("s2", { status: "idle" })).toBeUndefined();
     });

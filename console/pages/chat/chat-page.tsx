@@ -1,5 +1,5 @@
 import i18next from "i18next";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
@@ -8,7 +8,8 @@ import { isTyping } from "../../app/keys.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { onChange } from "../../api/live/feed.ts";
 import { undoTogether } from "../../api/operations.ts";
-import { useThreadDetails } from "../../api/threads.ts";
+import type { ThreadDetails } from "../../api/shapes.ts";
+import { markThread, useThreadDetails } from "../../api/threads.ts";
 import { OpenFile } from "../../markdown/file-link.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
@@ -49,6 +50,7 @@ function Chat() {
   const details = useThreadDetails(thread.id, !isGone(error));
   const [file, setFile] = useState<string>();
   usePageTitle(details.data?.name);
+  useReadMark(details.data);
   useStopByEscape();
   useAnnouncements();
   const [isFinding, setFinding] = useState(false);
@@ -108,6 +110,23 @@ function StaleBar({ error }: { error: unknown }) {
       </Button>
     </div>
   );
+}
+
+/** Notes how far the thread was read while its page is in sight; one that was just begun, at once. */
+function useReadMark(details: ThreadDetails | undefined): void {
+  const isInSight = useSyncExternalStore(onVisibility, () => !document.hidden);
+  const { thread_id: id, updated_at: at, read_at: mark, unread_since: since, status } = details ?? {};
+  const isUnread = mark === null || (typeof since === "string" && status !== "busy");
+  useEffect(() => {
+    if (id === undefined || at === undefined || !isUnread || !isInSight) return;
+    // Where that does not arrive, the thread is unread, and the next look at it is noted.
+    markThread(id, { read_at: at }).catch(() => undefined);
+  }, [id, at, isUnread, isInSight]);
+}
+
+function onVisibility(listener: () => void): () => void {
+  document.addEventListener("visibilitychange", listener);
+  return () => document.removeEventListener("visibilitychange", listener);
 }
 
 /** Escape stops the run where nothing else is open; what was said stays. */

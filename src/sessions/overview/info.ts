@@ -34,6 +34,8 @@ export const SessionInfo = z.object({
   assistant_id: z.string().nullable(),
   pinned: z.boolean(),
   archived: z.boolean(),
+  read_at: z.string().nullable().describe("How far somebody has read it; null where that was never marked"),
+  unread_since: z.string().nullable().describe("The same where it has changed since; null where nothing is unread"),
 });
 export type SessionInfo = z.infer<typeof SessionInfo>;
 
@@ -66,6 +68,7 @@ const Known = z.object({
   assistant_id: z.string().nullable().default(null).catch(null),
   pinned: z.boolean().default(false).catch(false),
   archived: z.boolean().default(false).catch(false),
+  read_at: z.iso.datetime().nullable().default(null).catch(null),
 });
 const ForkedFrom = SessionInfo.shape.forked_from.default(null).catch(null);
 
@@ -76,6 +79,8 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
   const description: unknown = session.metadata["description"];
   const spokenMessages = messages.filter((message) => ["user", "assistant"].includes(roleOf(message)));
   const last = spokenMessages.at(-1);
+  const known = Known.parse(session.metadata);
+  const { read_at } = known;
   return {
     thread_id: session.session_id,
     name,
@@ -89,7 +94,8 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
     preview: previewOf(messages),
     has_partial_response: last !== undefined && readExtras(last).is_partial,
     forked_from: ForkedFrom.parse(session.metadata["forked_from"]),
-    ...Known.parse(session.metadata),
+    ...known,
+    unread_since: read_at !== null && session.updated_at > read_at ? read_at : null,
   };
 }
 

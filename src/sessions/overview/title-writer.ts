@@ -78,7 +78,7 @@ async function writeTitle(
   const title = toTitle(answer.text);
   if (title === undefined) throw new AppError("empty_result", "The model gave no title.");
   // A name set meanwhile takes precedence.
-  await storage.sessions.update(sessionId, { metadata: { title } });
+  await storage.sessions.update(sessionId, { metadata: { title }, keepsTime: true });
 }
 
 function firstExchange(messages: readonly BaseMessage[]): { user: string; assistant: string } | undefined {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { graphNames, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -16,6 +16,7 @@ test("the server says that it is up and what it is", async () => {
 
 test("GET /graphs 200: what is served, what is not and why; a run of that is told, too", async () => {
   const own = await startTestServer({ graphs: join(import.meta.dirname, "../../fixtures/graphs/langgraph.json") });
+  onTestFinished(() => own.remove());
   const answer = await own.send("GET", "/graphs");
   expect(answer.status).toBe(200);
   const graphs: unknown = await answer.json();
@@ -35,7 +36,6 @@ test("GET /graphs 200: what is served, what is not and why; a run of that is tol
       'No assistant found for "broken": its graph is not served, since the key of the service is missing',
     ]);
   }
-  await own.remove();
 });
 
 test("every graph has a system assistant with LangGraph's own id", async () => {

@@ -36,6 +36,8 @@ describe("GET /threads/:id/info", () => {
       assistant_id: null,
       pinned: false,
       archived: false,
+      read_at: null,
+      unread_since: null,
       context_usage: { tokens: 0, limit: 128_000, ratio: 0, compress_button_state: "normal" },
       active_suggestion_message_id: null,
       conversation_rounds: 0,
@@ -202,6 +204,22 @@ describe("the list of threads", () => {
     expect(await ids({ archived: true })).toEqual([]);
     const wrong = await fixture.server.send("PATCH", `/threads/${plain}/info`, { pinned: "yes" });
     expect(wrong.status).toBe(400);
+  });
+
+  it("tells what has changed since somebody read it; what is noted of a thread is no change", async () => {
+    const id = await fixture.talk("Tell me a story");
+    expect(await info(id)).toMatchObject({ read_at: null, unread_since: null });
+    const { updated_at } = await fixture.server.client.threads.get(id);
+    const patch = (body: object) => fixture.json("PATCH", `/threads/${id}/info`, body);
+    const read_at = updated_at;
+    expect(await patch({ read_at })).toMatchObject({ read_at, unread_since: null, updated_at });
+    expect(await patch({ name: "Told", pinned: true })).toMatchObject({ unread_since: null, updated_at });
+    await fixture.server.client.runs.wait(id, "agent", { input: { messages: [{ role: "user", content: "Go on" }] } });
+    expect(await info(id)).toMatchObject({ read_at, unread_since: read_at });
+    const [listed] = (await list({ query: "Told" })).threads;
+    expect(listed).toMatchObject({ thread_id: id, unread_since: read_at });
+    expect(await patch({ read_at: "2999-01-01T00:00:00+08:00" })).toMatchObject({ unread_since: null });
+    expect((await fixture.server.send("PATCH", `/threads/${id}/info`, { read_at: "today" })).status).toBe(400);
   });
 
   it("without a text shows all pages of what the filters leave", async () => {

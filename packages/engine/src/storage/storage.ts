@@ -42,10 +42,13 @@ export interface SessionStore {
   /** Its questions wait for their answers from then on. */
   create(session: Session): Promise<Session>;
   get(sessionId: string): Promise<Session | undefined>;
-  /** Metadata and config are merged shallowly, the rest is replaced. `updated_at` is set. */
+  /**
+   * Metadata and config are merged shallowly, the rest is replaced. `updated_at` is set, unless the patch `keepsTime`: what is
+   * noted about a session does not change it.
+   */
   update(
     sessionId: string,
-    patch: Partial<Pick<Session, "metadata" | "config" | "status" | "interrupts">>,
+    patch: Partial<Pick<Session, "metadata" | "config" | "status" | "interrupts">> & { keepsTime?: boolean },
   ): Promise<Session | undefined>;
   /** Removes the session with its runs, events, ledger rows and checkpoints, all or nothing. */
   delete(sessionId: string): Promise<boolean>;

@@ -20,6 +20,11 @@ const InfoPatch = z.object({
   description: z.string().max(2000).nullish(),
   pinned: z.boolean().nullish().describe("null: no longer"),
   archived: z.boolean().nullish(),
+  read_at: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text).toISOString())
+    .nullish()
+    .describe("How far somebody has read it: its `updated_at` as it was shown. null: not marked"),
 });
 const InfoSearch = z.object({
   query: z.string().max(500).nullish().describe("Looked for in names, descriptions and messages, in any case"),
@@ -64,7 +69,7 @@ export function threadInfoRoutes(): HttpApp {
     "/threads/:thread_id/info",
     describe({
       tag: "Threads",
-      summary: "Rename, describe, pin or archive it",
+      summary: "Rename, describe, pin or archive it, or mark how far it was read; its `updated_at` stays",
       answer: DetailsShape,
       errors: unknownThread,
     }),
@@ -73,15 +78,17 @@ export function threadInfoRoutes(): HttpApp {
     async (context) => {
       const services = productServicesOf(context);
       const { thread_id: id } = context.req.valid("param");
-      const { name, description, pinned, archived } = context.req.valid("json");
+      const { name, description, pinned, archived, read_at } = context.req.valid("json");
       const metadata = {
         ...(pinned !== undefined && { pinned }),
         ...(archived !== undefined && { archived }),
         ...(name !== undefined && { name }),
         ...(description !== undefined && { description }),
+        ...(read_at !== undefined && { read_at }),
       };
       await requireSession(services.storage, id);
-      if ((await services.storage.sessions.update(id, { metadata })) === undefined) throw noSession(id);
+      const updated = await services.storage.sessions.update(id, { metadata, keepsTime: true });
+      if (updated === undefined) throw noSession(id);
       return answerDetails(services, context, id);
     },
   );

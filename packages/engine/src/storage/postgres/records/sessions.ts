@@ -46,7 +46,8 @@ async function change(
       SELECT FROM open_runs WHERE session = sessions.id
     ) THEN 'busy' ELSE $6 END WHERE session_id = $1 RETURNING ${columns}`;
   const texts = [metadata, config, next.interrupts].map((value) => JSON.stringify(value));
-  const [written] = await statements.rows(sql, [sessionId, ...texts, new Date().toISOString(), next.status]);
+  const updatedAt = patch.keepsTime === true ? session.updated_at : new Date().toISOString();
+  const [written] = await statements.rows(sql, [sessionId, ...texts, updatedAt, next.status]);
   const updated = parseRow(SessionRow, "sessions", written);
   statements.note(changeOfSession("changed", updated));
   return updated;

@@ -39,13 +39,17 @@ function insert(database: Database, session: Session): void {
   database.note?.(changeOfSession("created", session));
 }
 
-function change(database: Database, session: Session, patch: Parameters<SessionStore["update"]>[1]): Session {
+function change(
+  database: Database,
+  session: Session,
+  { keepsTime = false, ...patch }: Parameters<SessionStore["update"]>[1],
+): Session {
   const next: Session = {
     ...session,
     ...patch,
     metadata: { ...session.metadata, ...patch.metadata },
     config: { ...session.config, ...patch.config },
-    updated_at: new Date().toISOString(),
+    updated_at: keepsTime ? session.updated_at : new Date().toISOString(),
   };
   // The runs decide: a session with one that is not over is busy, whatever somebody has found it to be.
   if (hasUnfinished(database, session.session_id)) next.status = "busy";
