@@ -18,7 +18,7 @@ import { duration } from "../../text/time.ts";
 import type { AssistantItem, Block, Source, Suggested } from "../../thread/items.ts";
 import type { OpenThread } from "../../thread/open-thread.ts";
 import { useHasRested } from "./scrolling.ts";
-import { ToolGroup } from "./tool-group.tsx";
+import { ToolGroup } from "./tools/tool-group.tsx";
 import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
 import { MessageOperations } from "./changes/operation-card.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";

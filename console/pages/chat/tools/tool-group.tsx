@@ -2,10 +2,10 @@ import ChevronRight from "icon:chevron-right";
 import Layers from "icon:layers";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { planTool } from "../../thread/plan.ts";
+import { planTool } from "../../../thread/plan.ts";
 import { PlanCard } from "./plan-card.tsx";
 import { ToolCard } from "./tool-card.tsx";
-import { useSnapshot } from "./thread-context.tsx";
+import { useSnapshot } from "../thread-context.tsx";
 
 /** Finished calls of one message from which on they are shown as one line. */
 const groupedFrom = 4;

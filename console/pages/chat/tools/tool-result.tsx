@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useWholeResult } from "../../api/results.ts";
-import { CodeBlock } from "../../markdown/code.tsx";
-import { visible } from "../../markdown/links.ts";
-import { Failed, Loading } from "../../parts/states.tsx";
-import { count } from "../../text/time.ts";
-import type { Call } from "../../thread/items.ts";
-import { useOpenThread } from "./thread-context.tsx";
+import { useWholeResult } from "../../../api/results.ts";
+import { CodeBlock } from "../../../markdown/code.tsx";
+import { visible } from "../../../markdown/links.ts";
+import { Failed, Loading } from "../../../parts/states.tsx";
+import { count } from "../../../text/time.ts";
+import type { Call } from "../../../thread/items.ts";
+import { useOpenThread } from "../thread-context.tsx";
 
 /** Lines of a result that are shown at once. */
 const firstLines = 20;

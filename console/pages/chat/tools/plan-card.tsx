@@ -2,9 +2,9 @@ import CircleCheck from "icon:circle-check";
 import CircleDashed from "icon:circle-dashed";
 import LoaderCircle from "icon:loader-circle";
 import { useTranslation } from "react-i18next";
-import { visible } from "../../markdown/links.ts";
-import { isNewestPlan, stepsOf } from "../../thread/plan.ts";
-import { useCall, useSnapshot } from "./thread-context.tsx";
+import { visible } from "../../../markdown/links.ts";
+import { isNewestPlan, stepsOf } from "../../../thread/plan.ts";
+import { useCall, useSnapshot } from "../thread-context.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 const icons = {

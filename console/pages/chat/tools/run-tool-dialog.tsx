@@ -1,17 +1,17 @@
 import { useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { runByHand, usePreview, type ManualResult } from "../../api/tools.ts";
-import { SchemaForm } from "../../form/schema-form.tsx";
-import { CodeBlock } from "../../markdown/code.tsx";
-import { visible } from "../../markdown/links.ts";
-import { EffectView } from "../../parts/approval/effect.tsx";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { messageOf } from "../../parts/states.tsx";
-import { notify, notifyError } from "../../parts/toast.tsx";
-import { isDeep } from "../../text/json-text.ts";
-import type { Call } from "../../thread/items.ts";
-import { useOpenThread } from "./thread-context.tsx";
+import { runByHand, usePreview, type ManualResult } from "../../../api/tools.ts";
+import { SchemaForm } from "../../../form/schema-form.tsx";
+import { CodeBlock } from "../../../markdown/code.tsx";
+import { visible } from "../../../markdown/links.ts";
+import { EffectView } from "../../../parts/approval/effect.tsx";
+import { Button } from "../../../parts/button.tsx";
+import { Dialog } from "../../../parts/dialog.tsx";
+import { messageOf } from "../../../parts/states.tsx";
+import { notify, notifyError } from "../../../parts/toast.tsx";
+import { isDeep } from "../../../text/json-text.ts";
+import type { Call } from "../../../thread/items.ts";
+import { useOpenThread } from "../thread-context.tsx";
 
 /** A call of a tool once more, by hand, with the same arguments or others: what it would do is shown before. */
 export function RunToolDialog({ call, parameters, onClose }: { call: Call; parameters: unknown; onClose: () => void }) {

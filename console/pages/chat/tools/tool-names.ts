@@ -1,5 +1,5 @@
-import type { en } from "../../text/en.ts";
-import { visible } from "../../markdown/links.ts";
+import type { en } from "../../../text/en.ts";
+import { visible } from "../../../markdown/links.ts";
 
 /** The verb of a tool, and the argument that says most about a call of it. */
 interface Naming {
