@@ -204,7 +204,7 @@ async function reconcile(
   const recorded = await operations?.ofCall(context.sessionId, context.callId);
   // The undo record is stored before the tool starts: without one it never started.
   if (recorded === undefined && operations !== undefined && tool.touches !== undefined) return { kind: "not_done" };
-  const looking = { ...context, ...(recorded && { recorded: recorded.change }) };
+  const looking = { ...context, ...(recorded && { begun: recorded.change }) };
   const found = (await tool.reconcile?.(input, looking)) ?? { kind: "unknown" };
   if (found.kind !== "done" || recorded === undefined || operations === undefined) return found;
   return { ...found, result: await settleFound(recorded, found.result, context, operations) };
