@@ -25,7 +25,7 @@ describe.skipIf(server === undefined)("a first write of a run", () => {
       const attempt = storage.attempt({ session_id: "s1", run_id: "r1", attempt: 1 });
       const saver = attempt.checkpointer({ carry: (write) => write([], []) });
       const checkpoint = emptyCheckpoint();
-      await saver.put(place, checkpoint, { source: "input", step: -1, parents: {} }, {});
+      await saver.put(place, checkpoint, { source: "loop", step: 0, parents: {} }, {});
       expect((await storage.checkpointer.getTuple(place))?.checkpoint.id).toBe(checkpoint.id);
       const { rows } = await withClient(url, (client) => client.query("SELECT thread_id FROM checkpoint_threads"));
       expect(rows).toEqual([{ thread_id: "s1" }]);

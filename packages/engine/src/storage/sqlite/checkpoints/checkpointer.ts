@@ -90,7 +90,7 @@ export class MillraceSaver extends SqliteSaver {
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
     const put = toPut(this.#store, config, [checkpoint, metadata, newVersions]);
-    await (this.#groups?.write(put.work, metadata.source === "input" ? "input" : "now") ?? this.#write(put.work));
+    await (this.#groups?.write(put.work, "now") ?? this.#write(put.work));
     return put.config;
   }
 
