@@ -10,7 +10,7 @@ export const everyFolder = [
 /** Requests to sort files. */
 export const sorting = /\b(?:sort|organi[sz]e|classify|categori[sz]e|group|arrange|file away)\b|分类|整理|归类|归档/iu;
 
-/** Exceptions from "all": only the model can tell what is meant. */
+/** Exceptions to "all": only the model can tell what is meant. */
 export const exceptions =
   /\b(?:except|but not|other than|apart from|excluding|without|unless|only|don't|do not|never)\b|除了|除外|以外|之外|不包括|不要|别|除非|只/iu;
 
