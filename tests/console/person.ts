@@ -28,6 +28,12 @@ const still = `Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity)
   .map(({ finished }) => finished))`;
 
+/** What axe judges of a page: its elements and what they are, without the words, the names and the places of this time. */
+const structure = `document.documentElement.outerHTML.replaceAll(/>[^<]*[^<\\s][^<]*</gu, ">x<").replaceAll(
+  / (?:id|for|href|value|style|title|datetime|aria-(?:labelledby|controls|describedby|activedescendant))="[^"]*"/gu, "")`;
+/** The structures that axe has seen, on each screen. */
+const seenByAxe = new Set<string>();
+
 /** Somebody in front of a page, who has either a mouse or a keyboard. */
 export class Person {
   readonly tab: Tab;
@@ -35,9 +41,11 @@ export class Person {
   readonly findings: string[] = [];
   readonly words: { all: typeof en | typeof zh; work: typeof workEn | typeof workZh };
   readonly #isMouse: boolean;
+  readonly #screen: string;
 
-  private constructor(tab: Tab, { how, locale }: Hand) {
+  private constructor(tab: Tab, { how, width, locale }: Hand) {
     this.tab = tab;
+    this.#screen = `${width} ${locale}`;
     this.#isMouse = how === "mouse";
     this.words = locale === "en" ? { all: en, work: workEn } : { all: zh, work: workZh };
   }
@@ -155,6 +163,9 @@ export class Person {
   async #look(step: string): Promise<void> {
     try {
       await this.tab.page.evaluate(still);
+      const page = `${this.#screen} ${String(await this.tab.page.evaluate(structure))}`;
+      if (seenByAxe.has(page)) return;
+      seenByAxe.add(page);
       this.findings.push(...(await axeFindings(this.tab)).map((finding) => `${step}: ${finding}`));
     } catch (error) {
       // The step has loaded the page anew.
