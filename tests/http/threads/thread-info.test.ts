@@ -214,7 +214,7 @@ describe("the list of threads", () => {
     const read_at = updated_at;
     expect(await patch({ read_at })).toMatchObject({ read_at, unread_since: null, updated_at });
     expect(await patch({ name: "Told", pinned: true })).toMatchObject({ unread_since: null, updated_at });
-    await fixture.server.client.runs.wait(id, "agent", { input: { messages: [{ role: "user", content: "Go on" }] } });
+    await fixture.say(id, "Go on");
     expect(await info(id)).toMatchObject({ read_at, unread_since: read_at });
     const [listed] = (await list({ query: "Told" })).threads;
     expect(listed).toMatchObject({ thread_id: id, unread_since: read_at });
