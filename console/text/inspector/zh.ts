@@ -220,7 +220,7 @@ export const workZh: WorkCatalogue = {
     squeeze: "略去空闲时间",
     left: "略去 {{time}}",
     critical: "关键路径",
-    used: "{{tokens}} 个 token",
+    used: "{{tokens}} 个词元",
     older: "更早的检查点",
     model: "模型",
     attempts: "尝试次数",
