@@ -145,7 +145,7 @@ function Rows({
 }) {
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
-  const [focused, setFocused] = useState<string>();
+  const [focused, setFocused] = useState<{ id: string; current: string | undefined }>();
   const getItemKey = useCallback(
     (index: number) => {
       const row = rows[index];
@@ -169,8 +169,9 @@ function Rows({
     const row = rows[index];
     return row?.kind === "thread" ? [row.thread.thread_id] : [];
   });
-  // Tab stops at one row of the list; arrows go from row to row.
-  const stop = [focused, current].find((id) => id !== undefined && drawn.includes(id)) ?? drawn[0];
+  // Tab stops at one row of the list: where the arrows have led since a chat was opened, else at that chat.
+  const led = focused?.current === current ? focused?.id : undefined;
+  const stop = [led, current].find((id) => id !== undefined && drawn.includes(id)) ?? drawn[0];
   return (
     <div className="list-scroll" ref={scroller}>
       <ul style={{ height: list.getTotalSize(), position: "relative" }} onKeyDown={moveFocus}>
@@ -186,7 +187,7 @@ function Rows({
             );
           }
           return (
-            <li key={item.key} style={style} onFocus={() => setFocused(row.thread.thread_id)}>
+            <li key={item.key} style={style} onFocus={() => setFocused({ id: row.thread.thread_id, current })}>
               <ThreadRow
                 thread={row.thread}
                 isCurrent={row.thread.thread_id === current}

@@ -162,6 +162,8 @@ export class Person {
   /** Looks at what a step has made of the page. */
   async #look(step: string): Promise<void> {
     try {
+      // While a page is loaded there is none yet.
+      await this.tab.page.locator("h1").first().waitFor({ state: "attached" });
       await this.tab.page.evaluate(still);
       const page = `${this.#screen} ${String(await this.tab.page.evaluate(structure))}`;
       if (seenByAxe.has(page)) return;
