@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
+  axeFindings,
   begin,
   chromiumPath,
   leave,
@@ -175,6 +176,18 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.locator(".list-pane").waitFor({ state: "hidden" });
     await say(tab, "再见");
     await sees(tab, "You said: 再见");
+  });
+
+  it("names a control that the mouse rests on, and the one beside it next, within a landmark", async () => {
+    tab = await stage.open();
+    const controls = tab.page.locator("[data-tooltip]:visible");
+    await controls.first().waitFor();
+    for (const control of [controls.nth(0), controls.nth(1)]) {
+      await control.hover();
+      const name = (await control.getAttribute("aria-label")) ?? "";
+      await tab.page.locator(".tooltip").getByText(name).waitFor();
+      expect(await axeFindings(tab), name).toEqual([]);
+    }
   });
 
   it("stops with Tab at one chat of the list, where the arrows go on", async () => {

@@ -20,8 +20,18 @@ export function TooltipView({
   });
   useLayoutEffect(() => store.setAnchorElement(anchor), [store, anchor]);
   const shortcut = anchor.dataset["tooltip"];
+  // All that a page says lies in a landmark: the dialog of the control, or the page's main part.
+  const landmark = anchor.closest<HTMLElement>("[role=dialog]") ?? document.querySelector("main");
   return (
-    <Tooltip store={store} className="tooltip" gutter={6} hideOnHoverOutside={!isFocused} unmountOnHide>
+    <Tooltip
+      store={store}
+      className="tooltip"
+      gutter={6}
+      hideOnHoverOutside={!isFocused}
+      unmountOnHide
+      fixed
+      portalElement={landmark}
+    >
       {anchor.getAttribute("aria-label")}
       {shortcut !== undefined && shortcut !== "" && <kbd>{shortcut}</kbd>}
     </Tooltip>

@@ -6,6 +6,8 @@ const rest = 500;
 const stillRests = 300;
 
 interface Shown {
+  /** Each tooltip is a new one: what closes the one before does not close it. */
+  id: number;
   anchor: HTMLElement;
   isFocused: boolean;
 }
@@ -14,12 +16,14 @@ interface Shown {
 export function Tooltips() {
   const [shown, setShown] = useState<Shown>();
   const current = useRef<Shown>(undefined);
+  const last = useRef(0);
   const closedAt = useRef(Number.NEGATIVE_INFINITY);
   const views = overlays.useModule(shown !== undefined);
-  const show = useCallback((next?: Shown) => {
+  const show = useCallback((next?: Omit<Shown, "id">) => {
     if (current.current !== undefined) closedAt.current = performance.now();
-    current.current = next;
-    setShown(next);
+    last.current += 1;
+    current.current = next && { ...next, id: last.current };
+    setShown(current.current);
   }, []);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -57,5 +61,8 @@ export function Tooltips() {
     };
   }, [show]);
   if (shown === undefined || views === undefined) return null;
-  return <views.TooltipView {...shown} onClose={show} />;
+  const close = (): void => {
+    if (current.current?.id === shown.id) show();
+  };
+  return <views.TooltipView key={shown.id} anchor={shown.anchor} isFocused={shown.isFocused} onClose={close} />;
 }
