@@ -168,12 +168,7 @@ export class Person {
       const page = `${this.#screen} ${String(await this.tab.page.evaluate(structure))}`;
       if (seenByAxe.has(page)) return;
       seenByAxe.add(page);
-      // A fault that is gone at the next look was a page on its way.
-      let found = await axeFindings(this.tab);
-      for (let looks = 0; found.length > 0 && looks < 5; looks += 1) {
-        await this.tab.page.evaluate("new Promise((resolve) => setTimeout(resolve, 200))");
-        found = await axeFindings(this.tab);
-      }
+      const found = await axeFindings(this.tab);
       this.findings.push(...found.map((finding) => `${step}: ${finding}`));
     } catch (error) {
       // The step has loaded the page anew.
