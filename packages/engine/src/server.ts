@@ -246,7 +246,7 @@ async function openStorage(
   workspace: string,
   extension: ServerExtension | undefined,
 ): Promise<OpenedStorage> {
-  const { dataDir, conversations, database } = config;
+  const { dataDir, conversations, database, leaseSeconds } = config;
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   passStoreQueues();
@@ -255,6 +255,6 @@ async function openStorage(
   const storage =
     database === undefined
       ? createSqliteStorage(join(folder, "millrace.db"), undefined, limits)
-      : await (await import("./storage/postgres/storage.ts")).createPostgresStorage(database, limits);
+      : await (await import("./storage/postgres/storage.ts")).createPostgresStorage(database, { limits, leaseSeconds });
   return extension?.stores(config, storage) ?? storage;
 }

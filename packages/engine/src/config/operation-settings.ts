@@ -19,6 +19,7 @@ export const operationVariables = {
   MILLRACE_SLOW_REQUEST_SECONDS: z.coerce.number().positive().default(5),
   MILLRACE_METRICS_KEY: optionalText,
   MILLRACE_DATABASE: optionalText,
+  MILLRACE_LEASE_SECONDS: z.coerce.number().min(2).max(3_600).default(5),
   MILLRACE_OWNER_LIMITS: ownerLimits,
 };
 
@@ -36,6 +37,8 @@ export interface OperationSettings {
   logFormat: "auto" | "pretty" | "json";
   /** The URL of a PostgreSQL database, used instead of a file. */
   database: string | undefined;
+  /** How long a server on that database may be silent before others take its runs. */
+  leaseSeconds: number;
   /** Slower plain answers are logged. */
   slowRequestSeconds: number;
   /** The key for `GET /metrics`; `undefined`: only this machine may read it. */
@@ -61,6 +64,7 @@ export function operationSettings(
     metricsKey: values.MILLRACE_METRICS_KEY,
     ownerLimits: values.MILLRACE_OWNER_LIMITS,
     database: values.MILLRACE_DATABASE,
+    leaseSeconds: values.MILLRACE_LEASE_SECONDS,
   };
 }
 

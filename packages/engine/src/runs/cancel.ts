@@ -116,7 +116,7 @@ export async function removeRunsOf(assistantId: string, cancelling: Cancelling):
 
 /**
  * Parks running graphs before their next step; a step that takes longer than `graceMs` is aborted. Neither ends a
- * run: its row stays `running` and the next start goes on with it, which counts as no crash.
+ * run: its row stays `running`, and another server or the next start goes on with it, which counts as no crash.
  */
 export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: RunnerDeps): Promise<void> {
   const ended = dispatch.close();
@@ -134,10 +134,10 @@ export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: Runne
   clearTimeout(grace);
 }
 
-async function release(dispatch: Dispatch, { logger }: RunnerDeps): Promise<void> {
+async function release(dispatch: Dispatch, { logger, storage }: RunnerDeps): Promise<void> {
   const walking = [...dispatch.active.values()].filter((active) => active.walking);
   try {
-    await Promise.all(walking.map(({ store }) => store.release()));
+    await Promise.all([...walking.map(({ store }) => store.release()), storage.runs.giveBack()]);
   } catch (error) {
     // The next start then takes the runs for crashed ones, of which they may have some.
     logger.error({ err: error }, "runs_not_released");

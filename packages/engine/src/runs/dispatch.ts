@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import type { AppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -8,9 +8,7 @@ import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
 import { SessionFeeds } from "./follow/follow.ts";
 import { isOver } from "./status.ts";
-
-/** Milliseconds that the result of a temporary session's run is kept for a repeated request with the same key. */
-export const keptForRepeats = 600_000;
+import { removeAfter, removeLater } from "./temporary-sessions.ts";
 
 /** What a dispatch needs from its server. */
 interface DispatchOptions {
@@ -37,11 +35,31 @@ export class Dispatch {
   readonly #taken = new Map<string, Run>();
   /** Sessions with runs of graphs that this process does not serve. */
   readonly #held = new Set<string>();
+  /** Sessions of which another server performs a run, and that have others in hand here. */
+  readonly #blocked = new Set<string>();
   #admissions = 0;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#queue = new SessionQueue(options.maxConcurrent, (sessionId) => this.#work(sessionId));
+  }
+
+  /** How many sessions more this server could work on. */
+  get room(): number {
+    return this.#queue.room;
+  }
+
+  /** Sessions whose next run has to wait for one of another server, which may be over. */
+  wakeBlocked(): void {
+    for (const sessionId of this.#blocked) this.#queue.wake(sessionId);
+    this.#blocked.clear();
+  }
+
+  /** A run that has not begun is in another server's hand. */
+  letGo(active: ActiveRun, reason: AppError): void {
+    this.#delays.clear(active.run.run_id);
+    this.active.delete(active.run.run_id);
+    active.abandon(reason);
   }
 
   /** Takes a run in hand. It is not begun before `schedule`. */
@@ -100,13 +118,18 @@ export class Dispatch {
       this.#taken.delete(sessionId);
       const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));
       this.#left.delete(sessionId);
-      if (run === undefined) return left !== undefined;
+      if (run === undefined) {
+        if (storage.cluster.live > 1) this.#blocked.add(sessionId);
+        return left !== undefined;
+      }
       const inHand = this.active.get(run.run_id);
       const active = inHand ?? (await this.#takeInHand(run.run_id, "claimed"));
       // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
       if (active === undefined || active.ended) return true;
       if (performance.stopping.aborted) {
-        await storage.attempt(run).release();
+        const store = storage.attempt(run);
+        await store.release();
+        await store.giveBack();
         return true;
       }
       active.begin(run);
@@ -181,43 +204,15 @@ export class Dispatch {
     const { run_id, session_id, kwargs, status } = active.run;
     const isTemporary = kwargs.temporary && isOver(status);
     // With a key, a repeated request gets what is stored; the run is not kept in memory for so long.
-    if (!isTemporary || active.hasKey) this.active.delete(run_id);
+    const isOwn = this.active.get(run_id) === active;
+    if (isOwn && (!isTemporary || active.hasKey)) this.active.delete(run_id);
     if (!isTemporary) return;
-    if (active.hasKey) this.removeLater(session_id);
-    else
-      this.#remove(
-        session_id,
-        active.unread(60_000).then(() => this.active.delete(run_id)),
-      );
-  }
-
-  /** Removes a temporary session when its result can no longer be asked for. */
-  removeLater(sessionId: string): void {
-    this.#remove(sessionId, sleep(keptForRepeats, undefined, { ref: false }));
-  }
-
-  /** Removes a temporary session when `wait` is over, unless the server stops before. */
-  #remove(sessionId: string, wait: Promise<unknown>): void {
-    const { storage, logger, performance } = this.#options;
-    const remove = async (): Promise<void> => {
-      await wait;
-      // Its other runs are ended first, or their readers would wait for ever.
-      for (let others = this.#unfinished(sessionId); others.length > 0; others = this.#unfinished(sessionId)) {
-        for (const { stop } of others) stop.request("session_switch");
-        await Promise.all(others.map((other) => this.endWaiting(other)));
-        await Promise.allSettled(others.map(({ over }) => over));
-      }
-      if (!performance.stopping.aborted) await storage.sessions.delete(sessionId);
-    };
-    remove().catch((error: unknown) => {
-      logger.error({ err: error, session_id: sessionId }, "temporary_session_not_removed");
-    });
-  }
-
-  /** The runs of a session that were admitted and have no end yet; none where they are for the next start. */
-  #unfinished(sessionId: string): ActiveRun[] {
-    if (this.#options.performance.stopping.aborted) return [];
-    return this.ofSession(sessionId).filter(({ admission, ended }) => Number.isFinite(admission) && !ended);
+    const { performance } = this.#options;
+    if (active.hasKey) removeLater(session_id, this, performance);
+    else {
+      const unread = active.unread(60_000).then(() => this.active.delete(run_id));
+      removeAfter(unread, session_id, this, performance);
+    }
   }
 
   /** Begins nothing more; resolves when what is performed now has ended. */
@@ -245,6 +240,11 @@ class SessionQueue {
   constructor(limit: number, work: (sessionId: string) => Promise<boolean>) {
     this.#limit = limit;
     this.#work = work;
+  }
+
+  /** How many sessions more could work now. */
+  get room(): number {
+    return this.#closed ? 0 : Math.max(0, this.#limit - this.#working.size - this.#ready.size);
   }
 
   /** There may be something to do for the session. */

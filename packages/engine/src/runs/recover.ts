@@ -1,10 +1,11 @@
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import { type Dispatch, keptForRepeats } from "./dispatch.ts";
+import type { Dispatch } from "./dispatch.ts";
 import { goOnFrom } from "./events/log.ts";
 import type { RunnerDeps } from "./options.ts";
 import { rollBack } from "./remove-run.ts";
 import { isSuspect } from "./status.ts";
+import { keptForRepeats, removeLater } from "./temporary-sessions.ts";
 
 /**
  * Takes up everything a former process has left: running runs go on from their checkpoint, pending ones queue, and what
@@ -12,16 +13,24 @@ import { isSuspect } from "./status.ts";
  */
 export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
   await goOnWithClock(deps.storage);
+  await deps.storage.sessions.deleteUnfinished();
   await removeLeftovers(dispatch, deps);
-  const unfinished = await deps.storage.runs.unfinished();
-  for (const run of unfinished) dispatch.admit(dispatch.track(run));
-  for (const run of unfinished) stopAgain(run, dispatch, deps);
-  const waiting = holdUnserved(unfinished, dispatch, deps);
-  const suspects = unfinished.filter((run) => isSuspect(run, deps.crashBudget) && !waiting.has(run.session_id));
+  const { runs, cluster } = deps.storage;
+  // Others take as many as they have room for.
+  const taken = await runs.take(cluster.live > 1 ? dispatch.room : undefined);
+  return takeUp(taken, dispatch, deps);
+}
+
+/** Takes up runs that are in this server's hand from now on, oldest first. */
+export function takeUp(taken: readonly Run[], dispatch: Dispatch, deps: RunnerDeps): { resumed: number } {
+  for (const run of taken) dispatch.admit(dispatch.track(run));
+  for (const run of taken) stopAgain(run, dispatch, deps);
+  const waiting = holdUnserved(taken, dispatch, deps);
+  const suspects = taken.filter((run) => isSuspect(run, deps.crashBudget) && !waiting.has(run.session_id));
   const held = new Set(suspects.map((run) => run.session_id));
-  for (const run of unfinished) if (!held.has(run.session_id)) dispatch.schedule(run);
-  void tryAlone(suspects, unfinished, dispatch);
-  const resumed = unfinished.filter(
+  for (const run of taken) if (!held.has(run.session_id)) dispatch.schedule(run);
+  void tryAlone(suspects, taken, dispatch);
+  const resumed = taken.filter(
     (run) => run.status === "running" && run.stop_requested === null && !waiting.has(run.session_id),
   );
   return { resumed: resumed.length };
@@ -58,16 +67,18 @@ async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">)
   }
 }
 
-/** What was left because the process ended in between: half-made sessions, those for one run only, and rolled back runs. */
-async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Promise<void> {
+/** What was left because a process ended in between: sessions for one run only, and rolled back runs. */
+export async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Promise<void> {
   const { storage } = deps;
-  await storage.sessions.deleteUnfinished();
   const now = Date.now();
-  const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
-  for (const sessionId of due) await storage.sessions.delete(sessionId);
-  // A client that lost its answer in the stop asks again under its key: the run must not happen twice.
+  if (storage.cluster.live === 1) {
+    const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
+    for (const sessionId of due) await storage.sessions.delete(sessionId);
+  }
+  // A client that lost its answer in the stop asks again under its key: the run must not happen twice. And what another
+  // server has made for one run may not have been read.
   const all = await storage.runs.leftTemporary(new Date(now + keptForRepeats).toISOString());
-  for (const sessionId of all) dispatch.removeLater(sessionId);
+  for (const sessionId of all) removeLater(sessionId, dispatch, deps);
   for (const run of await storage.runs.leftRollbacks()) await rollBack(run, deps);
 }
 

@@ -24,7 +24,7 @@ import type { RunCompanion } from "./companion.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
-import { recoverRuns } from "./recover.ts";
+import { recoverAndFollow } from "./other-servers.ts";
 import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
 import { removeRun } from "./remove-run.ts";
 import { Traces } from "./trace/traces.ts";
@@ -286,9 +286,9 @@ export class Runs {
     return removeRunsOf(assistantId, this.#cancelling);
   }
 
-  /** Takes up everything a former process has left; see `recoverRuns`. */
+  /** Takes up everything a former process has left, and from then on what other servers leave; see `recoverRuns`. */
   recover(): Promise<{ resumed: number }> {
-    return recoverRuns(this.#dispatch, this.#performance);
+    return recoverAndFollow(this.#dispatch, this.#performance);
   }
 
   /** Refuses new runs and lets go of those in hand; see `drainRuns`. */

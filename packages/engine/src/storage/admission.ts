@@ -20,6 +20,14 @@ export function threadIsBusy(): AppError {
   );
 }
 
+/** Another server changes the session by hand, and has not ended in time. */
+export function isChanged(): AppError {
+  return new AppError("conflict", "Another change of the same thread has not ended in time.", {
+    suggestion: "Nothing was changed; send the request again.",
+    recoverable: true,
+  });
+}
+
 /** `waiting`: how many runs, and whose, may be pending at most. */
 export function queueIsFull(waiting: string): AppError {
   return new AppError("rate_limit", `${waiting} are waiting already; this one was not taken.`, {

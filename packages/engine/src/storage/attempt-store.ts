@@ -30,11 +30,14 @@ export interface RunWriter {
   session_id: string;
   run_id: string;
   attempt: number | undefined;
+  /** In which server's hand the run is, where several work on the storage. */
+  server?: number | undefined;
 }
 
-/** The error (`conflict`) for a write of an attempt that is over: the run's is `current`. */
+/** The error (`conflict`) for a write of an attempt that is over: the run's is `current`, or it is in another server's hand. */
 export function takenUp({ run_id, attempt }: Pick<RunWriter, "run_id" | "attempt">, current: number): AppError {
-  return new AppError("conflict", `Attempt ${attempt} of run "${run_id}" is over: attempt ${current} has taken it up.`);
+  const taker = current === attempt ? "another server" : `attempt ${current}`;
+  return new AppError("conflict", `Attempt ${attempt} of run "${run_id}" is over: ${taker} has taken it up.`);
 }
 
 /** How a run ended, and how that leaves its session. Written together, in one transaction. */
@@ -92,6 +95,8 @@ export interface AttemptStore {
   finish(outcome: RunOutcome, told?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */
   release(): Promise<void>;
+  /** The attempt has stopped before the end of its run, which counts no crash: any server may go on with it at once. */
+  giveBack(): Promise<void>;
   /**
    * Whether the database has come back without what the attempt had written: it cannot go on from what it remembers, and the
    * run is to be taken up again. Not with a database that ends with its process.

@@ -24,6 +24,7 @@ import type {
 } from "./record-stores.ts";
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
+import type { Cluster } from "./cluster.ts";
 import type { ItemStore } from "./items/store-items.ts";
 import type { TextIndexStore } from "./items/text-index.ts";
 import type { UsageStore } from "./usage.ts";
@@ -56,7 +57,8 @@ export interface SessionStore {
   deleteUnused(sessionId: string): Promise<boolean>;
   /**
    * Removes the checkpoints of sessions that are not there, and answers with how many sessions: a process that ended in the
-   * midst of a copy, a fork or an import has left them. Only for a start: what is being made at the moment looks the same.
+   * midst of a copy, a fork or an import has left them. Only for a start: what this process makes at the moment looks the
+   * same. What other servers make stays.
    */
   deleteUnfinished(): Promise<number>;
   /** `metadata` filters by containment. `total` counts all matches, not the page. */
@@ -121,8 +123,15 @@ export interface RunStore {
   delete(runId: string): Promise<boolean>;
   /** Removes the runs of an assistant that are over, with their events. */
   deleteOfAssistant(assistantId: string): Promise<void>;
-  /** Everything pending or running, oldest first: what a start has to take up again. */
+  /** Everything pending or running, oldest first. */
   unfinished(): Promise<Run[]>;
+  /**
+   * Takes in hand what is pending or running and in that of no server that works, of at most so many sessions; oldest first.
+   * Where only one server can work, that is all there is.
+   */
+  take(sessions?: number): Promise<Run[]>;
+  /** The server stops: what is pending in its hand is for any other one. */
+  giveBack(): Promise<void>;
   /**
    * Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. Where a
    * client may ask again under a key, only those whose run ended before `keyedBefore` (ISO date).
@@ -186,6 +195,7 @@ export interface Storage {
   /** Everything that the attempt writes; costs nothing but memory. */
   attempt(of: RunWriter): AttemptStore;
   byHand: ByHand;
+  cluster: Cluster;
   sessions: SessionStore;
   runs: RunStore;
   events: EventStore;

@@ -12,6 +12,7 @@ import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
 import { createAttemptRecords } from "@millrace/engine/storage/postgres/run-records/attempt";
 import { createLedger } from "@millrace/engine/storage/postgres/run-records/ledger";
 import { createRunStore } from "@millrace/engine/storage/postgres/run-records/runs";
+import { ServerLease } from "@millrace/engine/storage/postgres/servers/lease";
 import { createSessionStore } from "@millrace/engine/storage/postgres/records/sessions";
 import { runRecord, sessionRecord } from "../../../contract/records.ts";
 import { startPostgres, withClient } from "../../../support/processes/postgres.ts";
@@ -26,6 +27,7 @@ const unlocked = "SELECT FROM runs";
 describe.skipIf(server === undefined)("the fence of an attempt", () => {
   let url: string;
   let database: PostgresDatabase;
+  let lease: ServerLease;
   const of = { session_id: "s1", run_id: "r1", attempt: 1 };
   const call = { session_id: "s1", run_id: "r1", tool: "t", effect: "unsafe" } as const;
 
@@ -33,10 +35,14 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     url = (await server?.create()) ?? "";
     database = new PostgresDatabase(url);
     await migrate(database, migrations);
-    await createSessionStore(database).create(sessionRecord("s1"));
-    await createRunStore(database).admit(runRecord("r1", "s1"), { hasRoom: true });
+    lease = await ServerLease.join(url);
+    await createSessionStore(database, () => lease.id).create(sessionRecord("s1"));
+    await createRunStore(database, () => lease.id).admit(runRecord("r1", "s1"), { hasRoom: true });
   });
-  afterEach(() => database.close());
+  afterEach(async () => {
+    await lease.leave();
+    await database.close();
+  });
 
   it("lets only the attempt at work write", async () => {
     const ledger = createLedger(database, of);
@@ -157,7 +163,8 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
           await database.change("UPDATE runs SET status = 'running', attempt = $1", [round]);
           const writer: RunWriter = { ...of, attempt: round };
           const stream = new AttemptStream(database, threads, writer);
-          const finish = (): Promise<unknown> => createAttemptRecords(database, writer, stream).finish(outcome);
+          const finish = (): Promise<unknown> =>
+            createAttemptRecords(database, { of: writer, stream, trusted: async () => undefined }).finish(outcome);
           // Every other time the end comes first, as far as it can.
           const early = round % 2 === 0 ? finish() : undefined;
           await client.query("BEGIN");

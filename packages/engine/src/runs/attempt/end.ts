@@ -110,11 +110,24 @@ export async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<
     logger.error({ err: error, run_id: active.run.run_id }, `events_not_stored: ${errorMessage(error)}`);
   }
   const isLost = active.store.isLost === true;
+  if (!isLost) await giveBack(active, logger);
+  const { stop } = active;
   active.abandon(
     isLost
       ? new AppError("storage_unavailable", "The database lost the newest events; the run goes on from its last state.")
-      : new AppError("server", "The server is stopping; the run goes on after its restart."),
+      : stop.reason === "app_shutdown"
+        ? stop.signal.reason
+        : new AppError("server", "The server is stopping; the run goes on after its restart."),
   );
+}
+
+/** Any server may go on with the run. One that cannot say so is found to be gone. */
+async function giveBack({ store, run }: ActiveRun, logger: RunnerDeps["logger"]): Promise<void> {
+  try {
+    await store.giveBack();
+  } catch (error) {
+    logger.error({ err: error, run_id: run.run_id }, "run_not_given_back");
+  }
 }
 
 /** Milliseconds after which a stop no longer waits for what it stops. */

@@ -27,27 +27,25 @@ import { createLedger } from "./run-records/ledger.ts";
 import { createOperationStore } from "./run-records/operations.ts";
 import { createRunStore } from "./run-records/runs.ts";
 import { createItemRows } from "./store/item-rows.ts";
+import { ServerLease } from "./servers/lease.ts";
 import { createTextIndex } from "./store/text-index.ts";
+
+/** How much of the sessions memory holds, and the seconds that the server may be silent before others take its runs. */
+interface PostgresOptions {
+  limits?: CacheLimits | undefined;
+  leaseSeconds?: number | undefined;
+}
 
 /**
  * Connects to the database of an address (postgres://…), and brings its schema up to date. Throws `config` for a wrong
  * address, user or password, `storage_newer` for a database of a later version, `conflict` while another server has it
- * open, and the other `storage_*` codes. `limits`:
- * how much of the sessions memory holds.
+ * open, and the other `storage_*` codes.
  */
-export async function createPostgresStorage(url: string, limits?: CacheLimits): Promise<OpenedStorage> {
+export async function createPostgresStorage(url: string, options: PostgresOptions = {}): Promise<OpenedStorage> {
   const database = new PostgresDatabase(url);
-  let lock: ServerLock;
-  try {
-    await migrate(database, migrations);
-    lock = await ServerLock.take(database);
-    await giveBackWebhooks(database);
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  const threads = new Threads(database, limits);
-  const sessions = createSessionStore(database);
+  const { lock, lease } = await begin(url, database, options);
+  const threads = new Threads(database, options.limits, lease);
+  const sessions = createSessionStore(database, () => lease.id);
   const ledger = createLedger(database);
   const operations = createOperationStore(database);
   const requests = createModelRequestStore(database, threads);
@@ -59,10 +57,15 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
       deleteUnfinished: () => threads.forgetAllAfter(sessions.deleteUnfinished()),
       deleteUnused: (sessionId) => threads.forgetAfter(sessionId, sessions.deleteUnused(sessionId)),
     },
-    runs: createRunStore(database, (sessionId) => threads.rows.expectNone(sessionId)),
+    runs: createRunStore(
+      database,
+      () => lease.id,
+      (sessionId) => threads.rows.expectNone(sessionId),
+    ),
     events: createEventStore(database, threads.codec),
-    attempt: (of) => createAttempt(database, { threads, requests, of }),
+    attempt: (of) => createAttempt(database, { threads, requests, lease, of }),
     byHand: { ledger, operations },
+    cluster: lease,
     ledger,
     tasks: createTaskStore(database),
     approvals: createApprovalStore(database),
@@ -89,12 +92,37 @@ export async function createPostgresStorage(url: string, limits?: CacheLimits): 
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
-    close: () => (closing ??= closeAll(lock, database)),
+    close: () => (closing ??= closeAll({ lock, lease }, database)),
   };
 }
 
+/** By what a server works on the database. */
+interface Standing {
+  lock: ServerLock;
+  lease: ServerLease;
+}
+
+/** Brings the schema up to date, and begins to work on the database. */
+async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: PostgresOptions): Promise<Standing> {
+  let lock: ServerLock | undefined;
+  let lease: ServerLease | undefined;
+  try {
+    await migrate(database, migrations);
+    lock = await ServerLock.take(database);
+    lease = await ServerLease.join(url, leaseSeconds);
+    await giveBackWebhooks(database);
+    return { lock, lease };
+  } catch (error) {
+    await lease?.leave();
+    await lock?.release().catch(() => undefined);
+    await database.close();
+    throw error;
+  }
+}
+
 /** Gives the lock back and closes the connections. */
-async function closeAll(lock: ServerLock, database: PostgresDatabase): Promise<void> {
+async function closeAll({ lock, lease }: Standing, database: PostgresDatabase): Promise<void> {
+  await lease.leave();
   // Where PostgreSQL is away, the lock runs out by itself; that must not keep the server from closing the rest.
   await lock.release().catch(() => undefined);
   await database.close();
@@ -103,11 +131,13 @@ async function closeAll(lock: ServerLock, database: PostgresDatabase): Promise<v
 /** Everything that one attempt writes: its stream, and what goes beside it. */
 function createAttempt(
   database: PostgresDatabase,
-  { threads, requests, of }: { threads: Threads; requests: PostgresRequests; of: RunWriter },
+  { threads, requests, lease, of }: { threads: Threads; requests: PostgresRequests; lease: ServerLease; of: RunWriter },
 ): AttemptStore {
-  const stream = new AttemptStream(database, threads, of);
+  const { id } = lease;
+  const writer = { ...of, server: id };
+  const stream = new AttemptStream(database, threads, writer);
   return {
-    ...createAttemptRecords(database, of, stream),
+    ...createAttemptRecords(database, { of: writer, stream, trusted: () => lease.trusted(id) }),
     get isLost() {
       return stream.isLost;
     },
@@ -115,6 +145,6 @@ function createAttempt(
       if (events.length > 0 || usage.length > 0) await stream.write({ events, usage });
     },
     checkpointer: (events) => new PostgresSaver(threads, { stream, events }),
-    requests: { note: (request) => requests.noteOf(of, request) },
+    requests: { note: (request) => requests.noteOf(writer, request) },
   };
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Ledger, nothingTold, type OperationStore } from "../attempt-store.ts";
+import { alone } from "../cluster.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
@@ -63,6 +64,7 @@ export function createSqliteStorage(
       events: createEventStore(opened, commits, checkpointer.codec),
       attempt: attemptsOf({ database: opened, commits, saver: checkpointer, requests }),
       byHand: { ledger, operations },
+      cluster: alone,
       ledger,
       tasks: createTaskStore(opened, commits),
       approvals: createApprovalStore(opened, commits),
@@ -86,11 +88,7 @@ export function createSqliteStorage(
       close: () =>
         (closing ??= commits.settled().then(() => {
           opened.close();
-          try {
-            witness?.close();
-          } finally {
-            lock.release();
-          }
+          closeWitness(witness, lock);
         })),
     };
   } catch (error) {
@@ -98,6 +96,15 @@ export function createSqliteStorage(
     mark?.close();
     lock.release();
     throw error;
+  }
+}
+
+/** Closes what stands beside a database that is closed. */
+function closeWitness(witness: CommitMark | undefined, lock: { release(): void }): void {
+  try {
+    witness?.close();
+  } finally {
+    lock.release();
   }
 }
 
@@ -140,6 +147,7 @@ function attemptsOf({
           }),
         ),
       release: () => commits.durably(() => parkRun(database, of)),
+      giveBack: async () => undefined,
       get ledger() {
         return (ledger ??= createLedger(database, commits, of));
       },

@@ -3,10 +3,10 @@ import type { UsageEntry } from "../../usage.ts";
 import { later } from "../database/database.ts";
 
 /**
- * Writes the rows of a batch ($5) for an attempt of a run ($1 to $4), or for none; `writes` is null where that was refused.
+ * Writes the rows of a batch ($5) for an attempt of a run ($1 to $4) in the hand of a server ($6), or for none; `writes` is null where that was refused.
  * The commit does not wait for the disk.
  */
-export const writeRows = `SELECT millrace_write_v2($1, $2, $3, $4, $5) AS writes, ${later}`;
+export const writeRows = `SELECT millrace_write_v3($1, $2, $3, $4, $5, $6) AS writes, ${later}`;
 
 /** A new checkpoint, of which only writes are known while it has no row. */
 interface InsertedCheckpoint {
@@ -53,10 +53,17 @@ export class Batch {
   events: StoredEvents | undefined;
   /** What the model calls of a run have used since its last write. */
   usage: { run_id: string; entries: readonly UsageEntry[] } = { run_id: "", entries: [] };
+  readonly #maker: number;
 
-  /** What `millrace_write_v2` takes: lists of rows by name, as JSON. */
+  /** `maker`: the server that makes what is new. */
+  constructor(maker: number) {
+    this.#maker = maker;
+  }
+
+  /** What `millrace_write_v3` takes: lists of rows by name, as JSON. */
   toRows(): string {
-    return JSON.stringify({ ...this.#usual(), seldom: unlessNothing(this.#seldom()) });
+    const maker = this.threads.length === 0 ? undefined : this.#maker;
+    return JSON.stringify({ ...this.#usual(), maker, seldom: unlessNothing(this.#seldom()) });
   }
 
   #usual() {

@@ -9,6 +9,7 @@ import type {
   NewCheckpoint,
   WriteRow,
 } from "../../checkpoints/rows.ts";
+import type { Cluster } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import type { Batch } from "./batch.ts";
 import { inOrder, RecentItems } from "./items.ts";
@@ -21,8 +22,8 @@ export class PostgresCheckpointRows implements CheckpointRows {
   readonly #works: Works;
   readonly #recent = new RecentItems();
 
-  constructor(database: PostgresDatabase) {
-    this.#works = new Works(database);
+  constructor(database: PostgresDatabase, cluster: Cluster) {
+    this.#works = new Works(database, cluster);
   }
 
   read<Result>(work: () => Result, place?: Place): Promise<Result> {

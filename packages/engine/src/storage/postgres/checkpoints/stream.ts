@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { RunEvent } from "../../../run-events.ts";
-import type { RunWriter } from "../../attempt-store.ts";
+import { type RunWriter, takenUp } from "../../attempt-store.ts";
 import { packEvents } from "../../events/event-batch.ts";
 import { readRow } from "../../rows.ts";
 import type { UsageEntry } from "../../usage.ts";
@@ -17,7 +17,13 @@ const [firstPause, longestPause] = [50, 1_000];
 const patience = 60_000;
 
 const Written = z.object({ writes: z.number().nullable() });
-const Standing = z.object({ attempt: z.number(), writes: z.number(), last_id: z.number(), has_session: z.boolean() });
+const Standing = z.object({
+  attempt: z.number(),
+  owner: z.number().nullable(),
+  writes: z.number(),
+  last_id: z.number(),
+  has_session: z.boolean(),
+});
 type Standing = z.infer<typeof Standing>;
 
 /** How many writes there have to be before the end of an attempt, and the rows that are written with it. */
@@ -138,8 +144,8 @@ export class AttemptStream {
 
   /** Sends the write; false where the fence has refused it. */
   async #sendOnce(rows: string): Promise<boolean> {
-    const { run_id, session_id, attempt } = this.#of;
-    const values = [run_id, session_id, attempt ?? null, this.#expected ?? null, rows];
+    const { run_id, session_id, attempt, server } = this.#of;
+    const values = [run_id, session_id, attempt ?? null, this.#expected ?? null, rows, server ?? null];
     const [row] = await this.#database.rows(writeRows, values);
     const { writes } = Written.parse(row);
     this.#writes = writes ?? this.#writes;
@@ -187,8 +193,8 @@ export class AttemptStream {
 
   /** Where the run stands. Throws `conflict` where another attempt has it, `not_found` where it is gone. */
   async #standing(): Promise<Standing> {
-    const { session_id, run_id, attempt } = this.#of;
-    const sql = `SELECT attempt, writes, session_id = $2 AS has_session,
+    const { session_id, run_id, attempt, server } = this.#of;
+    const sql = `SELECT runs.attempt, runs.owner, writes, session_id = $2 AS has_session,
         greatest(expired_events, coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1)) AS last_id
       FROM runs JOIN sessions ON sessions.id = runs.session WHERE run_id = $1`;
     const [row] = await this.#database.rows(sql, [run_id, session_id]);
@@ -196,12 +202,8 @@ export class AttemptStream {
     if (standing?.has_session !== true) {
       throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
     }
-    if (attempt !== undefined && standing.attempt !== attempt) {
-      throw new AppError(
-        "conflict",
-        `Attempt ${attempt} of run "${run_id}" is over: attempt ${standing.attempt} has taken it up.`,
-      );
-    }
+    const isOwn = server === undefined || standing.owner === server;
+    if (attempt !== undefined && (standing.attempt !== attempt || !isOwn)) throw takenUp(this.#of, standing.attempt);
     return standing;
   }
 }

@@ -3,6 +3,7 @@ import type { CacheLimits } from "../../checkpoints/cache.ts";
 import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { type Codec, createCodec } from "../../checkpoints/codec.ts";
 import type { Data } from "../../checkpoints/rows.ts";
+import { alone, type Cluster } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 import { type Batch, writeRows } from "./batch.ts";
@@ -21,9 +22,9 @@ export class Threads {
   readonly #database: PostgresDatabase;
   readonly #turns = new KeyedMutex(patience);
 
-  constructor(database: PostgresDatabase, limits?: CacheLimits) {
+  constructor(database: PostgresDatabase, limits?: CacheLimits, cluster: Cluster = alone) {
     this.#database = database;
-    this.rows = new PostgresCheckpointRows(database);
+    this.rows = new PostgresCheckpointRows(database, cluster);
     this.store = new CheckpointStore(this.rows, limits);
     this.codec = createCodec(this.store);
     // What memory knows may be ahead of a server that has come back.
@@ -88,6 +89,6 @@ export class Threads {
   }
 
   readonly #send = async (batch: Batch): Promise<void> => {
-    await this.#database.rows(writeRows, [null, null, null, null, batch.toRows()]);
+    await this.#database.rows(writeRows, [null, null, null, null, batch.toRows(), null]);
   };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Cluster } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import { AbsentThreads } from "./absent-threads.ts";
 import { Batch } from "./batch.ts";
@@ -26,12 +27,14 @@ const blockSize = 1000;
  */
 export class Works {
   readonly #database: PostgresDatabase;
+  readonly #cluster: Cluster;
   readonly #absent = new AbsentThreads();
   #current: Work | undefined;
   #keys = { next: 0, end: 0 };
 
-  constructor(database: PostgresDatabase) {
+  constructor(database: PostgresDatabase, cluster: Cluster) {
     this.#database = database;
+    this.#cluster = cluster;
   }
 
   /** The work that runs now. */
@@ -89,7 +92,7 @@ export class Works {
     takeBack: (work: Work) => void,
   ): Promise<{ result: Result; done: Work }> {
     for (;;) {
-      const current: Work = { loader, batch: new Batch(), fresh: new Set(), made: new Map(), undo: [] };
+      const current: Work = { loader, batch: new Batch(this.#cluster.id), fresh: new Set(), made: new Map(), undo: [] };
       const before = this.#current;
       this.#current = current;
       let missing: NotLoaded;

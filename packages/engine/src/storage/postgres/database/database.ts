@@ -8,8 +8,8 @@ import type { Change, ChangeListener } from "../../changes.ts";
 import { withinRun } from "../../attempt-store.ts";
 import { isCollision, toStorageError } from "./errors.ts";
 
-/** Connections at once. */
-const connections = 8;
+/** Connections at once, where nothing else is said. */
+const usualConnections = 8;
 /** Milliseconds that a connection, and a statement, may take. */
 const [connectPatience, queryPatience] = [3_000, 10_000];
 /** How often a statement is tried again that collided with another transaction. */
@@ -90,8 +90,8 @@ export class PostgresDatabase implements Statements {
   #refusal: AppError | undefined;
   #lost: () => void = () => undefined;
 
-  /** `patience`: milliseconds that a statement may take. Connects when the first one comes. */
-  constructor(url: string, patience = queryPatience) {
+  /** `patience`: milliseconds that a statement may take; `connections`: how many at once. Connects when the first one comes. */
+  constructor(url: string, { patience = queryPatience, connections = usualConnections } = {}) {
     this.place = placeOf(url);
     this.#patience = patience;
     this.#pool = new pg.Pool({

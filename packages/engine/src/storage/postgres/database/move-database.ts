@@ -174,7 +174,7 @@ export async function withDatabase<Result>(
 ): Promise<Result> {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   address?.searchParams.set("application_name", "millrace move");
-  const database = new PostgresDatabase(address?.href ?? url, patience);
+  const database = new PostgresDatabase(address?.href ?? url, { patience });
   try {
     return await work(database);
   } finally {

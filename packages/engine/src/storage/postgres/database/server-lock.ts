@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
-import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import { readRow } from "../../rows.ts";
+import { hasEnded, thisProcess } from "../servers/place-of-process.ts";
 import { later, type PostgresDatabase } from "./database.ts";
 
 /** Seconds that the lock lasts without a beat of its server, and between two beats. */
@@ -51,7 +50,7 @@ export class ServerLock {
       if (other !== undefined && (held.has(other.holder) || (isSame && other.until > (before?.until ?? 0)))) {
         throw inUse(database.place, other);
       }
-      gone = other !== undefined && isGone(other) ? other.holder : "";
+      gone = other !== undefined && hasEnded(other) ? other.holder : "";
       before = other;
       if (gone === "") await sleep(pause);
     }
@@ -68,7 +67,8 @@ export class ServerLock {
   }
 
   async #take(gone: string): Promise<boolean> {
-    return (await this.#database.change(take, [this.#holder, host(), process.pid, lease, gone])) > 0;
+    const { host, process } = thisProcess();
+    return (await this.#database.change(take, [this.#holder, host, process, lease, gone])) > 0;
   }
 
   /** A beat. Where another server has taken the database, this one writes nothing more; an outage is waited out. */
@@ -78,29 +78,6 @@ export class ServerLock {
     clearInterval(this.#timer);
     const message = `Another server has taken over the database ${this.#database.place}.`;
     this.#database.refuse(new AppError("conflict", message, { suggestion: "Stop this server." }));
-  }
-}
-
-/** This machine since its last start: a process is known by its number only here. */
-function host(): string {
-  const file = "/proc/sys/kernel/random/boot_id";
-  try {
-    return `${hostname()} ${readFileSync(file, "utf8").trim()}`;
-  } catch {
-    // Other systems have no such file; the name has to do.
-    return hostname();
-  }
-}
-
-/** Whether the holder was a process of this machine that has ended. */
-function isGone(holder: Holder): boolean {
-  if (holder.host !== host()) return false;
-  if (holder.process === process.pid) return true;
-  try {
-    process.kill(holder.process, 0);
-    return false;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ESRCH";
   }
 }
 

@@ -5,6 +5,17 @@ import { checkpoints } from "./003-checkpoints.ts";
 import { webhooksTaken } from "./004-webhooks-taken.ts";
 import { openRuns } from "./005-open-runs.ts";
 import { runUsage } from "./006-run-usage.ts";
+import { servers } from "./007-servers.ts";
+import { owners } from "./008-owners.ts";
 
 /** All changes of the schema, in their order. */
-export const migrations: readonly Migration[] = [records, items, checkpoints, webhooksTaken, openRuns, runUsage];
+export const migrations: readonly Migration[] = [
+  records,
+  items,
+  checkpoints,
+  webhooksTaken,
+  openRuns,
+  runUsage,
+  servers,
+  owners,
+];

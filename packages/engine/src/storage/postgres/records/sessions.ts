@@ -107,9 +107,9 @@ export function sessionClauses(
 
 /**
  * The conversations in PostgreSQL. Neither a new session nor a change of one waits for the disk: the run that comes next
- * takes it along.
+ * takes it along. `server`: the number of this one.
  */
-export function createSessionStore(database: PostgresDatabase): SessionStore {
+export function createSessionStore(database: PostgresDatabase, server: () => number): SessionStore {
   const remove = async (condition: string, sessionId: string): Promise<boolean> => {
     const sql = `WITH gone AS (DELETE FROM sessions WHERE session_id = $1 ${condition} RETURNING ${columns}, ${later}),
       states AS (DELETE FROM checkpoint_threads WHERE thread_id IN (SELECT session_id FROM gone))
@@ -143,8 +143,9 @@ export function createSessionStore(database: PostgresDatabase): SessionStore {
 
     async deleteUnfinished() {
       const sql = `DELETE FROM checkpoint_threads
-        WHERE NOT EXISTS (SELECT FROM sessions WHERE session_id = thread_id) RETURNING thread_id`;
-      return readRows(ThreadRow, "checkpoint_threads", await database.rows(sql)).length;
+        WHERE NOT EXISTS (SELECT FROM sessions WHERE session_id = thread_id)
+          AND NOT EXISTS (SELECT FROM servers WHERE id = maker AND id <> $1) RETURNING thread_id`;
+      return readRows(ThreadRow, "checkpoint_threads", await database.rows(sql, [server()])).length;
     },
 
     async search(asked) {

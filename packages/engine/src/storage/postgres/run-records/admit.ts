@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { alreadyExists, notDue, otherRequest, queueIsFull, threadIsBusy } from "../../admission.ts";
+import { alreadyExists, isChanged, notDue, otherRequest, queueIsFull, threadIsBusy } from "../../admission.ts";
 import { AppError, assertNever } from "../../../errors/errors.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import type { Run } from "../../records.ts";
@@ -16,6 +17,7 @@ const Outcome = z.object({
     "known",
     "other request",
     "busy",
+    "turn",
     "queue is full",
     "share is full",
     "id is taken",
@@ -39,10 +41,12 @@ interface Attempt {
   now: string;
   /** The answer to a former try was lost. */
   again: boolean;
+  /** In whose hand the run is then. */
+  server: number;
 }
 
 async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<typeof Outcome>> {
-  const { run, admission, isAnswered, now, again } = attempt;
+  const { run, admission, isAnswered, now, again, server } = attempt;
   const { submission, cron, queueLimit, ownerQueueLimit, hasRoom, answer } = admission;
   const { graph_id, assistant_id } = run;
   // The two keys in their order, without the braces: they are put behind those of the session.
@@ -75,11 +79,12 @@ async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<ty
     isAnswered,
     now,
     again,
+    server,
   ];
   const places = values.map((_, index) => `$${index + 1}`).join(", ");
   try {
     const [row] = await statements.rows(
-      `SELECT outcome, known_run, has_states FROM millrace_admit_v2(${places})`,
+      `SELECT outcome, known_run, has_states FROM millrace_admit_v3(${places})`,
       values,
     );
     return parseRow(Outcome, "runs", row);
@@ -106,6 +111,8 @@ async function settle(
     }
     case "other request":
       throw otherRequest(admission.submission?.key);
+    case "turn":
+      throw isChanged();
     case "busy":
       throw threadIsBusy();
     case "queue is full":
@@ -143,20 +150,32 @@ function admitted(statements: Statements, run: Run, startedAt?: string): Admitte
   return { run: pending, taken };
 }
 
+/** Milliseconds that an admission waits for a change of its session by hand, and between two looks. */
+const [turnPatience, turnPause] = [10_000, 50];
+
+/** A try, again and again while another server changes the session by hand. */
+async function askInTurn(statements: Statements, attempt: Attempt): Promise<z.infer<typeof Outcome>> {
+  for (let waited = 0; ; waited += turnPause) {
+    const found = await ask(statements, attempt);
+    if (found.outcome !== "turn" || waited >= turnPatience) return found;
+    await sleep(turnPause);
+  }
+}
+
 /**
  * `RunStore.admit`. One statement, and four more where questions wait or are answered: what that means is decided here.
- * `onFirst`: called before a run begins whose session has no states.
+ * `server`: in whose hand the run is then. `onFirst`: called before a run begins whose session has no states.
  */
 export async function admitRun(
   database: PostgresDatabase,
   run: Run,
   admission: Admission,
-  onFirst: (sessionId: string) => void,
+  { server, onFirst }: { server: number; onFirst: (sessionId: string) => void },
 ): Promise<Admitted> {
   const now = new Date().toISOString();
   return await database.once(async (again) => {
-    const attempt: Attempt = { run, admission, isAnswered: false, now, again };
-    const found = await ask(database, attempt);
+    const attempt: Attempt = { run, admission, isAnswered: false, now, again, server };
+    const found = await askInTurn(database, attempt);
     if (found.outcome === "taken" && found.has_states === false) onFirst(run.session_id);
     if (found.outcome !== "answers") return await settle(database, attempt, found);
     return await database.transaction(async (statements) => {

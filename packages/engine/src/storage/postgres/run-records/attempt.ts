@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type AttemptStore, nothingTold, type RunOutcome, type RunWriter } from "../../attempt-store.ts";
+import { type AttemptStore, type Ledger, nothingTold, type RunOutcome, type RunWriter } from "../../attempt-store.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, SessionStatus } from "../../records.ts";
 import { parseRow, readRow } from "../../rows.ts";
@@ -27,7 +27,7 @@ interface End {
 }
 
 /**
- * What `millrace_finish_v2` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
+ * What `millrace_finish_v3` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
  * what is written with it was.
  */
 async function end(
@@ -37,8 +37,8 @@ async function end(
 ): Promise<Run | "approvals" | "refused" | undefined> {
   const { status, error = null, session_status, interrupts, ended_at = now, webhook } = outcome;
   const sql = `SELECT outcome, session_status, ${runColumns}
-    FROM millrace_finish_v2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-      $15, $16, $17) AS ended
+    FROM millrace_finish_v3($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+      $15, $16, $17, $18) AS ended
     LEFT JOIN LATERAL (SELECT (ended.run).*) AS runs ON true`;
   const [row] = await statements.rows(sql, [
     of.run_id,
@@ -59,6 +59,7 @@ async function end(
     of.session_id,
     fence.writes ?? null,
     fence.rows ?? null,
+    of.server ?? null,
   ]);
   const found = readRow(Outcome, "runs", row)?.outcome;
   if (found !== "ended") return found;
@@ -90,20 +91,26 @@ async function finish(
   });
 }
 
+/** Who writes, its stream, and what an effect has to wait for; see `ServerLease.trusted`. */
+interface Writing {
+  of: RunWriter;
+  stream: AttemptStream;
+  trusted: () => Promise<void>;
+}
+
 /** What an attempt writes for its run beside its stream of events and checkpoints. */
 export function createAttemptRecords(
   database: PostgresDatabase,
-  of: RunWriter,
-  stream: AttemptStream,
-): Pick<AttemptStore, "reserve" | "finish" | "release" | "ledger" | "operations"> {
-  const writer = [of.run_id, of.attempt ?? null];
+  { of, stream, trusted }: Writing,
+): Pick<AttemptStore, "reserve" | "finish" | "release" | "giveBack" | "ledger" | "operations"> {
+  const writer = [of.run_id, of.attempt ?? null, of.server ?? null];
+  const isOwn = "($2::int IS NULL OR attempt = $2) AND ($3::bigint IS NULL OR owner = $3)";
   return {
     reserve: (mark) =>
       database.once(async () => {
-        const sql = `UPDATE runs SET event_mark = greatest(event_mark, $3)
-          WHERE run_id = $1 AND ($2::int IS NULL OR attempt = $2)`;
-        const isOwn = (await database.change(sql, [...writer, mark])) > 0;
-        if (!isOwn && of.attempt !== undefined) await failFenced(database, of);
+        const sql = `UPDATE runs SET event_mark = greatest(event_mark, $4) WHERE run_id = $1 AND ${isOwn}`;
+        const isReserved = (await database.change(sql, [...writer, mark])) > 0;
+        if (!isReserved && of.attempt !== undefined) await failFenced(database, of);
       }, true),
 
     finish: (outcome, told = nothingTold) =>
@@ -115,12 +122,29 @@ export function createAttemptRecords(
 
     release: () =>
       database.once(async () => {
-        const sql = `UPDATE runs SET parked = true
-          WHERE run_id = $1 AND status = 'running' AND ($2::int IS NULL OR attempt = $2)`;
+        const sql = `UPDATE runs SET parked = true WHERE run_id = $1 AND status = 'running' AND ${isOwn}`;
         await database.change(sql, writer);
       }),
 
-    ledger: createLedger(database, of, stream),
+    giveBack: () =>
+      database.once(async () => {
+        const sql = `UPDATE runs SET parked = true, owner = NULL WHERE run_id = $1 AND status = 'running' AND ${isOwn}`;
+        await database.change(sql, writer);
+      }),
+
+    ledger: withTrust(createLedger(database, of, stream), trusted),
     operations: createOperationStore(database, of, stream),
+  };
+}
+
+/** The ledger, but an effect begins only while no other server can have taken the run: it may have been a while. */
+function withTrust(ledger: Ledger, trusted: () => Promise<void>): Ledger {
+  return {
+    ...ledger,
+    async start(call) {
+      const answer = await ledger.start(call);
+      await trusted();
+      return answer;
+    },
   };
 }

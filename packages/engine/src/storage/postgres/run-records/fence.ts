@@ -7,8 +7,11 @@ import type { Statements, Values } from "../database/database.ts";
 /**
  * The fence of a write that goes beside others of its attempt: the row of the run is held by a lock that other such writes
  * share, and for which a taker of the run has to wait. `$1` is the run, `$2` the attempt; of none, there is nothing to hold.
+ * `server`: the place of the server that has the run in hand, such as `$3`.
  */
-export const heldRun = "f AS (SELECT id FROM runs WHERE run_id = $1 AND attempt = $2 FOR KEY SHARE)";
+export const heldRun = (server: string, further = ""): string =>
+  `f AS (SELECT id FROM runs WHERE run_id = $1 AND attempt = $2 AND (${server}::bigint IS NULL OR owner = ${server}) ${further}
+    FOR KEY SHARE)`;
 /** Whether the fence lets the write pass. */
 export const isHeld = "($2::int IS NULL OR EXISTS (SELECT FROM f))";
 
@@ -61,12 +64,13 @@ export async function writeFencedIfThere(
   parts: string,
   values: Values,
 ): Promise<unknown[] | undefined> {
-  const held = `f AS (SELECT id FROM runs WHERE run_id = $1 AND attempt = $2 AND writes >= $${values.length + 4} FOR KEY SHARE)`;
-  const statement = `WITH ${held}, s AS (SELECT id FROM sessions WHERE session_id = $3),
+  const [server, writes] = [`$${values.length + 4}`, `$${values.length + 5}`];
+  const statement = `WITH ${heldRun(server, `AND writes >= ${writes}`)}, s AS (SELECT id FROM sessions WHERE session_id = $3),
     a AS (SELECT id FROM s WHERE ${isHeld}), ${parts}
     SELECT EXISTS (SELECT FROM s) AS has_session, ${isHeld} AS is_held,
       coalesce((SELECT json_agg(w) FROM w), '[]') AS written`;
-  const [row] = await database.rows(statement, [...writerValues(of), sessionId, ...values, stream?.confirmed ?? 0]);
+  const standing = [of?.server ?? null, stream?.confirmed ?? 0];
+  const [row] = await database.rows(statement, [...writerValues(of), sessionId, ...values, ...standing]);
   const { has_session, is_held, written } = parseRow(Written, "runs", row);
   if (!has_session) return undefined;
   if (!is_held && of !== undefined) return await failFenced(database, of, stream);

@@ -33,7 +33,7 @@ const begin = `n AS (
   d AS (DELETE FROM operation_contents WHERE operation IN (SELECT id FROM o)),
   w AS (SELECT id FROM n)`;
 
-const settle = `WITH ${heldRun},
+const settle = `WITH ${heldRun("$13")},
   w AS (
     UPDATE operations SET status = $4, change = $5, lines_added = $6, lines_removed = $7, first_line = $8, is_kept = $9,
       updated_at = $10
@@ -130,6 +130,7 @@ export function createOperationStore(
           Number(end.is_kept),
           new Date().toISOString(),
           ...contentValues(contents),
+          of?.server ?? null,
         ]);
         const { is_held, operation_id } = parseRow(HeldRow, "operations", row);
         if (!is_held && of !== undefined) await failFenced(database, of);

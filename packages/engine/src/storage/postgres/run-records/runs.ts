@@ -20,11 +20,29 @@ const newestChange = `SELECT max(updated_at) AS updated_at
 const leftRollbacks = `SELECT ${runColumns} FROM runs WHERE stop_requested = 'rollback' AND NOT ${isUnfinished}
   ORDER BY runs.id`;
 
-/** The next attempt of a run; of a run that another one takes up at that moment, the one after it. */
-const reclaim = `WITH held AS (SELECT id FROM runs WHERE run_id = $1 AND status = 'running' FOR UPDATE)
+/** The next attempt of a run in the hand of a server; of a run that another one takes up at that moment, the one after it. */
+const reclaim = `WITH held AS (SELECT id FROM runs WHERE run_id = $1 AND status = 'running' AND owner = $3 FOR UPDATE)
   UPDATE runs SET attempt = attempt + 1, writes = 0, crashes = crashes + CASE WHEN parked THEN 0 ELSE 1 END,
     parked = false, updated_at = $2
   WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
+
+/**
+ * Takes in hand what is in that of no server, or of one that is gone: the oldest first, each session whole. Sessions that
+ * another server looks through at the moment are its own.
+ */
+const take = `WITH left_over AS (
+    SELECT open_runs.session, open_runs.run FROM open_runs JOIN runs ON runs.id = open_runs.run
+    WHERE NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner)
+  ), taken AS (
+    SELECT id FROM sessions WHERE id IN (SELECT session FROM left_over)
+    ORDER BY (SELECT min(run) FROM left_over WHERE session = sessions.id) LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+  ), changed AS (
+    UPDATE runs SET owner = $1 WHERE id IN (SELECT run FROM left_over WHERE session IN (SELECT id FROM taken))
+      AND NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) AND EXISTS (SELECT FROM servers WHERE servers.id = $1)
+    RETURNING runs.*
+  )
+  SELECT ${runColumns} FROM changed AS runs ORDER BY runs.created_at, runs.id`;
+const giveBack = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELECT run FROM open_runs WHERE status = 'pending')`;
 
 /** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */
 const markStop = `UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE $2 END,
@@ -47,15 +65,15 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   return true;
 }
 
-const claimNext = `SELECT ${runColumns} FROM millrace_claim_v2($1, $2) AS runs`;
-const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::text[]) AND id IN (
+const claimNext = `SELECT ${runColumns} FROM millrace_claim_v3($1, $2, $3) AS runs`;
+const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::text[]) AND owner = $3 AND id IN (
     SELECT run FROM open_runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND status = 'running')`;
 
 /**
  * Claims the next run of a session. A claim whose answer was lost is looked for first, by its date: nobody else works on
  * what it may have begun.
  */
-function claimer(database: PostgresDatabase): (sessionId: string) => Promise<Run | undefined> {
+function claimer(database: PostgresDatabase, server: () => number): (sessionId: string) => Promise<Run | undefined> {
   const lost = new Map<string, string>();
   return async (sessionId) => {
     const before = lost.get(sessionId);
@@ -63,27 +81,34 @@ function claimer(database: PostgresDatabase): (sessionId: string) => Promise<Run
     lost.set(sessionId, now);
     const run = await database.once(async (again) => {
       const dates = [...(before === undefined ? [] : [before]), ...(again ? [now] : [])];
-      const begun = dates.length === 0 ? undefined : toRun(await database.read(claimedAt, [sessionId, dates]));
-      return begun ?? toRun(await database.rows(claimNext, [sessionId, now]));
+      const begun =
+        dates.length === 0 ? undefined : toRun(await database.read(claimedAt, [sessionId, dates, server()]));
+      return begun ?? toRun(await database.rows(claimNext, [sessionId, now, server()]));
     });
     lost.delete(sessionId);
     return run;
   };
 }
 
-/** The runs in PostgreSQL. What one session's runs are asked at once is done in its order. `onFirst`: see `admitRun`. */
+/**
+ * The runs in PostgreSQL. What one session's runs are asked at once is done in its order. `server`: the number of this one,
+ * in whose hand they are. `onFirst`: see `admitRun`.
+ */
 export function createRunStore(
   database: PostgresDatabase,
+  server: () => number,
   onFirst: (sessionId: string) => void = () => undefined,
 ): RunStore {
-  const claim = claimer(database);
+  const claim = claimer(database, server);
   const told = (run: Run | undefined): Run | undefined => {
     if (run !== undefined) database.note(changeOfRun("changed", run));
     return run;
   };
   return {
     admit: (run, admission = {}) =>
-      database.inOrder(`session ${run.session_id}`, () => admitRun(database, run, admission, onFirst)),
+      database.inOrder(`session ${run.session_id}`, () =>
+        admitRun(database, run, admission, { server: server(), onFirst }),
+      ),
 
     get: async (runId) => toRun(await database.read(byId, [runId])),
 
@@ -95,9 +120,9 @@ export function createRunStore(
     reclaim(runId) {
       const now = new Date().toISOString();
       return database.once(async (again) => {
-        const sql = `${byId} AND status = 'running' AND updated_at = $2`;
-        const done = again ? toRun(await database.read(sql, [runId, now])) : undefined;
-        return told(done ?? toRun(await database.rows(reclaim, [runId, now])));
+        const sql = `${byId} AND status = 'running' AND updated_at = $2 AND owner = $3`;
+        const done = again ? toRun(await database.read(sql, [runId, now, server()])) : undefined;
+        return told(done ?? toRun(await database.rows(reclaim, [runId, now, server()])));
       });
     },
 
@@ -115,6 +140,12 @@ export function createRunStore(
     },
 
     unfinished: async () => toRuns(await database.read(unfinished)),
+
+    take: async (sessions = 1_000_000) => toRuns(await database.rows(take, [server(), sessions])),
+
+    async giveBack() {
+      await database.change(giveBack, [server()]);
+    },
 
     async leftTemporary(keyedBefore) {
       const sql = `SELECT DISTINCT session_id FROM runs JOIN sessions ON sessions.id = runs.session

@@ -103,6 +103,11 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
 
     unfinished: async () => database.read(() => listUnfinished(database)),
 
+    // Where no other server can work, all is in this one's hand.
+    take: async () => database.read(() => listUnfinished(database)),
+
+    giveBack: async () => undefined,
+
     leftTemporary: async (keyedBefore) => database.read(() => listLeftTemporary(database, keyedBefore)),
 
     leftRollbacks: async () => database.read(() => listLeftRollbacks(database)),

@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+import type { Cluster, Found } from "../../cluster.ts";
+import { StopAction } from "../../records.ts";
+import { parseRow, readRows } from "../../rows.ts";
+import { later, PostgresDatabase } from "../database/database.ts";
+import { hasEnded, thisProcess } from "./place-of-process.ts";
+import { isTrusted, type Moment, now } from "./trust.ts";
+
+/** Seconds that a server may be silent before others take what it works on, where nothing else is said. */
+const usualLease = 5;
+/** Milliseconds between two beats, and by which trust ends before the lease does. */
+const [pause, margin] = [1_000, 1_000];
+/** Milliseconds that what needs trust waits for it. */
+const patience = 60_000;
+
+const IdRow = z.object({ id: z.number() });
+const BeatRow = z.object({
+  is_alive: z.boolean(),
+  live: z.number(),
+  silent: z.number(),
+  has_left_over: z.boolean(),
+  stops: z.array(z.object({ run_id: z.string(), action: StopAction })),
+});
+const ServerRow = z.object({ id: z.number(), host: z.string(), process: z.number() });
+const WaitRow = z.object({ waits: z.boolean() });
+
+const join = `INSERT INTO servers (host, process, lease_until)
+  VALUES ($1, $2, now() + make_interval(secs => $3)) RETURNING id`;
+/** Renews the lease, unless another server has taken this one for gone. */
+const renew = `WITH beat AS (
+    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
+  ), open AS (
+    SELECT run_id, owner, stop_requested AS action FROM open_runs JOIN runs ON runs.id = open_runs.run
+  )
+  SELECT EXISTS (SELECT FROM beat) AS is_alive, count(*) AS live, count(*) FILTER (WHERE lease_until < now()) AS silent,
+    EXISTS (SELECT FROM open WHERE NOT EXISTS (SELECT FROM servers WHERE servers.id = owner)) AS has_left_over,
+    (SELECT coalesce(json_agg(open), '[]') FROM open WHERE owner = $1 AND action IS NOT NULL) AS stops
+  FROM servers`;
+/** Whether there is a server which came before and may not have heard of this one: its lease is still that of `$2`. */
+const unheard = `SELECT EXISTS (
+    SELECT FROM servers JOIN unnest($1::bigint[], $2::timestamptz[]) AS before (server, until)
+      ON id = server AND lease_until = until AND lease_until >= now()
+  ) AS waits`;
+const LeaseRow = z.object({ id: z.number(), until: z.string() });
+
+/** The servers of this process. */
+const ofProcess = new Set<number>();
+
+/**
+ * The lease of a server on what it works on: one row, which it renews by the clock of the database. Other servers take
+ * what a silent one has; it finds itself gone then, ends all of it, and goes on under a new number. The beat runs among
+ * everything else on purpose: a process that does nothing for so long must not keep its runs.
+ */
+export class ServerLease implements Cluster {
+  readonly #database: PostgresDatabase;
+  readonly #seconds: number;
+  #id = 0;
+  #live = 1;
+  /** When the last beat was sent that has renewed the lease, and the first one of those that did so in time. */
+  #renewed: Moment = now();
+  #since: Moment = now();
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> | undefined;
+  /** Whether others may have taken what it works on: it begins anew as soon as the database answers. */
+  #isLost = false;
+  #onLost: () => void = () => undefined;
+  #onBeat: (found: Found) => void = () => undefined;
+  /** What waits for the next beat. */
+  #next = Promise.withResolvers<void>();
+
+  private constructor(url: string, seconds: number) {
+    this.#seconds = seconds;
+    // A connection of its own, and one that hangs is given up while there is time for another one.
+    this.#database = new PostgresDatabase(url, { patience: (seconds * 1_000 - margin) / 2, connections: 1 });
+  }
+
+  /**
+   * Begins to work on the database of an address. Resolves when all other servers know of this one: what a server knows
+   * to be alone holds until then.
+   */
+  static async join(url: string, seconds = usualLease): Promise<ServerLease> {
+    const lease = new ServerLease(url, seconds);
+    try {
+      await lease.#join();
+      lease.#timer = setInterval(() => void lease.#beat(), pause).unref();
+      await lease.#heard();
+      return lease;
+    } catch (error) {
+      await lease.leave();
+      throw error;
+    }
+  }
+
+  get id(): number {
+    return this.#id;
+  }
+
+  get live(): number {
+    return this.#live;
+  }
+
+  trusts(): boolean {
+    return this.#isTrusted(this.#renewed);
+  }
+
+  onLost(listener: () => void): void {
+    this.#onLost = listener;
+  }
+
+  onBeat(listener: (found: Found) => void): void {
+    this.#onBeat = listener;
+  }
+
+  /**
+   * Resolves when what the server began under this number is surely its own, which it is at once but for an outage. Throws
+   * `conflict` where it is not.
+   */
+  async trusted(id: number): Promise<void> {
+    const until = performance.now() + patience;
+    while (id !== this.#id || !this.trusts()) {
+      if (id !== this.#id) {
+        throw new AppError("conflict", "This server was silent for so long that another one goes on with its runs.");
+      }
+      if (performance.now() > until) {
+        throw new AppError("storage_unavailable", `PostgreSQL at ${this.#database.place} does not answer.`, {
+          suggestion: "Check that PostgreSQL runs at the address in MILLRACE_DATABASE.",
+          recoverable: true,
+        });
+      }
+      await this.#next.promise;
+    }
+  }
+
+  /** Ends the lease, and closes its connection. */
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#beating;
+    // Where PostgreSQL is away the lease runs out by itself; that must not keep the server from closing the rest.
+    await this.#remove().catch(() => undefined);
+    await this.#database.close();
+  }
+
+  async #join(): Promise<void> {
+    const sent = now();
+    const { host, process } = thisProcess();
+    const [row] = await this.#database.rows(join, [host, process, this.#seconds]);
+    this.#id = parseRow(IdRow, "servers", row).id;
+    ofProcess.add(this.#id);
+    this.#renewed = this.#since = sent;
+    await this.#removeEnded();
+  }
+
+  /** Removes servers that are known to have ended: their leases need not run out. */
+  async #removeEnded(): Promise<void> {
+    const rows = readRows(ServerRow, "servers", await this.#database.rows("SELECT id, host, process FROM servers"));
+    const ended = rows.filter((row) => !ofProcess.has(row.id) && hasEnded(row)).map(({ id }) => id);
+    if (ended.length > 0) await this.#database.change("DELETE FROM servers WHERE id = ANY ($1::bigint[])", [ended]);
+  }
+
+  /** Waits until each server that came before has beaten once more, or is silent. */
+  async #heard(): Promise<void> {
+    const found = await this.#database.rows("SELECT id, lease_until::text AS until FROM servers WHERE id <> $1", [
+      this.#id,
+    ]);
+    const others = readRows(LeaseRow, "servers", found);
+    const values = [others.map(({ id }) => id), others.map(({ until }) => until)];
+    for (let waits = others.length > 0; waits;) {
+      const [row] = await this.#database.rows(unheard, values);
+      ({ waits } = parseRow(WaitRow, "servers", row));
+      if (waits) await sleep(pause / 10);
+    }
+    await this.#beat();
+  }
+
+  #beat(): Promise<void> {
+    // With others there, what it works on may be taken from here on.
+    if (!this.trusts() && this.#live > 1) this.#lose();
+    return (this.#beating ??= this.#renew());
+  }
+
+  /** Never throws: in an outage trust runs out by itself. */
+  async #renew(): Promise<void> {
+    const sent = now();
+    try {
+      const [row] = await this.#database.rows(renew, [this.#id, this.#seconds]);
+      const { is_alive, live, silent, has_left_over, stops } = parseRow(BeatRow, "servers", row);
+      this.#live = live;
+      if (!is_alive || this.#isLost) return await this.#beginAnew();
+      if (!this.trusts()) this.#since = sent;
+      this.#renewed = sent;
+      // After an outage everybody was silent: each gets the time to say so.
+      if (silent > 0 && !this.#isTrusted(this.#since)) await this.#removeSilent();
+      this.#onBeat({ stops, hasLeftOver: has_left_over });
+    } catch {
+      // The next beat tries again.
+    } finally {
+      this.#beating = undefined;
+      this.#next.resolve();
+      this.#next = Promise.withResolvers();
+    }
+  }
+
+  async #removeSilent(): Promise<void> {
+    await this.#database.change("DELETE FROM servers WHERE lease_until < now() AND id <> $1", [this.#id]);
+  }
+
+  /** What it works on is not its own any more. */
+  #lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#onLost();
+  }
+
+  async #beginAnew(): Promise<void> {
+    this.#lose();
+    await this.#remove();
+    await this.#join();
+    this.#isLost = false;
+  }
+
+  async #remove(): Promise<void> {
+    ofProcess.delete(this.#id);
+    await this.#database.change("DELETE FROM servers WHERE id = $1", [this.#id]);
+  }
+
+  #isTrusted(sent: Moment): boolean {
+    return isTrusted(sent, now(), { ttl: this.#seconds * 1_000, margin });
+  }
+}
