@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { startPooler } from "../../support/processes/pooler.ts";
 import { startPostgres } from "../../support/processes/postgres.ts";
 import { ServerProcess } from "../../support/processes/server-process.ts";
 import { projectFolder } from "../../support/source-files.ts";
@@ -28,13 +29,30 @@ export interface WorldOptions {
   nodeArguments?: string[];
 }
 
-/** With `MILLRACE_TEST_STORAGE=postgres`, a PostgreSQL and an empty database in it. */
-async function openPostgres(): Promise<{ url: string; stop(): Promise<void> } | undefined> {
-  if (process.env["MILLRACE_TEST_STORAGE"] !== "postgres") return undefined;
+interface OpenedPostgres {
+  /** What the server is given. */
+  url: string;
+  /** The same database, with no pooler in between. */
+  direct: string;
+  stop(): Promise<void>;
+}
+
+/** With `MILLRACE_TEST_STORAGE` a PostgreSQL and an empty database in it: `postgres`, or `pgbouncer` with one in between. */
+async function openPostgres(): Promise<OpenedPostgres | undefined> {
+  const wanted = process.env["MILLRACE_TEST_STORAGE"];
+  if (wanted !== "postgres" && wanted !== "pgbouncer") return undefined;
   const started = await startPostgres();
-  if (started === undefined) throw new Error("MILLRACE_TEST_STORAGE=postgres, and there is no PostgreSQL.");
+  if (started === undefined) throw new Error(`MILLRACE_TEST_STORAGE=${wanted}, and there is no PostgreSQL.`);
   try {
-    return { url: await started.create(), stop: () => started.stop() };
+    const direct = await started.create();
+    if (wanted === "postgres") return { url: direct, direct, stop: () => started.stop() };
+    const pooler = await startPooler(() => Promise.resolve(direct));
+    if (pooler === undefined) throw new Error("MILLRACE_TEST_STORAGE=pgbouncer, and there is no PgBouncer.");
+    const stop = async (): Promise<void> => {
+      await pooler.stop();
+      await started.stop();
+    };
+    return { url: pooler.of(direct), direct, stop };
   } catch (error) {
     await started.stop();
     throw error;
@@ -80,7 +98,7 @@ export async function openWorld(
     await close();
     throw error;
   }
-  const database = postgres === undefined ? stoppedFile(server.databaseFile) : stoppedPostgres(postgres.url);
+  const database = postgres === undefined ? stoppedFile(server.databaseFile) : stoppedPostgres(postgres.direct);
   return { folder, workspace, effectsFile, server, model, database, close };
 }
 
