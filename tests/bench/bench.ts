@@ -37,6 +37,10 @@ interface Amounts {
   steps: number;
   /** Of sessions on disk. */
   long: { turns: number; steps: number };
+  /** Runs of each cell that only warm up, and requests of each side of the policies. */
+  warm: { runs: number; policies: number };
+  /** Tries of which the best counts, of what the model sees. */
+  tries: number;
   /** Milliseconds before a server is looked at that has nothing to do: after its start, and after its turns. */
   rest: [number, number];
   memory: [number, number];
@@ -47,26 +51,32 @@ interface Amounts {
   stops: number;
   owners: number[];
   requests: number;
+  /** Clients at once, rounds of them, and runs whose transactions are counted. */
+  postgres: { clients: number; rounds: number; counted: number };
   console: ConsoleAmounts;
 }
 
+/** Each part once, with as little as it can be measured with. */
 const smoke: Amounts = {
-  runs: 4,
-  concurrency: [1, 4],
-  sizes: [10, 100],
-  turns: 2,
+  runs: 2,
+  concurrency: [2],
+  sizes: [10],
+  turns: 1,
   steps: 50,
-  long: { turns: 20, steps: 10 },
-  rest: [500, 500],
-  memory: [8, 16],
+  long: { turns: 10, steps: 5 },
+  warm: { runs: 1, policies: 1 },
+  tries: 1,
+  rest: [100, 100],
+  memory: [1, 2],
   starts: 1,
-  session: 40,
-  policies: 2,
-  searched: 300,
-  stops: 3,
-  owners: [1, 3],
-  requests: 20,
-  console: { times: 2, messages: 60, changes: 4, words: 60, spans: 300 },
+  session: 5,
+  policies: 1,
+  searched: 40,
+  stops: 1,
+  owners: [2],
+  requests: 10,
+  postgres: { clients: 2, rounds: 1, counted: 2 },
+  console: { times: 1, messages: 30, frames: 10, changes: 2, words: 30, spans: 40, nodes: 30, rest: 500 },
 };
 const normal: Amounts = {
   runs: 100,
@@ -75,6 +85,8 @@ const normal: Amounts = {
   turns: 20,
   steps: 1000,
   long: { turns: 1000, steps: 200 },
+  warm: { runs: 3, policies: 20 },
+  tries: 3,
   // Types of graphs are read in the first seconds.
   rest: [15_000, 40_000],
   memory: [100, 500],
@@ -85,7 +97,17 @@ const normal: Amounts = {
   stops: 100,
   owners: [1, 50, 150, 1000],
   requests: 4000,
-  console: { times: 10, messages: 10_000, changes: 100, words: 2_000, spans: 30_000 },
+  postgres: { clients: 32, rounds: 3, counted: 40 },
+  console: {
+    times: 10,
+    messages: 10_000,
+    frames: 300,
+    changes: 100,
+    words: 2_000,
+    spans: 30_000,
+    nodes: 300,
+    rest: 20_000,
+  },
 };
 
 const { values: options } = parseArgs({
@@ -143,16 +165,16 @@ async function measure(
   if (wanted("process")) for (const section of await measureInProcess(amounts)) done(section);
   await add("session", () => measureLongSession(amounts.session));
   await add("loop", () => measureLoopCost(5 * amounts.turns));
-  await add("context", () => measureContext());
+  await add("context", () => measureContext(amounts.tries));
   await add("console", () => measureConsole(amounts.console));
   if (!options.smoke) await add("package", () => measurePackage());
   await add("search", () => measureSearch(amounts.searched, amounts.starts));
   for (const [part, measure] of await toolkitMeasures()) await add(part, () => measure(amounts.stops));
   const model = await startModel();
   try {
-    await add("policies", () => measurePolicies(model.url, amounts.policies));
+    await add("policies", () => measurePolicies(model.url, amounts.policies, amounts.warm.policies));
     await add("owners", () => measureOwners(model.url, amounts.owners, amounts.requests));
-    await add("postgres", () => measurePostgres(model.url, amounts));
+    await add("postgres", () => measurePostgres(model.url, { ...amounts, ...amounts.postgres }));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
     await add("rest", () =>
       measureRest(model.url, { starts: Math.min(3, amounts.starts), turns: amounts.turns, waits: amounts.rest }),
@@ -161,7 +183,7 @@ async function measure(
     try {
       servers.push(await startMillrace(model.url));
       if (peerFolder !== undefined) servers.push(await startPeer(peerFolder, model.url));
-      await add("runs", () => measureRuns(servers, amounts));
+      await add("runs", () => measureRuns(servers, { ...amounts, warm: amounts.warm.runs }));
       await add("tokens", () => measureTokens(servers, model.url, amounts));
       await add("turns", () => measureTurns(servers, amounts.sizes, amounts.turns));
       await add("memory", () => measureMemory(servers, ...amounts.memory));

@@ -12,8 +12,6 @@ import type { Figure, Section } from "../figures.ts";
 import { percentile } from "../servers/load.ts";
 
 const concurrencies = [1, 8];
-/** Requests that only warm up, of each side. */
-const warmUp = 20;
 const order = ["without", "with"] as const;
 const never = new AbortController().signal;
 
@@ -22,14 +20,14 @@ type FirstToken = () => Promise<number>;
 
 /**
  * What all that stands around a request (retries, breaker, statistics, bulkhead, rate, time-outs, the vendor's quirks) adds to the
- * time until the first words, against the package's own client. Both sides take turns.
+ * time until the first words, against the package's own client. Both sides take turns; the first `warmUp` of each are not counted.
  */
-export async function measurePolicies(modelUrl: string, rounds: number): Promise<Section> {
+export async function measurePolicies(modelUrl: string, rounds: number, warmUp: number): Promise<Section> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
   try {
     const sides = { without: bare(modelUrl), with: withPolicies(modelUrl, folder) };
     const figures: Figure[] = [];
-    for (const concurrency of concurrencies) figures.push(...(await compare(sides, concurrency, rounds)));
+    for (const concurrency of concurrencies) figures.push(...(await compare(sides, concurrency, { rounds, warmUp })));
     return { title: "First token: all policies of a model call, against none", figures };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -39,7 +37,7 @@ export async function measurePolicies(modelUrl: string, rounds: number): Promise
 async function compare(
   sides: { without: FirstToken; with: FirstToken },
   concurrency: number,
-  rounds: number,
+  { rounds, warmUp }: { rounds: number; warmUp: number },
 ): Promise<Figure[]> {
   const times: Record<keyof typeof sides, number[]> = { without: [], with: [] };
   const cpu = { without: 0, with: 0 };

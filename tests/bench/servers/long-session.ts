@@ -73,7 +73,8 @@ export async function measureLongSession(turns: number): Promise<Section> {
       title: `A session of ${turns.toLocaleString("en")} turns of 2 KB`,
       figures: await figures(turns, send, {
         most: async () => Number(await told(model, "most")),
-        client: async () => await clientAlone(String(url), Request.parse(await told(model, "latest"))),
+        client: async () =>
+          await clientAlone(String(url), Request.parse(await told(model, "latest")), Math.min(50, turns)),
       }),
     };
   } finally {
@@ -94,8 +95,8 @@ const Request = z.object({
   tools: z.array(z.looseObject({})).default([]),
 });
 
-/** Milliseconds of CPU that the client needs for the same request when nobody stands around it, p50 of 50. */
-async function clientAlone(url: string, { messages, tools }: z.infer<typeof Request>): Promise<number> {
+/** Milliseconds of CPU that the client needs for the same request when nobody stands around it, p50 of the later `rounds`. */
+async function clientAlone(url: string, { messages, tools }: z.infer<typeof Request>, rounds: number): Promise<number> {
   const client = new ChatOpenAI({
     model: "scripted",
     apiKey: "bench",
@@ -104,13 +105,13 @@ async function clientAlone(url: string, { messages, tools }: z.infer<typeof Requ
   });
   const prompt = messages.map(({ role, content }) => new ChatMessage({ role, content: content ?? "" }));
   const times: number[] = [];
-  for (let round = 0; round < 100; round += 1) {
+  for (let round = 0; round < 2 * rounds; round += 1) {
     const before = process.cpuUsage();
     await client.invoke(prompt, { tools });
     const { user, system } = process.cpuUsage(before);
     times.push((user + system) / 1000);
   }
-  return percentile(times.slice(-50), 50);
+  return percentile(times.slice(-rounds), 50);
 }
 
 async function figures(

@@ -17,7 +17,6 @@ const agent: RunBody = {
   input: { messages: [{ role: "user", content: "What is the value of the answer?" }] },
   context: { mode: "free_work" },
 };
-const clients = 32;
 /** Milliseconds after which PostgreSQL has told what its processes have counted. */
 const countsTold = 2_000;
 
@@ -26,6 +25,11 @@ export interface PostgresAmounts {
   runs: number;
   steps: number;
   long: { steps: number };
+  /** Clients at once, and rounds of them. */
+  clients: number;
+  rounds: number;
+  /** Runs of each kind whose transactions are counted. */
+  counted: number;
 }
 
 /** A server over PostgreSQL and one over SQLite, in turns; PostgreSQL runs on the same machine and waits for its disk. */
@@ -40,8 +44,8 @@ export async function measurePostgres(modelUrl: string, amounts: PostgresAmounts
     try {
       const figures = [
         ...(await latencies(...servers, amounts.runs, () => cpuOfFamily(pid))),
-        ...(await rates(...servers, amounts.runs)),
-        ...(await transactions(servers[1], database)),
+        ...(await rates(...servers, amounts)),
+        ...(await transactions(servers[1], database, amounts.counted)),
         ...(await connections(database)),
       ];
       return { title, figures: [...figures, ...(await supersteps(await postgres.create(), amounts))] };
@@ -88,8 +92,12 @@ async function latencies(
   ];
 }
 
-/** No-op runs by many clients, in three rounds here and there. */
-async function rates(sqlite: ServerUnderTest, other: ServerUnderTest, runs: number): Promise<Figure[]> {
+/** No-op runs by many clients, in a few rounds here and there. */
+async function rates(
+  sqlite: ServerUnderTest,
+  other: ServerUnderTest,
+  { runs, clients, rounds }: PostgresAmounts,
+): Promise<Figure[]> {
   const rate = async (server: ServerUnderTest): Promise<number> => {
     const total = Math.max(clients, 2 * runs);
     const threads = await createThreads(server.url, total);
@@ -97,7 +105,7 @@ async function rates(sqlite: ServerUnderTest, other: ServerUnderTest, runs: numb
     return (await burst({ total, concurrency: clients, cpu: () => 0 }, work)).runsPerSecond;
   };
   const found: { sqlite: number; other: number }[] = [];
-  for (let round = 0; round < 3; round += 1) found.push({ sqlite: await rate(sqlite), other: await rate(other) });
+  for (let round = 0; round < rounds; round += 1) found.push({ sqlite: await rate(sqlite), other: await rate(other) });
   const median = (of: (round: (typeof found)[number]) => number): number => percentile(found.map(of), 50);
   return [
     { measure: `${clients} clients on SQLite`, value: median((round) => round.sqlite), unit: "runs/s" },
@@ -118,8 +126,7 @@ async function counted(database: string): Promise<z.infer<typeof Counted>> {
 }
 
 /** Transactions of a run, each of which is a round trip, without those of a server that does nothing. */
-async function transactions({ url }: ServerUnderTest, database: string): Promise<Figure[]> {
-  const count = 40;
+async function transactions({ url }: ServerUnderTest, database: string, count: number): Promise<Figure[]> {
   const during = async (work: () => Promise<unknown>): Promise<number> => {
     const before = await counted(database);
     await work();

@@ -7,6 +7,8 @@ export interface Amount {
   /** Runs of a cheap graph at one client; agents take a quarter of it. */
   runs: number;
   concurrency: number[];
+  /** Runs before those that count. */
+  warm: number;
 }
 
 const question = { messages: [{ role: "user", content: "What is the value of the answer?" }] };
@@ -50,7 +52,7 @@ export async function measureRuns(servers: ServerUnderTest[], amount: Amount): P
       for (const clients of amount.concurrency) {
         const total = Math.max(clients, graph === "no-op" ? amount.runs : Math.ceil(amount.runs / 4));
         const results = await eachServer(servers, body.assistant, (server) =>
-          cell(server, body, { way, clients, total }),
+          cell(server, body, { way, clients, total, warm: amount.warm }),
         );
         const { millrace, peer } = results;
         if (millrace === undefined) continue;
@@ -82,7 +84,11 @@ function numbers({ p50, p99, runsPerSecond, cpuMs }: Burst): string[] {
 }
 
 /** First token, end of the stream after the last one, and CPU per token, on a graph of one model call. */
-export async function measureTokens(servers: ServerUnderTest[], modelUrl: string, amount: Amount): Promise<Section> {
+export async function measureTokens(
+  servers: ServerUnderTest[],
+  modelUrl: string,
+  amount: Pick<Amount, "runs">,
+): Promise<Section> {
   const raw: number[] = [];
   for (let index = 0; index < amount.runs; index += 1) raw.push(await askModel(modelUrl));
   const results = await eachServer(servers, "chat", (server) => tokens(server, amount));
@@ -109,7 +115,7 @@ interface TokenTimes {
   cpuUs: number;
 }
 
-async function tokens(server: ServerUnderTest, amount: Amount): Promise<TokenTimes> {
+async function tokens(server: ServerUnderTest, amount: Pick<Amount, "runs">): Promise<TokenTimes> {
   const body = (words: number): RunBody => ({
     assistant: "chat",
     input: { messages: [{ role: "user", content: `words:${words}` }] },
@@ -125,7 +131,7 @@ async function tokens(server: ServerUnderTest, amount: Amount): Promise<TokenTim
     for (const thread of own) await streamRun(server.url, thread, body(words));
     return (server.cpuMs() - before) / count;
   };
-  const count = Math.max(3, Math.ceil(amount.runs / 10));
+  const count = Math.ceil(amount.runs / 10);
   await cpu(1020, 2);
   const [short, long] = [await cpu(20, count), await cpu(1020, count)];
   return {
@@ -149,12 +155,12 @@ async function tokens(server: ServerUnderTest, amount: Amount): Promise<TokenTim
 async function cell(
   server: ServerUnderTest,
   body: RunBody,
-  { way, clients, total }: { way: "wait" | "stream"; clients: number; total: number },
+  { way, clients, total, warm }: { way: "wait" | "stream"; clients: number; total: number; warm: number },
 ): Promise<Burst> {
-  const threads = await createThreads(server.url, total + 3);
+  const threads = await createThreads(server.url, total + warm);
   const run = async (thread: string): Promise<unknown> =>
     way === "wait" ? await waitRun(server.url, thread, body) : await streamRun(server.url, thread, body);
-  for (const thread of threads.splice(0, 3)) await run(thread);
+  for (const thread of threads.splice(0, warm)) await run(thread);
   return await burst({ total, concurrency: clients, cpu: () => server.cpuMs() }, async (index) => {
     const thread = threads[index];
     if (thread !== undefined) await run(thread);

@@ -15,19 +15,26 @@ export interface ConsoleAmounts {
   times: number;
   /** Messages of the long thread. */
   messages: number;
+  /** Frames in which it is scrolled. */
+  frames: number;
   /** Changes between two threads after which the heap is looked at. */
   changes: number;
   /** Words of the long answer, of which there are a hundred a second. */
   words: number;
   /** Parts of the long run. */
   spans: number;
+  /** Nodes of the large graph. */
+  nodes: number;
+  /** Milliseconds in which a tab at rest is watched. */
+  rest: number;
 }
 
 /**
  * What the console takes: its build and its size, and in a browser its first view, a long thread, an answer that comes, a
  * long run, and a tab at rest. What needs no figure (screens, keys, losses, hostile texts, graphs) is held by its tests.
  */
-export async function measureConsole({ times, messages, changes, words, spans }: ConsoleAmounts): Promise<Section> {
+export async function measureConsole(amounts: ConsoleAmounts): Promise<Section> {
+  const { times, messages, words, spans, nodes, rest } = amounts;
   const figures = await measureBuild();
   const executablePath = findChromium();
   const title = `Console, ${messages} messages${executablePath === undefined ? "; without Chromium only its build" : ""}`;
@@ -40,12 +47,12 @@ export async function measureConsole({ times, messages, changes, words, spans }:
     const { url } = server;
     await ready(`${url}/console/`);
     figures.push(...(await measureLoads(browser, url, times)));
-    figures.push(...(await measureLongThread(browser, url, { messages, changes })));
+    figures.push(...(await measureLongThread(browser, url, amounts)));
     figures.push(...(await measureFirstWords(browser, url, paced, times)));
     figures.push(...(await measureFrames(browser, url)));
     figures.push(...(await measureTrace(browser, url, spans)));
-    figures.push(...(await measureDrawings(browser, url)));
-    figures.push(...(await measureTabs(browser, url, times)));
+    figures.push(...(await measureDrawings(browser, url, nodes)));
+    figures.push(...(await measureTabs(browser, url, { times, rest })));
     return { title, figures };
   } finally {
     await browser.close();

@@ -79,11 +79,8 @@ export async function measureTrace(browser: Browser, url: string, count: number)
   }
 }
 
-/** Nodes of the large graph. */
-const nodeCount = 300;
-
 /** G8: a large graph is drawn. */
-export async function measureDrawings(browser: Browser, url: string): Promise<Figure[]> {
+export async function measureDrawings(browser: Browser, url: string, nodeCount: number): Promise<Figure[]> {
   const context = await browser.newContext();
   try {
     const page = await context.newPage();
