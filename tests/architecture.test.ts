@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { en } from "../console/text/en.ts";
 import { workEn } from "../console/text/inspector/en.ts";
+import { manageEn } from "../console/text/manage/en.ts";
 import {
   filesBelow,
   importedFile,
@@ -362,7 +363,9 @@ describe("the architecture", () => {
     const beginnings = [...shown.matchAll(/`([\w.:]+\.)\$\{/gu)].map(([, beginning = ""]) => beginning);
     const isShown = (name: string): boolean =>
       shown.includes(name) || beginnings.some((beginning) => name.startsWith(beginning.replace(/^\w+:/u, "")));
-    const names = [...textNames(en), ...textNames(workEn)].map((name) => name.replace(/_(one|other)$/u, ""));
+    const names = [...textNames(en), ...textNames(workEn), ...textNames(manageEn)].map((name) =>
+      name.replace(/_(one|other)$/u, ""),
+    );
     expect(names).toContain("app.name");
     expect(names.filter((name) => !isShown(name))).toEqual([]);
   });

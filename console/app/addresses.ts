@@ -8,6 +8,8 @@ export const addresses = {
   graph: "/g/:assistant",
   graphs: "/g",
   runs: "/runs",
+  prompts: "/prompts/:name?",
+  identities: "/identity/:name?",
 } as const;
 
 /** Where a thread is shown. */
@@ -23,6 +25,11 @@ export const runAddress = (thread: string, run: string): string =>
 export const contextAddress = (thread: string): string => `${threadAddress(thread)}/context`;
 /** Where a graph or an assistant is shown. */
 export const graphAddress = (assistant: string): string => `/g/${encodeURIComponent(assistant)}`;
+/** Where the prompts are changed, or the identities of the profiles; one of them, or their list. */
+export const promptAddress = (kind: "prompt" | "identity", name?: string): string => {
+  const list = kind === "prompt" ? "/prompts" : "/identity";
+  return name === undefined ? list : `${list}/${encodeURIComponent(name)}`;
+};
 /** Where a thread of a list is shown: at the message in which something was looked for and found. */
 export function foundAddress(
   { thread_id, hits }: { thread_id: string; hits?: readonly { message_id?: string | null | undefined }[] | undefined },

@@ -27,6 +27,7 @@ const pages = {
   context: () => import("../pages/context/context-page.tsx"),
   graphs: () => import("../pages/graph/graphs-page.tsx"),
   graph: () => import("../pages/graph/graph-page.tsx"),
+  prompts: () => import("../pages/prompts/prompts-page.tsx"),
 };
 const ChatPage = lazy(async () => ({ default: (await pages.chat()).ChatPage }));
 const InboxPage = lazy(async () => ({ default: (await pages.inbox()).InboxPage }));
@@ -35,6 +36,7 @@ const RunPage = lazy(async () => ({ default: (await pages.run()).RunPage }));
 const ContextPage = lazy(async () => ({ default: (await pages.context()).ContextPage }));
 const GraphsPage = lazy(async () => ({ default: (await pages.graphs()).GraphsPage }));
 const GraphPage = lazy(async () => ({ default: (await pages.graph()).GraphPage }));
+const PromptsPage = lazy(async () => ({ default: (await pages.prompts()).PromptsPage }));
 
 /** Loads what somebody needs soon; where that cannot be loaded now, the place that needs it says so. */
 function loadAhead(...names: (keyof typeof pages)[]): void {
@@ -47,6 +49,12 @@ export function loadPageOf(path: string): void {
   if (place === "t") loadAhead(part === "run" || part === "context" ? part : "chat");
   else if (place === "inbox") loadAhead("inbox");
   else if (place === "runs") loadAhead("runs");
+  else if (place === "prompts" || place === "identity") loadAhead("prompts");
+}
+
+/** What is one page under several addresses stays as it is from one to the next. */
+function pageOf(location: string): string {
+  return /^\/(?:prompts|identity)(?:\/|$)/u.test(location) ? "/prompts" : location;
 }
 
 /** The whole console: who signs in, the shell, and the place that the address names. */
@@ -101,7 +109,7 @@ function SignedIn() {
     return (
       <>
         <Shell caller={caller.data}>
-          <PageBoundary key={location}>
+          <PageBoundary key={pageOf(location)}>
             <Places />
           </PageBoundary>
         </Shell>
@@ -168,6 +176,12 @@ function Places() {
         </Route>
         <Route path={addresses.graph}>
           {({ assistant }) => <GraphPage key={assistant} assistantId={decodeURIComponent(assistant)} />}
+        </Route>
+        <Route path={addresses.prompts}>
+          {({ name }) => <PromptsPage kind="prompt" name={name && decodeURIComponent(name)} />}
+        </Route>
+        <Route path={addresses.identities}>
+          {({ name }) => <PromptsPage kind="identity" name={name && decodeURIComponent(name)} />}
         </Route>
         <Route>
           <Empty icon={<SearchX />} title={t("state.gone")} hint={t("state.goneHint")} isPage />

@@ -1,5 +1,6 @@
 import Activity from "icon:activity";
 import CloudOff from "icon:cloud-off";
+import FilePenLine from "icon:file-pen-line";
 import Inbox from "icon:inbox";
 import Keyboard from "icon:keyboard";
 import Languages from "icon:languages";
@@ -24,12 +25,10 @@ import { useCommands, type Command } from "./commands.ts";
 import { useKeys } from "./keys.ts";
 import { KeysDialog } from "./keys-dialog.tsx";
 import { useNews, useSpokenQuestions } from "./news.ts";
+import { usePlaces, widePlace } from "./places.tsx";
 import { setPreferences, usePreferences } from "./preferences.ts";
 
 const lazyPalette = loadable(() => import("./palette.tsx"));
-
-/** Places that are as wide as the window. */
-const widePlace = /^\/(runs|g)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** What stands around every place: the rail, the list of threads, the palette. */
 export function Shell({ caller, children }: { caller: Caller | undefined; children: ReactNode }) {
@@ -54,33 +53,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
     if (!isBesideList || matchMedia("(width < 1000px)").matches) setListOverAt(isListOver ? undefined : location);
     else setPreferences({ listShown: !listShown });
   };
-  const places = [
-    {
-      address: "/",
-      label: t("app.chats"),
-      icon: <MessageSquare size={20} />,
-      isHere: location === "/" || (location.startsWith("/t/") && !widePlace.test(location)),
-    },
-    {
-      address: "/inbox",
-      label: t("app.inbox"),
-      icon: <Inbox size={20} />,
-      isHere: location === "/inbox",
-      count: waiting,
-    },
-    {
-      address: "/runs",
-      label: t("app.runs"),
-      icon: <Activity size={20} />,
-      isHere: location === "/runs" || /^\/t\/[^/]+\/run\//u.test(location),
-    },
-    {
-      address: "/g",
-      label: t("app.graphs"),
-      icon: <Workflow size={20} />,
-      isHere: location === "/g" || location.startsWith("/g/"),
-    },
-  ];
+  const places = usePlaces(location, waiting);
   return (
     <div className="shell" data-list={listShown ? "shown" : "hidden"} data-list-over={isListOver || undefined}>
       <a
@@ -98,10 +71,10 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
         <a className="rail-logo" href="/console/" aria-label={t("app.home")}>
           <img src="/console/icon.svg" width={28} height={28} alt="" />
         </a>
-        {places.map(({ address, label, icon, isHere, count }) => (
+        {places.map(({ address, label, icon, isHere, count, isWide }) => (
           <a
             key={address}
-            className="rail-item"
+            className={isWide ? "rail-item rail-wide" : "rail-item"}
             href={`/console${address}`}
             aria-current={isHere ? "page" : undefined}
             onClick={(event) => {
@@ -121,7 +94,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
         </button>
         <div className="rail-space" />
         <ConnectionMark />
-        <AppMenu caller={caller} onKeys={() => setOpen("keys")} />
+        <AppMenu caller={caller} onPlace={navigate} onKeys={() => setOpen("keys")} />
       </nav>
       <aside className="list-pane" aria-label={t("threads.list")}>
         <header className="list-head">
@@ -255,6 +228,14 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         keys: "g g",
         icon: <Workflow size={16} />,
         run: () => navigate("/g"),
+      },
+      {
+        id: "prompts",
+        group: "places",
+        label: t("app.prompts"),
+        keys: "g p",
+        icon: <FilePenLine size={16} />,
+        run: () => navigate("/prompts"),
       },
       { id: "next", group: "here", label: t("keys.nextItem"), keys: "j", run: () => moveBy(1) },
       { id: "previous", group: "here", label: t("keys.previousItem"), keys: "k", run: () => moveBy(-1) },

@@ -3,6 +3,7 @@ import { initReactI18next } from "react-i18next";
 import { setRequestLanguage } from "../api/client.ts";
 import { en } from "./en.ts";
 import type { workEn } from "./inspector/en.ts";
+import type { manageEn } from "./manage/en.ts";
 
 /** The languages of the console, by the names that speakers call them. */
 export const languages = { en: "English", zh: "中文" } as const;
@@ -12,7 +13,7 @@ export type LanguageName = keyof typeof languages;
 declare module "i18next" {
   interface CustomTypeOptions {
     defaultNS: "translation";
-    resources: { translation: typeof en; work: typeof workEn };
+    resources: { translation: typeof en; work: typeof workEn; manage: typeof manageEn };
   }
 }
 

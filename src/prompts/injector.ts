@@ -45,6 +45,8 @@ export interface SystemPart {
   text: string;
   /** Collected data, dropped if the window has no room. */
   isOptional?: true;
+  /** What an identity was filled with, for a preview of another text. */
+  values?: Readonly<Record<string, Value>>;
 }
 
 /**
@@ -57,7 +59,8 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
   const identity = parts.identity === undefined ? { profile: "general" as const, values: {} } : parts.identity;
   const who = identity === null ? "" : `${identityText(identity, prompts)}\n\n`;
   const protection = `${who}${prompts.text(antiTampering, {})}`;
-  const pieces: SystemPart[] = [{ name: "identity", section: "system_prompt", text: protection }];
+  const values = identity !== null && "values" in identity ? { values: identity.values } : {};
+  const pieces: SystemPart[] = [{ name: "identity", section: "system_prompt", text: protection, ...values }];
   const add = (name: string, section: SystemSection, text: string): void => {
     pieces.push({ name, section, text: `${layerSeparator}${text}` });
   };

@@ -56,9 +56,10 @@ export function defineTemplate<const Required extends string = never, const Opti
 
 /** Valid placeholder names. */
 export const variableName = /^[A-Za-z_]\w{0,63}$/u;
-const placeholder = /\{([A-Za-z_]\w*(?:\.\w+)*)\}/gu;
+/** A variable in a text, with its parts. */
+export const placeholder = /\{([A-Za-z_]\w*(?:\.\w+)*)\}/gu;
 /** A trimmed line that only shows one variable. */
-const tellingLine = /^(?:[^{}:]*:\s*)?\{([A-Za-z_]\w*(?:\.\w+)*)\}\.?$/u;
+export const tellingLine = /^(?:[^{}:]*:\s*)?\{([A-Za-z_]\w*(?:\.\w+)*)\}\.?$/u;
 
 /**
  * Fills a text. Only names in `variables` are placeholders; other braces, as in JSON or SPICE, and braces in values

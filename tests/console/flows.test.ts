@@ -12,8 +12,11 @@ const story = "Once upon a time there was a small mill at a river.";
 const rest = "And it turns to this day.";
 /** Where the model waits in the middle of its story. */
 let pause = Promise.withResolvers<void>();
+/** What the model was told first, request by request. */
+const told: string[] = [];
 
 function answer({ messages }: ModelRequest): ModelStep {
+  told.push(String(messages[0]?.content));
   const at = messages.findLastIndex(({ role }) => role === "user");
   const last = String(messages[at]?.content);
   if (messages.at(-2)?.content === story) return { text: rest };
@@ -201,6 +204,41 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     }
     await one.tab.page.locator('.run-panel-head .run-state[data-status="success"]').waitFor();
     await one.tab.page.locator(".channels").getByText("36").waitFor();
+  },
+  "change a prompt, look at it as in a chat, and set it back": async (one) => {
+    const { prompts } = one.words.manage;
+    const { page } = one.tab;
+    const thread = await one.begin("look at the files");
+    await rests(one.tab);
+    const builtIn = told.at(-1);
+    const sayAgain = async (): Promise<void> => {
+      await one.go(`/t/${thread}`);
+      const before = told.length;
+      await one.say("look at the files again");
+      await expect.poll(() => told.length).toBeGreaterThan(before);
+      await rests(one.tab);
+    };
+    await one.go("/prompts");
+    await one.use(/^(?:Confirmation|确认规则)/u);
+    await one.write(prompts.text, "A word that confirms: {key");
+    await page.getByRole("listbox", { name: prompts.complete }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.type(" Ask {keyword} first.");
+    await page.keyboard.press("Escape");
+    await one.use(prompts.use.replace("{{name}}", "{keywords}"));
+    const preview = page.getByRole("group", { name: prompts.preview });
+    await expect.poll(() => preview.innerText()).toMatch(/^A word that confirms: .*yes.* Ask .*yes.* first\.$/u);
+    const filled = await preview.innerText();
+    await one.use(prompts.save);
+    await page.getByText(prompts.saved).first().waitFor();
+    await sayAgain();
+    expect(told.at(-1)).toContain(filled);
+    expect(told.at(-1)).not.toBe(builtIn);
+    await one.go("/prompts/confirmation");
+    await one.use(prompts.reset);
+    await page.getByText(prompts.isReset).first().waitFor();
+    await sayAgain();
+    expect(told.at(-1)).toBe(builtIn);
   },
   "export a chat, and bring it in again": async (one) => {
     const { app, threads } = one.words.all;

@@ -1,5 +1,7 @@
 import { vi } from "vitest";
 import { en } from "../../console/text/en.ts";
+import { manageEn } from "../../console/text/manage/en.ts";
+import { manageZh } from "../../console/text/manage/zh.ts";
 import { workEn } from "../../console/text/inspector/en.ts";
 import { workZh } from "../../console/text/inspector/zh.ts";
 import { zh } from "../../console/text/zh.ts";
@@ -39,7 +41,11 @@ export class Person {
   readonly tab: Tab;
   /** What axe found wrong with the page after a step, each with the step. */
   readonly findings: string[] = [];
-  readonly words: { all: typeof en | typeof zh; work: typeof workEn | typeof workZh };
+  readonly words: {
+    all: typeof en | typeof zh;
+    work: typeof workEn | typeof workZh;
+    manage: typeof manageEn | typeof manageZh;
+  };
   readonly #isMouse: boolean;
   readonly #screen: string;
 
@@ -47,7 +53,8 @@ export class Person {
     this.tab = tab;
     this.#screen = `${width} ${locale}`;
     this.#isMouse = how === "mouse";
-    this.words = locale === "en" ? { all: en, work: workEn } : { all: zh, work: workZh };
+    this.words =
+      locale === "en" ? { all: en, work: workEn, manage: manageEn } : { all: zh, work: workZh, manage: manageZh };
   }
 
   /** Opens the console. */

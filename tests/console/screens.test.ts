@@ -115,6 +115,14 @@ async function openAll({ page }: Tab): Promise<void> {
   while ((await closed.count()) > 0) await closed.last().click();
 }
 
+/** A prompt with all that can be wrong with it. */
+async function writePrompt({ page }: Tab): Promise<void> {
+  const text = page.locator(".prompt-text textarea");
+  await text.fill(`${await text.inputValue()}\n{keywrds} ${long}`);
+  await page.locator(".prompt-problem").first().waitFor();
+  await page.locator(".diff").waitFor();
+}
+
 /** What is always allowed, by the menu of the chat. */
 async function showAllowed({ page }: Tab): Promise<void> {
   await page.locator(".title-bar [aria-haspopup=menu]").click();
@@ -221,6 +229,10 @@ function screens(): Screen[] {
       part,
     })),
     { name: "context", path: `/t/${note}/context`, part: ".context-request .diff" },
+    { name: "prompts", path: "/prompts", part: ".prompt-entry" },
+    { name: "prompt", path: "/prompts/confirmation", part: ".prompt-editor pre", before: writePrompt },
+    { name: "identity", path: "/identity/general", part: ".prompt-editor pre" },
+    { name: "prompt-gone", path: "/prompts/none", part: ".prompts-one .blank-title" },
     { name: "gone", path: "/t/00000000-0000-7000-8000-000000000000", part: "h1.blank-title" },
     { name: "nowhere", path: "/nowhere", part: "h1.blank-title" },
   ];
@@ -334,6 +346,9 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["the drawing of a graph", "/assistants/agent/graph", "/g/agent"],
         ["the form of a graph", "/assistants/agent/schemas", "/g/agent"],
         ["/t/:thread/context", `/threads/${threads.note}/context`, `/t/${threads.note}/context`],
+        ["/prompts", "/prompts", "/prompts"],
+        ["/prompts/:name", "/prompts/confirmation", "/prompts/confirmation"],
+        ["/identity", "/identity/profiles", "/identity"],
         ["/g", "/assistants/search", "/g"],
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
         ["the list of chats", "/threads/info/search", "/"],

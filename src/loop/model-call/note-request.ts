@@ -60,7 +60,7 @@ function headOf(messages: readonly BaseMessage[], call: LoopCall): RequestHead {
   const parts = system === call.system ? all : coreParts(call.parts ?? []);
   const head: RequestHead = {
     system,
-    parts: parts.map(({ name, section, text }) => ({ name, section, characters: text.length })),
+    parts: parts.map(({ name, section, text, values }) => ({ name, section, characters: text.length, values })),
     documentation,
   };
   heads.set(call, head);

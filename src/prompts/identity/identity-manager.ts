@@ -80,6 +80,14 @@ export class IdentityManager {
     return Object.keys(this.#parts.identities);
   }
 
+  /** The profiles with what they are for, and whether their text is a custom one. */
+  list(): (Pick<IdentityRecord, "profile" | "description" | "source"> & Pick<Template, "title">)[] {
+    return this.profiles().map((profile) => {
+      const { description, source } = this.full(profile);
+      return { profile, title: this.#identity(profile).title, description, source };
+    });
+  }
+
   /** The filled identity; a missing required variable is only a warning. */
   filled(profile: string, values: Readonly<Record<string, Value>>): string {
     const { content, variables, required_variables } = this.full(profile);

@@ -136,12 +136,30 @@ describe("/prompts", () => {
         valid: true,
         problems: [expect.objectContaining({ kind: "unknown_variable", severity: "warning", variable: "oops" })],
         text: 'Over: time {oops} {"json": 1}',
+        values: null,
       },
     ]);
     expect(await call("POST", "/prompts/closing_note/validate", { variables: {} })).toMatchObject([
       200,
       { valid: false },
     ]);
+  });
+
+  it("fills a text with what it was filled with in a thread", async () => {
+    const threadId = await session();
+    const body = { content: "Say one of {keywords}.", thread_id: threadId };
+    expect(await call("POST", "/prompts/confirmation/validate", body)).toMatchObject([200, { values: null }]);
+    await systemText(threadId);
+    const [, filled] = await call("POST", "/prompts/confirmation/validate", body);
+    expect(filled).toMatchObject({ values: { keywords: expect.stringContaining("yes") } });
+    expect(filled).toMatchObject({ text: expect.stringMatching(/^Say one of .*yes.*\.$/u) });
+    const given = { ...body, variables: { keywords: "no" } };
+    expect(await call("POST", "/prompts/confirmation/validate", given)).toMatchObject([
+      200,
+      { text: "Say one of no." },
+    ]);
+    const elsewhere = { thread_id: "00000000-0000-7000-8000-000000000000" };
+    expect((await call("POST", "/prompts/confirmation/validate", elsewhere))[0]).toBe(404);
   });
 
   it("goes on with the built-in texts when files are broken, and says so", async () => {
@@ -186,6 +204,21 @@ describe("/identity", () => {
       profile: "agentic",
       content: expect.stringContaining("You are an experienced software engineer."),
     });
+  });
+
+  it("lists the profiles, and fills an identity as in a thread with variables that it has not used", async () => {
+    const [, profiles] = await call("GET", "/identity/profiles");
+    expect(profiles).toContainEqual(expect.objectContaining({ profile: "agentic", source: "builtin" }));
+    const threadId = await session();
+    const body = { content: "You work in {project_name} on {git_branch}.", thread_id: threadId };
+    expect(await call("POST", "/identity/validate", body)).toMatchObject([200, { values: null }]);
+    await systemText(threadId);
+    expect(await call("POST", "/identity/validate", body)).toMatchObject([
+      200,
+      { text: "You work in workspace on .", values: { project_name: "workspace", today: expect.any(String) } },
+    ]);
+    // What the profile does not know is not told.
+    expect((await call("POST", "/identity/validate", body))[1]).not.toHaveProperty("values.home");
   });
 
   it("is validated without being changed", async () => {

@@ -30,7 +30,14 @@ export const CallRow = RequestRow.pick({ model_call_id: true, node: true, is_sil
 
 const StoredHead = z.object({
   system: z.string(),
-  parts: z.array(z.object({ name: z.string(), section: z.string(), characters: z.number() })),
+  parts: z.array(
+    z.object({
+      name: z.string(),
+      section: z.string(),
+      characters: z.number(),
+      values: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
   documentation: z.array(z.custom<StoredMessage>(isStoredMessage)),
 });
 const StoredRequest = z.object({

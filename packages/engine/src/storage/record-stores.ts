@@ -218,8 +218,13 @@ export interface TaskStore {
 /** What stands before the conversation in a request: the same object for all calls that share it. */
 export interface RequestHead {
   system: string;
-  /** The pieces of the system text in their order, each with its length; together they are all of it. */
-  parts: { name: string; section: string; characters: number }[];
+  /** The pieces of the system text in their order, each with its length and, if known, the values it was filled with. */
+  parts: {
+    name: string;
+    section: string;
+    characters: number;
+    values?: Readonly<Record<string, unknown>> | undefined;
+  }[];
   /** What the model was given to read, right after the system text: plain texts. */
   documentation: BaseMessage[];
 }

@@ -2,10 +2,12 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
+import type { IdentityManager } from "../../../prompts/identity/identity-manager.ts";
 import type { SharedProductServices } from "../../product-services.ts";
 import { answerJson } from "@millrace/engine/http/answers/wire";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
-import { jsonBody, query } from "@millrace/engine/http/validate";
+import { valuesOfIdentity } from "../../thread-values.ts";
+import { Id, jsonBody, query } from "@millrace/engine/http/validate";
 
 const Names = z.array(z.string().max(200)).max(100);
 const change = {
@@ -17,7 +19,11 @@ const change = {
 };
 const IdentityChange = z.object(change).meta({ ref: "IdentityChange" });
 const IdentityCheck = z
-  .object({ ...change, values: z.record(z.string(), z.unknown()).optional().describe("Values to fill it with") })
+  .object({
+    ...change,
+    values: z.record(z.string(), z.unknown()).optional().describe("Values to fill it with"),
+    thread_id: Id.optional().describe("Fills it with the values that the identity last had in this thread"),
+  })
   .meta({ ref: "IdentityCheck" });
 const IdentityShape = z
   .object({
@@ -38,6 +44,16 @@ const IdentityShape = z
     }),
   })
   .meta({ ref: "Identity" });
+const ProfilesShape = z.array(
+  z
+    .object({
+      profile: z.string(),
+      title: z.object({ en: z.string(), zh: z.string() }),
+      description: z.string(),
+      source: PromptSourceShape,
+    })
+    .meta({ ref: "IdentityProfile" }),
+);
 const errors = { 403: "The caller may not change it", 507: "The disk is full" };
 
 /** `/identity`: the assistant's identity per profile. */
@@ -50,6 +66,12 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     describe({ tag: "Prompts", summary: "Get an identity, unfilled", answer: IdentityShape }),
     query(IdentityQuery),
     (context) => answerJson(context, identities.full(context.req.valid("query").profile)),
+  );
+
+  routes.get(
+    "/identity/profiles",
+    describe({ tag: "Prompts", summary: "List the profiles that have an identity", answer: ProfilesShape }),
+    (context) => answerJson(context, identities.list()),
   );
 
   routes.put(
@@ -79,19 +101,32 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     },
   );
 
+  validationRoute(routes, identities, IdentityQuery);
+  return routes;
+}
+
+function validationRoute(
+  routes: HttpApp,
+  identities: IdentityManager,
+  IdentityQuery: z.ZodObject<{ profile: z.ZodDefault<z.ZodEnum<Record<string, string>>> }>,
+): void {
   routes.post(
     "/identity/validate",
     describe({
       tag: "Prompts",
       summary: "Check a change of an identity and fill it, without saving",
       answer: PromptVerdictShape,
+      errors: { 404: "No such thread" },
     }),
     query(IdentityQuery),
     jsonBody(IdentityCheck),
-    (context) => {
-      const { values, ...wanted } = context.req.valid("json");
-      return answerJson(context, identities.validate(context.req.valid("query").profile, wanted, values));
+    async (context) => {
+      const { profile } = context.req.valid("query");
+      const { values: given, thread_id, ...wanted } = context.req.valid("json");
+      const variables = wanted.variables ?? identities.full(profile).variables;
+      const values = thread_id === undefined ? null : await valuesOfIdentity(context, thread_id, variables);
+      const filled = values === null ? given : { ...values, ...given };
+      return answerJson(context, { ...identities.validate(profile, wanted, filled), values });
     },
   );
-  return routes;
 }

@@ -5,7 +5,8 @@ import { type HttpApp, type HttpEnvironment, requireAdministration } from "@mill
 import type { SharedProductServices } from "../../product-services.ts";
 import { answerJson } from "@millrace/engine/http/answers/wire";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
-import { jsonBody, path, query } from "@millrace/engine/http/validate";
+import { valuesOfPrompt } from "../../thread-values.ts";
+import { Id, jsonBody, path, query } from "@millrace/engine/http/validate";
 
 const PromptPath = z.object({ name: z.string().min(1).max(100).describe("As `GET /prompts` lists it") });
 const PromptQuery = z.object({
@@ -18,6 +19,7 @@ const PromptCheck = z
   .object({
     content: Content.optional().describe("Left out: the text that is used now"),
     variables: z.record(z.string(), z.unknown()).optional().describe("Values to fill it with"),
+    thread_id: Id.optional().describe("Fills it with the values that it last had in this thread"),
   })
   .meta({ ref: "PromptCheck" });
 
@@ -93,14 +95,17 @@ function readingRoutes(
       tag: "Prompts",
       summary: "Check a text and fill it, without saving",
       answer: PromptVerdictShape,
-      errors,
+      errors: { 404: "No such prompt or thread" },
     }),
     path(PromptPath),
     jsonBody(PromptCheck),
-    (context) => {
-      const { content, variables } = context.req.valid("json");
-      const given = { ...(content !== undefined && { content }), ...(variables !== undefined && { variables }) };
-      return answerJson(context, templates.validate(context.req.valid("param").name, given));
+    async (context) => {
+      const { name } = context.req.valid("param");
+      const { content, variables, thread_id } = context.req.valid("json");
+      const values = thread_id === undefined ? null : await valuesOfPrompt(context, thread_id, templates.get(name));
+      const filled = values === null ? variables : { ...values, ...variables };
+      const given = { ...(content !== undefined && { content }), ...(filled !== undefined && { variables: filled }) };
+      return answerJson(context, { ...templates.validate(name, given), values });
     },
   );
 }

@@ -143,7 +143,15 @@ export const PromptProblemShape = z
 
 /** Whether a prompt's text can be used, and what it looks like. */
 export const PromptVerdictShape = z
-  .object({ valid: z.boolean(), problems: z.array(PromptProblemShape), text: z.string() })
+  .object({
+    valid: z.boolean(),
+    problems: z.array(PromptProblemShape),
+    text: z.string(),
+    values: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe("What it had in the thread that was named; null: it stood in none of the thread's last requests"),
+  })
   .meta({ ref: "PromptVerdict" });
 
 /** The wire's Assistant, without its owner. */

@@ -1,0 +1,239 @@
+import { useId, useMemo, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import {
+  usePrompt,
+  usePromptChanges,
+  useVerdict,
+  type PromptPlace,
+  type PromptProblem,
+  type PromptText,
+} from "../../api/prompts.ts";
+import { useCaller, useThreads } from "../../api/threads.ts";
+import { useCommands } from "../../app/commands.ts";
+import { shownKeys } from "../../app/keys.ts";
+import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { notify, notifyError } from "../../parts/toast.tsx";
+import { manage } from "../../text/manage/words.ts";
+import { titleOf } from "./prompt-list.tsx";
+import { Difference, Preview } from "./preview.tsx";
+import { insertText, TextEditor } from "./text-editor.tsx";
+import { lineOf, nearest, renamed, usedIn } from "./variables.ts";
+
+/** One text of the assistant's: read, changed, looked at as a model reads it, and set back. */
+export function PromptEditor({
+  place,
+  draft,
+  onDraft,
+}: {
+  place: PromptPlace;
+  draft: string | undefined;
+  onDraft: (text: string | undefined) => void;
+}) {
+  const { t } = useTranslation(manage);
+  const { data, error, refetch } = usePrompt(place);
+  if (data !== undefined) return <Editor place={place} prompt={data} draft={draft} onDraft={onDraft} />;
+  if (error === null) return <Loading lines={8} />;
+  const gone = { title: t("prompts.gone"), hint: t("prompts.goneHint") };
+  return <Failed error={error} onRetry={() => void refetch()} gone={gone} />;
+}
+
+interface Editing {
+  place: PromptPlace;
+  prompt: PromptText;
+  draft: string | undefined;
+  onDraft: (text: string | undefined) => void;
+}
+
+function Editor({ place, prompt, draft, onDraft }: Editing) {
+  const { t } = useTranslation(manage);
+  const id = useId();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const newest = useThreads({ archived: false }).data?.pages[0]?.threads[0]?.thread_id;
+  const [chosen, setThread] = useState<{ id: string | undefined }>();
+  const threadId = chosen === undefined ? newest : chosen.id;
+  const content = draft ?? prompt.content;
+  const verdict = useVerdict(place, content, threadId);
+  const mayChange = useCaller().data?.may_administer !== false && prompt.editable;
+  // What is missing in a preview is no fault of the text.
+  const problems = (verdict.data?.problems ?? []).filter(({ kind }) => kind !== "missing_value");
+  const isUsable = !problems.some(({ severity }) => severity === "error");
+  const change = (text: string) => onDraft(text === prompt.content ? undefined : text);
+  const insert = (name: string) => field.current && insertText(field.current, `{${name}}`);
+  return (
+    <div className="prompt-editor">
+      <EditorHead
+        place={place}
+        prompt={prompt}
+        draft={draft}
+        onDraft={onDraft}
+        mayChange={mayChange}
+        isUsable={isUsable}
+      />
+      {!mayChange && <p className="run-note">{t(prompt.editable ? "prompts.readOnly" : "prompts.fixed")}</p>}
+      {prompt.source === "fallback" && <p className="problem">{t("prompts.fallback")}</p>}
+      <TextEditor
+        value={content}
+        onChange={change}
+        variables={{ all: prompt.variables, required: prompt.required_variables }}
+        readOnly={!mayChange}
+        label={t("prompts.text")}
+        describedBy={`${id}-problems`}
+        field={field}
+      />
+      <div id={`${id}-problems`} className="prompt-problems" role="status">
+        {problems.map((problem, at) => (
+          <Problem key={at} problem={problem} content={content} variables={prompt.variables} onChange={change} />
+        ))}
+        {mayChange && <p className="hint">{t("prompts.leave")}</p>}
+        {prompt.format !== null && <p className="hint">{t("prompts.format", { name: prompt.format })}</p>}
+      </div>
+      <VariableButtons prompt={prompt} content={content} onInsert={mayChange ? insert : undefined} />
+      <Preview
+        place={place}
+        verdict={verdict.data}
+        error={verdict.error}
+        threadId={threadId}
+        onThread={(one) => setThread({ id: one })}
+      />
+      <Difference content={content} builtIn={prompt.default_content} />
+    </div>
+  );
+}
+
+/** What the text is, and what can be done with it as a whole. */
+function EditorHead({
+  place,
+  prompt,
+  draft,
+  onDraft,
+  mayChange,
+  isUsable,
+}: Editing & { mayChange: boolean; isUsable: boolean }) {
+  const { t, i18n } = useTranslation(manage);
+  const changes = usePromptChanges(place);
+  const [isBusy, setBusy] = useState(false);
+  const perform = (act: () => Promise<void>) => {
+    setBusy(true);
+    void act()
+      .catch(notifyError)
+      .finally(() => setBusy(false));
+  };
+  const save = async () => {
+    if (draft === undefined) return;
+    await changes.save(draft);
+    onDraft(undefined);
+    notify(t("prompts.saved"));
+  };
+  const reset = async () => {
+    const former = prompt.content;
+    await changes.reset();
+    onDraft(undefined);
+    const takeBack = { label: t("prompts.takeBack"), run: () => perform(() => changes.save(former)) };
+    notify(t("prompts.isReset"), { action: takeBack, milliseconds: 10_000 });
+  };
+  const maySave = mayChange && isUsable && draft !== undefined && !isBusy;
+  useSaveKey(() => maySave && perform(save));
+  return (
+    <header className="prompt-head">
+      <div>
+        <h2>{visible(titleOf(prompt.title, i18n.language))}</h2>
+        <p className="hint">{visible(prompt.description)}</p>
+      </div>
+      {mayChange && (
+        <div className="filters">
+          {prompt.source !== "builtin" && (
+            <Button size="small" kind="quiet" disabled={isBusy} onClick={() => perform(reset)}>
+              {t("prompts.reset")}
+            </Button>
+          )}
+          <Button size="small" disabled={draft === undefined || isBusy} onClick={() => onDraft(undefined)}>
+            {t("prompts.discard")}
+          </Button>
+          <Button size="small" kind="primary" disabled={!maySave} onClick={() => perform(save)}>
+            {t("prompts.save")} <kbd>{shownKeys("mod+s")}</kbd>
+          </Button>
+        </div>
+      )}
+    </header>
+  );
+}
+
+/** `Ctrl S` saves, as in every editor. */
+function useSaveKey(run: () => void): void {
+  const { t } = useTranslation(manage);
+  const commands = useMemo(
+    () => [{ id: "save", group: "here" as const, label: t("prompts.save"), keys: "mod+s", run }],
+    [t, run],
+  );
+  useCommands(commands);
+}
+
+function Problem({
+  problem: { kind, severity, message, variable },
+  content,
+  variables,
+  onChange,
+}: {
+  problem: PromptProblem;
+  content: string;
+  variables: readonly string[];
+  onChange: (text: string) => void;
+}) {
+  const { t, i18n } = useTranslation(manage);
+  const key = `prompts.problem.${kind}`;
+  const named = variable === undefined ? {} : { variable: `{${variable}}` };
+  const words = i18n.exists(key, { ns: manage })
+    ? t(`prompts.problem.${kind}` as "prompts.problem.empty", named)
+    : message;
+  const line = variable === undefined ? undefined : lineOf(content, variable);
+  const meant = kind === "unknown_variable" && variable !== undefined ? nearest(variable, variables) : undefined;
+  return (
+    <p className="prompt-problem" data-severity={severity}>
+      {line === undefined ? visible(words) : t("prompts.line", { line, problem: visible(words) })}
+      {variable !== undefined && meant !== undefined && (
+        <Button size="small" kind="quiet" onClick={() => onChange(renamed(content, variable, meant))}>
+          {t("prompts.use", { name: `{${meant}}` })}
+        </Button>
+      )}
+    </p>
+  );
+}
+
+/** The variables that the text may use; one that is pressed is written at the caret. */
+function VariableButtons({
+  prompt: { variables, required_variables: required },
+  content,
+  onInsert,
+}: {
+  prompt: PromptText;
+  content: string;
+  onInsert: ((name: string) => void) | undefined;
+}) {
+  const { t } = useTranslation(manage);
+  const used = usedIn(content);
+  return (
+    <section className="prompt-part" aria-label={t("prompts.variables")}>
+      <h2>{t("prompts.variables")}</h2>
+      {variables.length === 0 && <p className="hint">{t("prompts.noVariables")}</p>}
+      <ul className="filters">
+        {variables.map((name) => (
+          <li key={name}>
+            <button
+              type="button"
+              className="filter mono"
+              data-set={used.has(name) || undefined}
+              disabled={onInsert === undefined}
+              aria-label={t("prompts.insert", { name })}
+              onClick={() => onInsert?.(name)}
+            >
+              {name}
+              {required.includes(name) && <small>{t("prompts.required")}</small>}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
