@@ -11,6 +11,7 @@ import { compressRoutes } from "./routes/threads/compress.ts";
 import { contextRoutes } from "./routes/threads/context.ts";
 import { exportRoutes } from "./routes/threads/export.ts";
 import { fileContentRoutes } from "./routes/knowledge/files.ts";
+import { uploadRoutes } from "./routes/knowledge/uploads.ts";
 import { identityRoutes } from "./routes/knowledge/identity.ts";
 import { messageRoutes } from "./routes/threads/messages.ts";
 import { modelServiceRoutes } from "./routes/models/model-services.ts";
@@ -65,6 +66,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   tokenRoutes,
   toolkitRoutes,
   toolRoutes,
+  uploadRoutes,
 ];
 
 /** What our agent adds to the server's API. */
@@ -80,6 +82,7 @@ export function agentHttp(
       ...toolkits.flatMap(({ routes }) => routes.map((routesOf) => routesOf())),
       ...(consoleBuild === undefined ? [] : [consoleRoutes(consoleBuild)]),
     ],
+    takesBytes: ["/files/uploads"],
     features: { agent: true, ...Object.fromEntries(parts.toolkits.map(({ name }) => [name, true])) },
     services: ({ access, user }, owner): AgentParts & OwnProductServices & Pick<HttpServices, "lookAtEffect"> => {
       const own = owner === null ? manual : ownManual(manual, owner, access, user);

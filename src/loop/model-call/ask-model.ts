@@ -2,6 +2,7 @@ import type { BaseChatModel, BaseChatModelCallOptions } from "@langchain/core/la
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
+import { withPictures } from "../../context/pictures.ts";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { modelTarget } from "@millrace/models/load-model";
 import { modelPrice } from "@millrace/models/registry/model-limits";
@@ -64,8 +65,9 @@ export async function ask(
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
   const named = { ...config, ...tools, metadata: { ...config.metadata, model_call_id: call.modelCallId } };
+  const seen = await withPicturesFor(name, prompt, config);
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
-    whole.invoke(prompt, { ...named, ...options, runName: `llm_call_iter_${state.iteration_count}` });
+    whole.invoke(seen, { ...named, ...options, runName: `llm_call_iter_${state.iteration_count}` });
   // Silent calls expect JSON.
   const expectsJson = call.silent && profilesOf(config)(name).structured_output !== "none";
   const answer = await withinTime(time, config.signal, (signal) =>
@@ -83,7 +85,16 @@ export async function ask(
       },
     ),
   );
-  return withUsage(answer, prompt);
+  return withUsage(answer, seen);
+}
+
+/** The messages with the pictures of the user, for a model that sees them and an owner whose files may be read. */
+function withPicturesFor(name: string, prompt: BaseMessage[], config: LangGraphRunnableConfig): Promise<BaseMessage[]> {
+  const { workspace, allowedTools } = servicesOf(config);
+  const maySee = profilesOf(config)(name).vision && allowedTools?.has("read_file") !== false;
+  return maySee
+    ? withPictures(prompt, workspace, config.signal ?? new AbortController().signal)
+    : Promise.resolve(prompt);
 }
 
 /** The model that a loop call used last. */

@@ -1,6 +1,7 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
+import { hasPictures } from "../../context/pictures.ts";
 import { profilesOf, rolesOf } from "../../loop/services.ts";
 import { modelOfRole, type WorkingRole } from "@millrace/models/registry/roles";
 import type { RunContext } from "../../state.ts";
@@ -23,7 +24,7 @@ export function modelForWork(
   return run.vision ?? server.vision ?? vision_model ?? model;
 }
 
-const hasImages = overGrowingList(false, (found, message) => found || hasImage(message));
+const hasImages = overGrowingList(false, (found, message) => found || hasImage(message) || hasPictures(message));
 
 function hasImage(message: BaseMessage): boolean {
   const { content } = message;

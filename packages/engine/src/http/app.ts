@@ -129,7 +129,7 @@ export function createApi(parts: ServerParts): HttpApp {
   mountCustomApp(app, custom.httpApp);
   // After it: users' routes may stream what looks like a plain answer.
   app.use(packAnswers);
-  app.use(contentTypes());
+  app.use(contentTypes(() => extension?.takesBytes ?? []));
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
   const { graphs } = parts;
   const { interfaces, disabled } = custom;

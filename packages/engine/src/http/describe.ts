@@ -34,6 +34,8 @@ export interface RouteDescription {
   summary: string;
   /** The JSON of a success. Without one it is `empty` (204) or `events`. */
   answer?: z.ZodType;
+  /** What the bytes of the request are, for a route that takes bytes. */
+  bytes?: string;
   /** The content type of a plain-text success. */
   plain?: string;
   /** Other text content types in which the answer is available. */
@@ -98,6 +100,13 @@ export function describe(route: RouteDescription): MiddlewareHandler {
     responses: responsesOf(route),
     ...(route.isOpen === true && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
+    ...(route.bytes !== undefined && {
+      requestBody: {
+        required: true,
+        description: route.bytes,
+        content: { "application/octet-stream": { schema: { type: "string" as const, format: "binary" } } },
+      },
+    }),
   });
 }
 

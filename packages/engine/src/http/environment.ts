@@ -78,6 +78,8 @@ export interface HttpExtension {
   routes: () => readonly HttpApp[];
   /** The features that `GET /me` lists. */
   features: Readonly<Record<string, boolean>>;
+  /** Paths of routes that take bytes besides JSON. */
+  takesBytes?: readonly string[];
   /** By the caller's scope; `owner` is null if no keys exist. */
   services: (scope: OwnerScope, owner: string | null) => Pick<HttpServices, "lookAtEffect">;
 }

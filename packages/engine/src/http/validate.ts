@@ -117,8 +117,14 @@ async function readText(context: HttpContext, limit: number): Promise<string> {
     if (Number(declared) > limit) throw tooLarge(limit);
     return context.req.text();
   }
+  return (await readBytes(context, limit)).toString("utf8");
+}
+
+/** Reads a body of bytes. Throws 413 above a size. */
+export async function readBytes(context: HttpContext, limit: number): Promise<Buffer> {
+  if (Number(context.req.header("content-length") ?? 0) > limit) throw tooLarge(limit);
   const body = context.req.raw.body;
-  if (body === null) return "";
+  if (body === null) return Buffer.alloc(0);
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of body) {
@@ -126,7 +132,7 @@ async function readText(context: HttpContext, limit: number): Promise<string> {
     if (size > limit) throw tooLarge(limit);
     parts.push(part);
   }
-  return Buffer.concat(parts).toString("utf8");
+  return Buffer.concat(parts);
 }
 
 function tooLarge(limit: number): HTTPException {

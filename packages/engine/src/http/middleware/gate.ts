@@ -7,6 +7,7 @@ import type { HttpContext, HttpEnvironment } from "../environment.ts";
 /** LangGraph Studio's page; it talks to local servers from the browser. */
 export const studioOrigin = "https://smith.langchain.com";
 
+const bytesType = "application/octet-stream";
 const exposedHeaders =
   "Content-Location, Location, X-Pagination-Total, X-Pagination-Next, X-Queue-Position, X-Thread-Id";
 const allowedMethods = "GET, HEAD, PUT, POST, DELETE, PATCH";
@@ -76,13 +77,14 @@ export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
 
 /**
  * Refuses with 415 bodies other than JSON and text (which Studio sends): any page can post a form without a preflight.
+ * `takesBytes` are the paths of routes that also take bytes, which no page can post without one.
  */
-export function contentTypes(): MiddlewareHandler<HttpEnvironment> {
+export function contentTypes(takesBytes: () => readonly string[]): MiddlewareHandler<HttpEnvironment> {
   return async (context, next) => {
     if (context.req.method === "GET" || context.req.method === "HEAD") return next();
     const type = context.req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
     const isTaken = type === "" || type === "application/json" || type === "text/plain" || type.endsWith("+json");
-    if (isTaken) return next();
+    if (isTaken || (type === bytesType && takesBytes().includes(context.req.path))) return next();
     const message = `Content type "${printable(type)}" is not supported. Send application/json.`;
     throw new HTTPException(415, { message });
   };
