@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { hostname } from "node:os";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { thisProcess } from "@millrace/engine/storage/postgres/servers/place-of-process";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { sessionRecord } from "../../contract/records.ts";
@@ -25,32 +25,34 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     for (const storage of open.splice(0)) await storage.close().catch(() => undefined);
   });
 
-  it("serves one server at a time, and the next one when that has ended", async () => {
-    const first = await start();
-    await expect(start()).rejects.toMatchObject({
-      code: "conflict",
-      message: expect.stringContaining(`process ${process.pid} on ${hostname()}`),
-      suggestion: expect.stringContaining("MILLRACE_DATABASE"),
-    });
+  it("has one lock for all its servers, which the last one gives back", async () => {
+    const [first, second] = [await start(), await start()];
+    const locks = "SELECT holder, until > now() AS is_held FROM server_lock";
+    expect(await query(locks)).toEqual([{ holder: "servers", is_held: true }]);
     await first.close();
-    await start();
-    expect(await query("SELECT count(*)::int AS count FROM server_lock")).toEqual([{ count: 1 }]);
+    expect(await query(locks)).toHaveLength(1);
+    await second.close();
+    expect(await query(locks)).toEqual([]);
   });
 
   it("is taken at once from a process of this machine that was killed", async () => {
-    await start();
+    await (await start()).close();
     const { pid } = spawnSync("true");
-    await query(`UPDATE server_lock SET holder = 'killed', process = ${pid}, until = now() + interval '1 hour'`);
+    await query(`INSERT INTO server_lock (holder, host, process, until)
+      VALUES ('killed', '${thisProcess().host}', ${pid}, now() + interval '1 hour')`);
     await start();
     expect(await query("SELECT holder = 'killed' AS is_old FROM server_lock")).toEqual([{ is_old: false }]);
   });
 
   it("is taken from a machine that is silent, and not from one that still speaks", async () => {
-    await start();
-    const other = "holder = 'other', host = 'elsewhere 1'";
-    await query(`UPDATE server_lock SET ${other}, until = now() + interval '1 second'`);
-    await start();
-    await query(`UPDATE server_lock SET ${other}, until = now() + interval '1 hour'`);
+    await (await start()).close();
+    const former = (until: string) =>
+      query(
+        `INSERT INTO server_lock (holder, host, process, until) VALUES ('other', 'elsewhere 1', 1, now() + interval '${until}')`,
+      );
+    await former("1 second");
+    await (await start()).close();
+    await former("1 hour");
     const refused = start();
     // The other one's next beat.
     const beats = setInterval(() => void query("UPDATE server_lock SET until = until + interval '1 second'"), 50);

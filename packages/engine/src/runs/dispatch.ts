@@ -119,7 +119,7 @@ export class Dispatch {
       const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));
       this.#left.delete(sessionId);
       if (run === undefined) {
-        if (storage.cluster.live > 1) this.#blocked.add(sessionId);
+        if (storage.cluster.live > 1 && this.ofSession(sessionId).length > 0) this.#blocked.add(sessionId);
         return left !== undefined;
       }
       const inHand = this.active.get(run.run_id);

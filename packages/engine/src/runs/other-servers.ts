@@ -1,13 +1,21 @@
 import { AppError } from "../errors/errors.ts";
 import type { Found } from "../storage/cluster.ts";
+import type { Run } from "../storage/records.ts";
+import { cancelSent } from "./cancel.ts";
 import { goOnFrom } from "./events/log.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
 import { recoverRuns, removeLeftovers, takeUp } from "./recover.ts";
+import { isOver } from "./status.ts";
+
+/** Milliseconds that a run may go on here which has been in no server's hand meanwhile. */
+const unsureFor = 60_000;
 
 /** `recoverRuns`, and from then on the same for what other servers leave. */
 export async function recoverAndFollow(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
   const recovered = await recoverRuns(dispatch, deps);
+  const { id, live } = deps.storage.cluster;
+  if (live > 1) deps.logger.info({ server: id, servers: live }, "beside_other_servers");
   new OtherServers(dispatch, deps).start();
   return recovered;
 }
@@ -20,8 +28,8 @@ class OtherServers {
   readonly #dispatch: Dispatch;
   readonly #deps: RunnerDeps;
   #taking = false;
-  /** The answer to a former try to take runs was lost: it may have taken them. */
-  #looksAgain = false;
+  /** Until when it looks for runs that may be in its hand without its knowing: after a lost answer, and after it was lost. */
+  #unsureUntil = 0;
 
   constructor(dispatch: Dispatch, deps: RunnerDeps) {
     this.#dispatch = dispatch;
@@ -38,7 +46,8 @@ class OtherServers {
   #heard({ stops, hasLeftOver }: Found): void {
     if (this.#deps.stopping.aborted) return;
     for (const { run_id, action } of stops) this.#stop(run_id, action === "rollback");
-    if (hasLeftOver || this.#looksAgain) void this.#take();
+    const isUnsure = performance.now() < this.#unsureUntil;
+    if (hasLeftOver || isUnsure) void this.#take(isUnsure);
     this.#dispatch.wakeBlocked();
   }
 
@@ -48,20 +57,21 @@ class OtherServers {
     if (active === undefined || active.ended || active.stop.reason !== undefined) return;
     if (isRollback) active.rollback = true;
     active.stop.request("user_requested");
-    this.#dispatch.endWaiting(active).catch((error: unknown) => {
+    const { storage, logger } = this.#deps;
+    const sent = active.hasBegun && cancelSent(active.run.session_id, { dispatch: this.#dispatch, storage, logger });
+    Promise.all([this.#dispatch.endWaiting(active), sent]).catch((error: unknown) => {
       this.#deps.logger.error({ err: error, run_id: runId }, "stopped_run_not_ended");
     });
   }
 
   /** Takes up the runs of servers that are gone, of as many sessions as there is room for. Never throws. */
-  async #take(): Promise<void> {
+  async #take(again: boolean): Promise<void> {
     const { room } = this.#dispatch;
     if (this.#taking || room === 0) return;
     this.#taking = true;
     try {
-      const { runs, events } = this.#deps.storage;
-      const taken = (await runs.take(room)).filter(({ run_id }) => !this.#dispatch.active.has(run_id));
-      this.#looksAgain = false;
+      const { events } = this.#deps.storage;
+      const taken = await this.#unknown(room, again);
       if (taken.length === 0) return;
       for (const { run_id, status } of taken) {
         if (status !== "running") continue;
@@ -72,15 +82,33 @@ class OtherServers {
       const { resumed } = takeUp(taken, this.#dispatch, this.#deps);
       this.#deps.logger.info({ taken: taken.length, resumed }, "runs_taken_over");
     } catch (error) {
-      this.#looksAgain = true;
+      this.#beUnsure();
       this.#deps.logger.error({ err: error }, "runs_not_taken_over");
     } finally {
       this.#taking = false;
     }
   }
 
+  /** What was taken, without what is in hand and known. */
+  async #unknown(room: number, again: boolean): Promise<Run[]> {
+    const { runs } = this.#deps.storage;
+    const { active } = this.#dispatch;
+    const taken = (await runs.take(again ? room + active.size : room, again)).filter(
+      ({ run_id }) => !active.has(run_id),
+    );
+    if (!again) return taken;
+    // One that has just ended here looks the same, until it is read once more.
+    const found = await Promise.all(taken.map(({ run_id }) => runs.get(run_id)));
+    return found.flatMap((run) => (run === undefined || isOver(run.status) || active.has(run.run_id) ? [] : run));
+  }
+
+  #beUnsure(): void {
+    this.#unsureUntil = performance.now() + unsureFor;
+  }
+
   /** Others go on with what is in hand here. */
   #letGo(): void {
+    this.#beUnsure();
     const reason = new AppError("server", "Another server goes on with the run.", { recoverable: true });
     this.#deps.logger.error({}, "server_lost");
     for (const active of this.#dispatch.active.values()) {

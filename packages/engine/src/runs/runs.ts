@@ -27,6 +27,7 @@ import { followSession, type SessionEvent, type SessionPlace } from "./follow/fo
 import { recoverAndFollow } from "./other-servers.ts";
 import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
 import { removeRun } from "./remove-run.ts";
+import { endElsewhere } from "./stop-elsewhere.ts";
 import { Traces } from "./trace/traces.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { wholeUser } from "./admission/user-of-run.ts";
@@ -115,7 +116,8 @@ export class Runs {
    * `conflict` when its turn does not come in time.
    */
   between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#bySession.run(sessionId, work);
+    const { inTurn } = this.#storage.sessions;
+    return this.#bySession.run(sessionId, inTurn === undefined ? work : () => inTurn(sessionId, work));
   }
 
   /** Admits a run and makes it active. One that begins at once, or was submitted before, needs nothing more: only its row. */
@@ -250,7 +252,7 @@ export class Runs {
     ]);
     if (active === undefined || !wait) {
       await asked;
-      return active?.run ?? run;
+      return active === undefined && wait ? this.wait(runId, this.#drained.signal) : (active?.run ?? run);
     }
     // With its end on disk nothing depends on the note.
     asked.catch((error: unknown) => this.#logger.error({ err: error, run_id: runId }, "stop_not_noted"));
@@ -261,13 +263,11 @@ export class Runs {
     return { dispatch: this.#dispatch, storage: this.#storage, logger: this.#logger };
   }
 
-  /**
-   * Stops every run of a session that is to go, queued ones too, and resolves when their ends are written; the agents
-   * and the commands that it has in the background are stopped with it.
-   */
+  /** Stops every run of a session that is to go, with what it has in the background; resolves when the ends are written. */
   async cancelSession(sessionId: string): Promise<void> {
     await Promise.all([
       cancelSession(sessionId, "session_switch", this.#cancelling),
+      endElsewhere(sessionId, this.#sources),
       cancelSent(sessionId, this.#cancelling),
       this.#performance.extension?.forget(sessionId),
     ]);

@@ -17,6 +17,8 @@ export interface Cluster {
   readonly id: number;
   /** How many servers work on the storage, this one included. Those that are silent count until they are known to be gone. */
   readonly live: number;
+  /** Changes whenever another server was there: what is known of a time when this one was alone holds no more. */
+  readonly encounters: number;
   /** Whether no other server can have taken what is in this one's hand. */
   trusts(): boolean;
   /** Calls back when what was in this server's hand is another one's, or may be soon: all of it ends. There is one listener. */
@@ -29,6 +31,7 @@ export interface Cluster {
 export const alone: Cluster = {
   id: 1,
   live: 1,
+  encounters: 0,
   trusts: () => true,
   onLost: () => undefined,
   onBeat: () => undefined,

@@ -56,6 +56,11 @@ export interface SessionStore {
   /** The same, unless it has a run: looked at in the transaction that removes it. */
   deleteUnused(sessionId: string): Promise<boolean>;
   /**
+   * Runs `work`, which is short, while no other server runs such work on the session, admits a run of it or begins one. Throws
+   * `conflict` when its turn does not come in time. Absent where no other server can do anything.
+   */
+  inTurn?: <Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>;
+  /**
    * Removes the checkpoints of sessions that are not there, and answers with how many sessions: a process that ended in the
    * midst of a copy, a fork or an import has left them. Only for a start: what this process makes at the moment looks the
    * same. What other servers make stays.
@@ -127,9 +132,10 @@ export interface RunStore {
   unfinished(): Promise<Run[]>;
   /**
    * Takes in hand what is pending or running and in that of no server that works, of at most so many sessions; oldest first.
-   * Where only one server can work, that is all there is.
+   * Where only one server can work, that is all there is. `again`: also what is in this one's hand already, which it may not
+   * know.
    */
-  take(sessions?: number): Promise<Run[]>;
+  take(sessions?: number, again?: boolean): Promise<Run[]>;
   /** The server stops: what is pending in its hand is for any other one. */
   giveBack(): Promise<void>;
   /**

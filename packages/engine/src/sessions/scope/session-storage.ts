@@ -32,6 +32,6 @@ export type SessionStorage = Pick<
   Storage,
   "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks"
 > & {
-  sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused">;
+  sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused" | "inTurn">;
   ttls: Pick<SessionTtlStore, "get" | "set">;
 };

@@ -38,8 +38,8 @@ interface PostgresOptions {
 
 /**
  * Connects to the database of an address (postgres://…), and brings its schema up to date. Throws `config` for a wrong
- * address, user or password, `storage_newer` for a database of a later version, `conflict` while another server has it
- * open, and the other `storage_*` codes.
+ * address, user or password, `storage_newer` for a database of a later version, `conflict` while a server of a former one
+ * has it open, and the other `storage_*` codes.
  */
 export async function createPostgresStorage(url: string, options: PostgresOptions = {}): Promise<OpenedStorage> {
   const database = new PostgresDatabase(url);
@@ -110,7 +110,7 @@ async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: 
     await migrate(database, migrations);
     lock = await ServerLock.take(database);
     lease = await ServerLease.join(url, leaseSeconds);
-    await giveBackWebhooks(database);
+    if (lease.live === 1) await giveBackWebhooks(database);
     return { lock, lease };
   } catch (error) {
     await lease?.leave();
@@ -136,8 +136,13 @@ function createAttempt(
   const { id } = lease;
   const writer = { ...of, server: id };
   const stream = new AttemptStream(database, threads, writer);
+  const records = createAttemptRecords(database, { of: writer, stream, trusted: () => lease.trusted(id) });
+  if (of.attempt !== undefined) threads.hold(of.session_id, writer);
+  const over = (): void => threads.letGo(of.session_id, writer);
   return {
-    ...createAttemptRecords(database, { of: writer, stream, trusted: () => lease.trusted(id) }),
+    ...records,
+    finish: (outcome, told) => records.finish(outcome, told).finally(over),
+    giveBack: () => records.giveBack().finally(over),
     get isLost() {
       return stream.isLost;
     },

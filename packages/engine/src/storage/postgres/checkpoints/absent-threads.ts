@@ -18,6 +18,12 @@ export class AbsentThreads {
     remember(this.#seen, threadId);
   }
 
+  /** Another server may have written to the thread, or to any. */
+  forget(threadId?: string): void {
+    if (threadId === undefined) this.#expected.clear();
+    else this.#expected.delete(threadId);
+  }
+
   /** Whether a reader finds none. */
   has(threadId: string): boolean {
     return this.#expected.has(threadId);

@@ -37,11 +37,13 @@ export class PostgresSaver extends BaseCheckpointSaver {
   }
 
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    this.#threads.refresh(threadOf(config));
     const read = () => readTuple(this.#threads.store, config);
     return await (this.#groups === undefined ? read() : patiently(read));
   }
 
   async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    this.#threads.refresh(threadOf(config));
     let { limit } = options;
     for await (const tuple of listCheckpoints(this.#threads.store, config, options)) {
       if (limit !== undefined && limit-- <= 0) return;
@@ -81,6 +83,7 @@ export class PostgresSaver extends BaseCheckpointSaver {
   /** Whether the run left any checkpoint or write in the thread: if not, it has to start from its input. */
   async hasRun(threadId: string, runId: string): Promise<boolean> {
     const { rows, store } = this.#threads;
+    this.#threads.refresh(threadId);
     return await rows.read(
       () => {
         const state = store.thread(threadId);
@@ -127,4 +130,10 @@ export class PostgresSaver extends BaseCheckpointSaver {
     this.#place = place;
     await this.#groups.write(work, when);
   }
+}
+
+/** The thread that a config names. */
+function threadOf({ configurable }: RunnableConfig): string | undefined {
+  const id: unknown = configurable?.["thread_id"];
+  return typeof id === "string" ? id : undefined;
 }

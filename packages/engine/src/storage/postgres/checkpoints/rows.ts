@@ -18,12 +18,17 @@ import { type Work, Works } from "./work.ts";
 
 /** The rows of the checkpointer in PostgreSQL, for synchronous work; see `Works`. */
 export class PostgresCheckpointRows implements CheckpointRows {
-  readonly isAlone = true;
   readonly #works: Works;
   readonly #recent = new RecentItems();
+  readonly #cluster: Cluster;
 
   constructor(database: PostgresDatabase, cluster: Cluster) {
     this.#works = new Works(database, cluster);
+    this.#cluster = cluster;
+  }
+
+  get isAlone(): boolean {
+    return this.#cluster.live === 1;
   }
 
   read<Result>(work: () => Result, place?: Place): Promise<Result> {
@@ -33,6 +38,11 @@ export class PostgresCheckpointRows implements CheckpointRows {
   /** See `Works.expectNone`. */
   expectNone(threadId: string): void {
     this.#works.expectNone(threadId);
+  }
+
+  /** See `Works.expectAny`. */
+  expectAny(threadId?: string): void {
+    this.#works.expectAny(threadId);
   }
 
   /** See `Works.write`. */

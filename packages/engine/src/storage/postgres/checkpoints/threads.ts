@@ -20,10 +20,15 @@ export class Threads {
   /** Values that refer to the messages of a thread, for other tables. */
   readonly codec: Codec;
   readonly #database: PostgresDatabase;
+  readonly #cluster: Cluster;
   readonly #turns = new KeyedMutex(patience);
+  /** The attempt at work in a thread here. */
+  readonly #held = new Map<string, object>();
+  #encounters = 0;
 
   constructor(database: PostgresDatabase, limits?: CacheLimits, cluster: Cluster = alone) {
     this.#database = database;
+    this.#cluster = cluster;
     this.rows = new PostgresCheckpointRows(database, cluster);
     this.store = new CheckpointStore(this.rows, limits);
     this.codec = createCodec(this.store);
@@ -31,10 +36,36 @@ export class Threads {
     database.onLost(() => this.store.cache.clear());
   }
 
+  /** An attempt begins to work in a thread: no other server writes there until it is over. */
+  hold(threadId: string, attempt: object): void {
+    this.refresh(threadId);
+    this.#held.set(threadId, attempt);
+  }
+
+  /** The attempt is over. */
+  letGo(threadId: string, attempt: object): void {
+    if (this.#held.get(threadId) === attempt) this.#held.delete(threadId);
+  }
+
+  /** Forgets what memory knows of a thread where another server may have written since. */
+  refresh(threadId?: string): void {
+    const { live, encounters } = this.#cluster;
+    if (live > 1) {
+      if (threadId === undefined || this.#held.has(threadId)) return;
+      this.store.cache.delete(threadId);
+      this.rows.expectAny(threadId);
+    } else if (encounters !== this.#encounters) {
+      this.#encounters = encounters;
+      this.store.cache.clear();
+      this.rows.expectAny();
+    }
+  }
+
   /** Runs synchronous work that writes to a thread, after all earlier writes to it; `send` sends what it writes. */
   async write(place: Omit<Place, "isKnown">, work: () => void, send = this.#send): Promise<void> {
     const { threadId } = place;
     await this.#turns.run(threadId, async () => {
+      this.refresh(threadId);
       try {
         await this.#writeOnce({ ...place, isKnown: this.#knows(place) }, work, send);
       } catch (error) {

@@ -48,6 +48,11 @@ export class Works {
     this.#absent.expect(threadId);
   }
 
+  /** Another server may have written to a thread, or to any. */
+  expectAny(threadId?: string): void {
+    this.#absent.forget(threadId);
+  }
+
   /** A key that no row has. */
   nextKey(): number {
     if (this.#keys.next >= this.#keys.end) {

@@ -8,6 +8,7 @@ import type { SessionQuery, SessionStore } from "../../storage.ts";
 import { later, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 import { followSession } from "./approvals.ts";
+import { inTurn } from "./turns.ts";
 import { keysContaining, shortFilter } from "./containment.ts";
 
 const columns = "session_id, owner, created_at, updated_at, status, metadata, config, interrupts";
@@ -140,6 +141,8 @@ export function createSessionStore(database: PostgresDatabase, server: () => num
     delete: (sessionId) => remove("", sessionId),
 
     deleteUnused: (sessionId) => remove("AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id)", sessionId),
+
+    inTurn: (sessionId, work) => inTurn(database, sessionId, work),
 
     async deleteUnfinished() {
       const sql = `DELETE FROM checkpoint_threads

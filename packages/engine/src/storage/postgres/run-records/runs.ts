@@ -30,15 +30,15 @@ const reclaim = `WITH held AS (SELECT id FROM runs WHERE run_id = $1 AND status 
  * Takes in hand what is in that of no server, or of one that is gone: the oldest first, each session whole. Sessions that
  * another server looks through at the moment are its own.
  */
+const isFree = "(NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) OR ($3 AND runs.owner = $1))";
 const take = `WITH left_over AS (
-    SELECT open_runs.session, open_runs.run FROM open_runs JOIN runs ON runs.id = open_runs.run
-    WHERE NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner)
+    SELECT open_runs.session, open_runs.run FROM open_runs JOIN runs ON runs.id = open_runs.run WHERE ${isFree}
   ), taken AS (
     SELECT id FROM sessions WHERE id IN (SELECT session FROM left_over)
     ORDER BY (SELECT min(run) FROM left_over WHERE session = sessions.id) LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
   ), changed AS (
     UPDATE runs SET owner = $1 WHERE id IN (SELECT run FROM left_over WHERE session IN (SELECT id FROM taken))
-      AND NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) AND EXISTS (SELECT FROM servers WHERE servers.id = $1)
+      AND ${isFree} AND EXISTS (SELECT FROM servers WHERE servers.id = $1)
     RETURNING runs.*
   )
   SELECT ${runColumns} FROM changed AS runs ORDER BY runs.created_at, runs.id`;
@@ -141,7 +141,7 @@ export function createRunStore(
 
     unfinished: async () => toRuns(await database.read(unfinished)),
 
-    take: async (sessions = 1_000_000) => toRuns(await database.rows(take, [server(), sessions])),
+    take: async (sessions = 1_000_000, again = false) => toRuns(await database.rows(take, [server(), sessions, again])),
 
     async giveBack() {
       await database.change(giveBack, [server()]);

@@ -58,6 +58,7 @@ export class ServerLease implements Cluster {
   readonly #seconds: number;
   #id = 0;
   #live = 1;
+  #encounters = 0;
   /** When the last beat was sent that has renewed the lease, and the first one of those that did so in time. */
   #renewed: Moment = now();
   #since: Moment = now();
@@ -99,6 +100,10 @@ export class ServerLease implements Cluster {
 
   get live(): number {
     return this.#live;
+  }
+
+  get encounters(): number {
+    return this.#encounters;
   }
 
   trusts(): boolean {
@@ -187,6 +192,7 @@ export class ServerLease implements Cluster {
       const [row] = await this.#database.rows(renew, [this.#id, this.#seconds]);
       const { is_alive, live, silent, has_left_over, stops } = parseRow(BeatRow, "servers", row);
       this.#live = live;
+      if (live > 1) this.#encounters += 1;
       if (!is_alive || this.#isLost) return await this.#beginAnew();
       if (!this.trusts()) this.#since = sent;
       this.#renewed = sent;

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { isChanged } from "../../admission.ts";
+import { parseRow } from "../../rows.ts";
+import { later, type PostgresDatabase } from "../database/database.ts";
+
+/** Seconds that a turn lasts without being renewed, and milliseconds between two renewals. */
+const [lease, beat] = [10, 3_000];
+/** Milliseconds that one waits for its turn, and between two looks. */
+const [patience, pause] = [10_000, 50];
+
+const TurnRow = z.object({ is_there: z.boolean(), is_taken: z.boolean() });
+
+const until = `now() + interval '${lease} seconds'`;
+const take = `WITH t AS (
+    UPDATE sessions SET turn = $2, turn_until = ${until}
+    WHERE session_id = $1 AND (turn_until IS NULL OR turn_until < now()) RETURNING id, ${later}
+  ) SELECT EXISTS (SELECT FROM t) AS is_taken, EXISTS (SELECT FROM sessions WHERE session_id = $1) AS is_there`;
+const renew = `UPDATE sessions SET turn_until = ${until} WHERE session_id = $1 AND turn = $2 RETURNING ${later}`;
+const release = `UPDATE sessions SET turn = NULL, turn_until = NULL WHERE session_id = $1 AND turn = $2 RETURNING ${later}`;
+
+/**
+ * `SessionStore.inTurn`: a lease in the session's row, which admissions and claims ask for. A server that ends in the midst of
+ * it loses it after some seconds. Of a session that is not there, nothing is taken.
+ */
+export async function inTurn<Result>(
+  database: PostgresDatabase,
+  sessionId: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const turn = [sessionId, crypto.randomUUID()];
+  for (let waited = 0; ; waited += pause) {
+    const { is_there, is_taken } = parseRow(TurnRow, "sessions", (await database.rows(take, turn))[0]);
+    if (!is_there) return await work();
+    if (is_taken) break;
+    if (waited >= patience) throw isChanged();
+    await sleep(pause);
+  }
+  const timer = setInterval(() => void database.change(renew, turn).catch(() => undefined), beat);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    // Where PostgreSQL is away the turn runs out by itself.
+    await database.change(release, turn).catch(() => undefined);
+  }
+}

@@ -1,0 +1,121 @@
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runRecord, sessionRecord } from "../contract/records.ts";
+import { openDoor } from "../support/test-graphs.ts";
+import { createServers, postgres, type Servers } from "./two-servers.ts";
+
+afterAll(() => postgres?.stop());
+
+describe.skipIf(postgres === undefined)("two servers on one database", () => {
+  let servers: Servers;
+  beforeEach(async () => {
+    servers = await createServers();
+  });
+  afterEach(() => servers.close());
+
+  it("each take the runs of a thread that were sent to them, in the order in which they came", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const door = crypto.randomUUID();
+    await one.client.runs.create(thread_id, "gated", { input: { door } });
+    const behind = await other.client.runs.create(thread_id, "counter", {
+      input: { value: 1 },
+      multitaskStrategy: "enqueue",
+    });
+    await expect(
+      other.client.runs.create(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "reject" }),
+    ).rejects.toMatchObject({ status: 422 });
+    openDoor(door);
+    expect(await one.client.runs.join(thread_id, behind.run_id)).toMatchObject({ value: 2 });
+    // What either has written, both know.
+    expect(await one.client.runs.wait(thread_id, "counter", { input: { value: 2 } })).toMatchObject({ value: 3 });
+    expect((await other.client.threads.getState(thread_id)).values).toMatchObject({ value: 3 });
+    expect(await servers.query("SELECT DISTINCT attempt, crashes FROM runs")).toEqual([{ attempt: 1, crashes: 0 }]);
+  });
+
+  it("stop each other's runs", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const run = await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+    await expect.poll(async () => (await other.client.runs.get(thread_id, run.run_id)).status).toBe("running");
+    await other.client.runs.cancel(thread_id, run.run_id, true);
+    expect((await one.client.runs.get(thread_id, run.run_id)).status).toBe("interrupted");
+    // A thread goes with the runs that another server performs.
+    await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+    await other.client.threads.delete(thread_id);
+    await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
+  });
+
+  it("give back what they have in hand when they stop, and a start takes nothing of the other one's", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const { thread_id: waiting } = await one.client.threads.create();
+    const door = crypto.randomUUID();
+    const run = await one.client.runs.create(thread_id, "gated", { input: { door } });
+    const delayed = await one.client.runs.create(waiting, "counter", { input: { value: 1 }, afterSeconds: 1 });
+    const third = await servers.start();
+    expect(await servers.query("SELECT DISTINCT attempt FROM runs WHERE status = 'running'")).toEqual([{ attempt: 1 }]);
+    await third.close();
+    const closing = one.close();
+    openDoor(door);
+    await closing;
+    expect(await other.client.runs.join(thread_id, run.run_id)).toMatchObject({ passed: true });
+    expect(await other.client.runs.join(waiting, delayed.run_id)).toMatchObject({ value: 2 });
+    expect(await servers.query("SELECT DISTINCT crashes FROM runs")).toEqual([{ crashes: 0 }]);
+  });
+
+  it("keep what the other one makes, and change a thread by hand one after the other", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    // Whoever joins begins when the others know.
+    expect([one.cluster.live, other.cluster.live]).toEqual([2, 2]);
+    const place = { configurable: { thread_id: "copy", checkpoint_ns: "" } };
+    await one.checkpointer.put(place, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
+    expect(await other.sessions.deleteUnfinished()).toBe(0);
+    await one.sessions.create(sessionRecord("s1"));
+    const steps: string[] = [];
+    const changed = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const change = one.sessions.inTurn?.("s1", async () => {
+      begun.resolve();
+      await changed.promise;
+      steps.push("changed by one");
+    });
+    await begun.promise;
+    const admitted = other.runs
+      .admit(runRecord("r1", "s1"), { hasRoom: true })
+      .then(() => steps.push("admitted by other"));
+    const again = other.sessions.inTurn?.("s1", async () => void steps.push("changed by other"));
+    await expect
+      .poll(() => servers.query("SELECT turn IS NOT NULL AS is_taken FROM sessions"))
+      .toEqual([{ is_taken: true }]);
+    expect(steps).toEqual([]);
+    changed.resolve();
+    await Promise.all([change, admitted, again]);
+    expect(steps[0]).toBe("changed by one");
+    expect(steps).toHaveLength(3);
+  });
+
+  it("refuse what a server writes that the other one has taken for gone, and let it begin anew", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    await one.sessions.create(sessionRecord("s1"));
+    const { taken } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+    const attempt = one.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
+    const lost = new Promise<void>((resolve) => one.cluster.onLost(resolve));
+    const { id } = one.cluster;
+    expect(await other.runs.take()).toEqual([]);
+    await servers.query(`DELETE FROM servers WHERE id = ${id}`);
+    expect(await other.runs.take()).toMatchObject([{ run_id: "r1", status: "running" }]);
+    await expect(
+      attempt.append([{ id: 0, at: 0, event: "metadata", data: { run_id: "r1", attempt: 1 } }]),
+    ).rejects.toMatchObject({ code: "conflict" });
+    const call = { session_id: "s1", run_id: "r1", tool_call_id: "c1", tool: "t", effect: "unsafe" } as const;
+    await expect(attempt.ledger.start(call)).rejects.toMatchObject({ code: "conflict" });
+    await expect(attempt.reserve(5_000)).rejects.toMatchObject({ code: "conflict" });
+    const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
+    expect(await attempt.finish(outcome)).toBeUndefined();
+    await lost;
+    await expect.poll(() => one.cluster.id).not.toBe(id);
+    expect(await one.runs.reclaim("r1")).toBeUndefined();
+    expect(await other.runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 1 });
+  });
+});

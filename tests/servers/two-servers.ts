@@ -1,0 +1,44 @@
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import type { OpenedStorage } from "@millrace/engine/storage/storage";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { startPostgres, withClient } from "../support/processes/postgres.ts";
+
+/** A PostgreSQL, and what works on one database of it; all of it goes with `close`. */
+export interface Servers {
+  url: string;
+  /** One server more. */
+  start(): Promise<TestServer>;
+  /** The storage as one server more has it, without the rest of that. */
+  open(): Promise<OpenedStorage>;
+  query(sql: string): Promise<unknown[]>;
+  close(): Promise<void>;
+}
+
+/** How long a server may be silent in these tests, in seconds: long enough for a busy machine. */
+export const leaseSeconds = 3;
+
+/** A PostgreSQL for a file of tests; `undefined` without one. */
+export const postgres = await startPostgres();
+
+/** A new database, and servers on it. */
+export async function createServers(): Promise<Servers> {
+  const url = (await postgres?.create()) ?? "";
+  const opened: (() => Promise<unknown>)[] = [];
+  return {
+    url,
+    async start() {
+      const server = await startTestServer({ database: url, leaseSeconds });
+      opened.push(() => server.remove());
+      return server;
+    },
+    async open() {
+      const storage = await createPostgresStorage(url, { leaseSeconds });
+      opened.push(() => storage.close());
+      return storage;
+    },
+    query: (sql) => withClient(url, async (client) => (await client.query(sql)).rows),
+    async close() {
+      for (const close of opened.splice(0)) await close();
+    },
+  };
+}
