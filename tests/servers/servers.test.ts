@@ -1,5 +1,6 @@
-import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { openDoor } from "../support/test-graphs.ts";
 import { createServers, postgres, type Servers } from "./two-servers.ts";
@@ -93,6 +94,29 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await Promise.all([change, admitted, again]);
     expect(steps[0]).toBe("changed by one");
     expect(steps).toHaveLength(3);
+  });
+
+  it("know what the other one has written, also when that has gone", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
+    const write = (storage: OpenedStorage, value: number) =>
+      storage.checkpointer.put(
+        config,
+        { ...emptyCheckpoint(), id: uuid6(value), channel_values: { value }, channel_versions: { value } },
+        { source: "update", step: value, parents: {} },
+        { value },
+      );
+    const valueAt = async (storage: OpenedStorage) =>
+      (await storage.checkpointer.getTuple(config))?.checkpoint.channel_values;
+    await write(one, 1);
+    expect(await valueAt(other)).toEqual({ value: 1 });
+    await write(other, 2);
+    expect(await valueAt(one)).toEqual({ value: 2 });
+    await write(one, 3);
+    await write(other, 4);
+    await other.close();
+    await expect.poll(() => one.cluster.live).toBe(1);
+    expect(await valueAt(one)).toEqual({ value: 4 });
   });
 
   it("refuse what a server writes that the other one has taken for gone, and let it begin anew", async () => {
