@@ -118,6 +118,20 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await hasty.close();
   });
 
+  it("has a statement planned once that is sent often, and anew where a migration has changed its table", async () => {
+    await database.change("CREATE TABLE counters (name text PRIMARY KEY, value int)");
+    await database.change("INSERT INTO counters VALUES ($1, $2)", ["a", 1]);
+    const one = new PostgresDatabase(url, { connections: 1 });
+    const read = () => one.rows("SELECT * FROM counters WHERE name = $1", ["a"]);
+    const plans = () => one.rows("SELECT statement FROM pg_prepared_statements");
+    for (let times = 0; times < 10; times += 1) expect(await read()).toEqual([{ name: "a", value: 1 }]);
+    expect(await plans()).toEqual([{ statement: "SELECT * FROM counters WHERE name = $1" }]);
+    await database.change("ALTER TABLE counters ADD COLUMN unit text");
+    for (let times = 0; times < 10; times += 1) expect(await read()).toEqual([{ name: "a", value: 1, unit: null }]);
+    expect(await plans()).toHaveLength(2);
+    await one.close();
+  });
+
   it("tries a transaction again that collides with another one", async () => {
     await database.change("CREATE TABLE counters (name text PRIMARY KEY, value int)");
     await database.change("INSERT INTO counters VALUES ('a', 0), ('b', 0)");

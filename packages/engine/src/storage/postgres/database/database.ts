@@ -7,6 +7,7 @@ import { countDuration, type Durations, noDurations } from "../../../metrics/fam
 import type { Change, ChangeListener } from "../../changes.ts";
 import { withinRun } from "../../attempt-store.ts";
 import { isCollision, toStorageError } from "./errors.ts";
+import { PreparedStatements } from "./prepared.ts";
 
 /** Connections at once, where nothing else is said. */
 const usualConnections = 8;
@@ -69,7 +70,7 @@ export function placeOf(url: string): string {
 }
 
 /**
- * A pool of connections to one database. Nothing of it lasts in a connection, so a pooler may stand in between. A
+ * A pool of connections to one database. Behind a pooler nothing of it lasts in a connection; see `PreparedStatements`. A
  * statement that takes too long costs its connection: a client that has lost its server would hold up the next one too.
  */
 export class PostgresDatabase implements Statements {
@@ -79,6 +80,7 @@ export class PostgresDatabase implements Statements {
   readonly times: Durations = noDurations([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2]);
   readonly #pool: pg.Pool;
   readonly #patience: number;
+  readonly #prepared = new PreparedStatements();
   /** Work that is not over. */
   readonly #under = new Set<Promise<unknown>>();
   /** The last work of each key. */
@@ -290,7 +292,7 @@ export class PostgresDatabase implements Statements {
     };
     const begun = performance.now();
     try {
-      return await withTimeout(client.query(sql, [...values]), this.#patience, late);
+      return await withTimeout(this.#prepared.send(client, sql, values), this.#patience, late);
     } finally {
       countDuration(this.times, (performance.now() - begun) / 1_000);
     }

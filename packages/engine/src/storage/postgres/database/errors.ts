@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 
-const Failure = z.object({ code: z.string().optional().catch(undefined), message: z.string().catch("") });
+const Failure = z.object({
+  code: z.string().optional().catch(undefined),
+  message: z.string().catch(""),
+  /** Where in PostgreSQL's source it was raised; unlike the message never translated. */
+  routine: z.string().optional().catch(undefined),
+});
+const noFailure = { code: undefined, message: "", routine: undefined };
 
 /**
  * Connections that could not be made or were cut, by the system or the server (08, 57P, 25P), and statements that the
@@ -20,14 +26,20 @@ const unreadable = /^22(021|P02|P05)$/u;
 
 /** Whether the same may go well when it is tried again at once. */
 export function isCollision(error: unknown): boolean {
-  const { code } = Failure.catch({ code: undefined, message: "" }).parse(error);
-  return code !== undefined && collided.has(code);
+  const { code } = Failure.catch(noFailure).parse(error);
+  return (code !== undefined && collided.has(code)) || isStalePlan(error);
+}
+
+/** Whether a prepared statement gives other columns than when it was planned: a migration came between. It was not run. */
+export function isStalePlan(error: unknown): boolean {
+  const { code, routine } = Failure.catch(noFailure).parse(error);
+  return code === "0A000" && routine === "RevalidateCachedQuery";
 }
 
 /** Whether a row could not be written because another one is like it; also where that is what `error` comes of. */
 export function isTaken(error: unknown): boolean {
   const failure = error instanceof AppError ? error.cause : error;
-  return Failure.catch({ code: undefined, message: "" }).parse(failure).code === "23505";
+  return Failure.catch(noFailure).parse(failure).code === "23505";
 }
 
 /**
@@ -36,7 +48,7 @@ export function isTaken(error: unknown): boolean {
  */
 export function toStorageError(error: unknown, place: string): AppError {
   if (error instanceof AppError) return error;
-  const { code = "", message } = Failure.catch({ code: undefined, message: String(error) }).parse(error);
+  const { code = "", message } = Failure.catch({ ...noFailure, message: String(error) }).parse(error);
   const said = `PostgreSQL at ${place}: ${message}`;
   const tell = (kind: AppError["code"], suggestion: string, recoverable = false): AppError =>
     new AppError(kind, said, { cause: error, suggestion, recoverable });
