@@ -114,7 +114,7 @@ async function startAt(
   { config, workspace, logger }: Pick<ServerParts, "config" | "workspace" | "logger">,
   extension: ServerExtension | undefined,
 ): Promise<RunningServer> {
-  const opened = await openStorage(config, workspace, extension);
+  const opened = await openStorage(config, { workspace, logger }, extension);
   try {
     const { custom, storage, graphs } = await openUserParts(config, { opened, logger, extension: extension?.graphs });
     const agent = extension?.open({ config, workspace, logger, storage, items: opened.items, graphs, custom });
@@ -125,7 +125,7 @@ async function startAt(
     const tracing = createTracing(config, () => [...(agent?.secrets() ?? []), ...apiKeys().map(({ key }) => key)]);
     if (tracing === undefined) skipIdleTracing();
     const telemetry = await openTelemetry(config.telemetry, versions.millrace, logger);
-    const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
+    const webhooks = openWebhooks(config, storage, logger);
     const webhookParts = { webhookBody, onWebhook: () => webhooks.wake(), project };
     const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry };
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...webhookParts });
@@ -167,6 +167,10 @@ async function startAt(
     await opened.close();
     throw error;
   }
+}
+
+function openWebhooks({ webhooks: settings }: Config, { webhooks: store, hints }: Storage, logger: Logger) {
+  return new WebhookSender({ store, settings, logger, isShared: hints.isShared });
 }
 
 /** The monitored parts, all open as long as the server. */
@@ -243,10 +247,10 @@ async function takePort(config: Config): Promise<Port> {
  */
 async function openStorage(
   config: Config,
-  workspace: string,
+  { workspace, logger }: Pick<ServerParts, "workspace" | "logger">,
   extension: ServerExtension | undefined,
 ): Promise<OpenedStorage> {
-  const { dataDir, conversations, database, leaseSeconds } = config;
+  const { dataDir, conversations, database, databaseListenUrl: listenUrl, leaseSeconds } = config;
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   passStoreQueues();
@@ -255,6 +259,13 @@ async function openStorage(
   const storage =
     database === undefined
       ? createSqliteStorage(join(folder, "millrace.db"), undefined, limits)
-      : await (await import("./storage/postgres/storage.ts")).createPostgresStorage(database, { limits, leaseSeconds });
+      : await (
+          await import("./storage/postgres/storage.ts")
+        ).createPostgresStorage(database, {
+          limits,
+          leaseSeconds,
+          listenUrl,
+          onSilent: (err) => logger.warn({ err }, "servers_not_heard"),
+        });
   return extension?.stores(config, storage) ?? storage;
 }

@@ -81,22 +81,22 @@ export async function readActivity(
   {
     storage,
     runs,
-  }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list" | "stopOf" | "companionOf"> },
+  }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list" | "stopStateOf" | "companionOf"> },
   session: Session,
   usual: UsualModel,
   shown: (values: unknown) => Promise<unknown>,
 ): Promise<SessionActivity> {
   const { session_id: id } = session;
-  const [values, worked, waiting] = await Promise.all([
+  const isBusy = session.status === "busy";
+  const [values, worked, waiting, stop_state = "idle"] = await Promise.all([
     readValues(storage, id),
     lastWorkedRun(runs, id),
     runs.list(id, { limit: queueCounted, offset: 0, status: "pending" }),
+    isBusy ? runs.stopStateOf(id) : undefined,
   ]);
-  const isBusy = session.status === "busy";
   // A run stopped before it started has changed nothing.
   const last = waiting[0] ?? worked;
   const live = isBusy ? activityOf(runs.companionOf(id)) : undefined;
-  const stop_state = (isBusy ? runs.stopOf(id)?.state : undefined) ?? "idle";
   const messages = messagesIn(values);
   const conversation_state = live?.activity.conversation ?? restingState(last, session, messages);
   const waits = isBusy ? [] : waitsFor(session);

@@ -15,7 +15,7 @@ async function follower() {
     runs,
     first: run.run_id,
     feeds,
-    sources: { active: new Map(), storage, feeds, drained: never },
+    sources: { active: new Map(), storage, feeds, stopping: never, drained: never },
   };
 }
 

@@ -235,11 +235,12 @@ describe("runs that wait", () => {
     const started = [];
     for (const _ of [0, 1, 2]) started.push(await runs.start(session, request("agent", enqueue)));
     const other = await runs.start(await createSession(storage), request("agent", { after_seconds: 3600 }));
+    const placesOf = (all: Run[]) => Promise.all(all.map((run) => runs.placeOf(run)));
     await gate.arrived;
-    expect(started.map((run) => runs.position(run))).toEqual([undefined, 1, 2]);
-    expect(runs.position(other)).toBe(0);
+    expect(await placesOf(started)).toEqual([undefined, 1, 2]);
+    expect(await runs.placeOf(other)).toBe(0);
     await runs.cancel(started[1]?.run_id ?? "", { action: "interrupt", wait: true });
-    expect(started.map((run) => runs.position(run))).toEqual([undefined, undefined, 1]);
+    expect(await placesOf(started)).toEqual([undefined, undefined, 1]);
     gate.open();
   });
 

@@ -15,9 +15,9 @@ async function activityAt(status: Session["status"], moves: StopState[]) {
     if (state === "stop_requested") stop.request("user_requested");
     else stop.move(state);
   }
-  const stopOf = (id: string): Stop | undefined => (id === "s1" ? stop : undefined);
+  const stopStateOf = async (id: string): Promise<StopState | undefined> => (id === "s1" ? stop.state : undefined);
   const companionOf = () => undefined;
-  const runs = { list: storage.runs.list.bind(storage.runs), stopOf, companionOf };
+  const runs = { list: storage.runs.list.bind(storage.runs), stopStateOf, companionOf };
   const usual = { model: "offline", contextLimit: undefined, profile: builtInProfiles };
   return readActivity({ storage, runs }, session, usual, (values) => Promise.resolve(values));
 }

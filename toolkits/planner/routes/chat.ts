@@ -123,7 +123,7 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
   const place = await placeOf(services, session, body);
   const arrival = { ...arrivalOf(context), submission };
   const run = await admitRun(services, session, toRunBody(body, place), arrival);
-  setPositionHeader(services, context, run);
+  await setPositionHeader(services, context, run);
   return run;
 }
 

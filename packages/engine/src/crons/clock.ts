@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
-import { Alarm } from "../runs/events/alarm.ts";
+import { Alarm, lookingForOthers } from "../runs/events/alarm.ts";
 import type { Cron } from "../storage/record-stores.ts";
 import type { Storage } from "../storage/storage.ts";
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
@@ -37,7 +37,7 @@ export interface CronClock {
 }
 
 interface ClockParts extends CronRunParts {
-  storage: Pick<Storage, "crons" | "sessions" | "runs">;
+  storage: Pick<Storage, "crons" | "hints" | "sessions" | "runs">;
   logger: Logger;
 }
 
@@ -86,7 +86,7 @@ export function startCronClock(parts: ClockParts): CronClock {
     }
   }
 
-  const alarm = new Alarm(startDue);
+  const alarm = new Alarm(startDue, storage.hints.isShared ? lookingForOthers : undefined);
   crons.onDate((date) => alarm.bring(Date.parse(date)));
   alarm.bring(Date.now());
   return alarm;

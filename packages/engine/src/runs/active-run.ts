@@ -2,7 +2,7 @@ import type { JsonObject, Run } from "../storage/records.ts";
 import type { AttemptStore, RunCheckpointer } from "../storage/attempt-store.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { RunCompanion } from "./companion.ts";
-import { RunLog } from "./events/log.ts";
+import { type LogReaders, RunLog } from "./events/log.ts";
 import { withUserOf } from "./admission/user-of-run.ts";
 import type { RunTrace } from "../telemetry/telemetry.ts";
 import type { OwnerAccount } from "../usage/usage-of-run.ts";
@@ -50,11 +50,13 @@ export class ActiveRun {
   #onUnread: (() => void) | undefined;
   #wasRead = false;
 
-  constructor(run: Run, storage: Pick<Storage, "attempt" | "events">) {
+  /** `elsewhere`: who reads it at other servers. */
+  constructor(run: Run, storage: Pick<Storage, "attempt" | "events">, elsewhere?: LogReaders) {
     this.run = run;
     this.#storage = storage;
     this.store = storage.attempt({ ...run, attempt: undefined });
-    this.log = new RunLog(storage.events, this.store, run, (error) => this.stop.request("error", error));
+    const onFailure = (error: unknown): void => this.stop.request("error", error);
+    this.log = new RunLog(storage.events, this.store, run, onFailure, elsewhere);
     const { promise, resolve, reject } = Promise.withResolvers<Run>();
     this.over = promise;
     this.#settle = resolve;

@@ -7,7 +7,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
-import { isOver } from "./status.ts";
+import { comesBefore, isOver } from "./status.ts";
 
 /** The key of a run's metadata with the session that has begun it for its own work: it is stopped with that one. */
 export const sentBy = "background_of";
@@ -52,12 +52,6 @@ export async function cancelRun(run: Run, order: StopOrder, { dispatch, storage 
     stopNow(active, order);
   }
   await Promise.all([active && dispatch.endWaiting(active), noted]);
-}
-
-/** Whether a session works on `first` before `second`: in the order they came; ids are made in that order too. */
-export function comesBefore(first: Run, second: Run): boolean {
-  if (first.created_at !== second.created_at) return first.created_at < second.created_at;
-  return first.run_id < second.run_id;
 }
 
 /** The runs of the same session that wait behind `run`. */

@@ -6,7 +6,7 @@ import { ActiveRun } from "./active-run.ts";
 import type { RunnerDeps, RunStarter } from "./options.ts";
 import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
-import { SessionFeeds } from "./follow/follow.ts";
+import { connectReaders, type ConnectedReaders } from "./follow/remote-readers.ts";
 import { isOver } from "./status.ts";
 import { removeAfter, removeLater } from "./temporary-sessions.ts";
 
@@ -24,8 +24,7 @@ interface DispatchOptions {
 /** The runs that are in hand: each waits for its time and its turn, is performed once, and is let go of when it is over. */
 export class Dispatch {
   readonly active = new Map<string, ActiveRun>();
-  /** Tells the readers of a session when one of its runs begins. */
-  readonly feeds = new SessionFeeds();
+  readonly readers: ConnectedReaders;
   readonly #options: DispatchOptions;
   readonly #queue: SessionQueue;
   readonly #delays = new Delays();
@@ -41,6 +40,7 @@ export class Dispatch {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.readers = connectReaders(options.storage, (runId) => this.active.has(runId));
     this.#queue = new SessionQueue(options.maxConcurrent, (sessionId) => this.#work(sessionId));
   }
 
@@ -65,7 +65,7 @@ export class Dispatch {
   /** Takes a run in hand. It is not begun before `schedule`. */
   track(run: Run): ActiveRun {
     const { storage, performance, starter } = this.#options;
-    const active = new ActiveRun(run, storage);
+    const active = new ActiveRun(run, storage, this.readers.elsewhere);
     active.companion = performance.extension?.accompany(active, starter);
     this.active.set(run.run_id, active);
     return active;
@@ -133,7 +133,7 @@ export class Dispatch {
         return true;
       }
       active.begin(run);
-      this.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
+      this.readers.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, performance);
       if (active.store.isLost === true) await this.#takeUpAgain(run.run_id);
       else this.#forget(active);
@@ -173,7 +173,7 @@ export class Dispatch {
   async endWaiting(active: ActiveRun): Promise<void> {
     if (active.walking || active.ended) return;
     this.#delays.clear(active.run.run_id);
-    this.feeds.tell(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
+    this.readers.feeds.tell(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
     await runAttempt(active, this.#options.performance);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);

@@ -4,14 +4,13 @@ import { findAssistant, type Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session, Page } from "../storage/records.ts";
 import type { Admission, Storage } from "../storage/storage.ts";
-import type { ActiveRun, Stop } from "./active-run.ts";
+import type { ActiveRun, Stop, StopState } from "./active-run.ts";
 import {
   cancelBehind,
   cancelEarlier,
   cancelRun,
   cancelSession,
   cancelSent,
-  comesBefore,
   removeRunsOf,
   drainRuns,
 } from "./cancel.ts";
@@ -21,9 +20,11 @@ import { withBoundAnswer } from "./admission/bound-answer.ts";
 import { requireNextNodes } from "./admission/next-nodes.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
 import type { RunCompanion } from "./companion.ts";
-import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
+import { followRun, waitForEnd, type RunSources } from "./follow/follow.ts";
+import { findGap, type Gap } from "./follow/gaps.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
+import { placeAmong, placeInLine, stopStateIn } from "./follow/run-marks.ts";
 import { recoverAndFollow } from "./other-servers.ts";
 import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
 import { removeRun } from "./remove-run.ts";
@@ -45,7 +46,7 @@ export class Runs {
   readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
   readonly #performance: RunnerDeps;
   readonly #dispatch: Dispatch;
-  readonly #sources: RunSources & { feeds: Dispatch["feeds"] };
+  readonly #sources: RunSources & { feeds: Dispatch["readers"]["feeds"] };
   readonly #stopping = new AbortController();
   /** All active runs have ended or are left for the next start: there are no more events. */
   readonly #drained = new AbortController();
@@ -76,8 +77,8 @@ export class Runs {
       companionOf: (sessionId) => this.companionOf(sessionId),
     };
     this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, starter, maxConcurrent });
-    const { active, feeds } = this.#dispatch;
-    this.#sources = { active, feeds, storage, drained: this.#drained.signal };
+    const { active, readers } = this.#dispatch;
+    this.#sources = { active, ...readers, storage, stopping: this.#stopping.signal, drained: this.#drained.signal };
     this.traces = new Traces(this.#sources);
   }
 
@@ -160,10 +161,7 @@ export class Runs {
     if (log !== undefined) yield* log.follow(log.head - 1, signal);
   }
 
-  /**
-   * Every event with an id above `after` (-1: all), in order, to each of any number of readers. Ends when the run is
-   * over and its row says so, when the signal is aborted, or when the server stops. Throws `not_found`.
-   */
+  /** Every event above `after`, as `followBatches`; it ends also when the server stops. Throws `not_found`. */
   async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
     for await (const batch of followRun(this.#sources, runId, after, { signal })) yield* batch;
   }
@@ -180,7 +178,7 @@ export class Runs {
 
   /** Tells the readers of a session what has happened outside of its runs. */
   tell(sessionId: string, news: SessionNews): void {
-    this.#dispatch.feeds.tell(sessionId, { news });
+    this.#dispatch.readers.feeds.tell(sessionId, { news });
   }
 
   /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
@@ -201,12 +199,11 @@ export class Runs {
     return this.#storage.runs.list(sessionId, query);
   }
 
-  /** Everything that is not over, oldest first. */
   unfinished(): Promise<Run[]> {
     return this.#storage.runs.unfinished();
   }
 
-  /** Whether no run is being executed. */
+  /** Whether no run is executed. */
   isIdle(): boolean {
     return !this.#dispatch.active.values().some(({ walking }) => walking);
   }
@@ -217,11 +214,15 @@ export class Runs {
   }
 
   /** How many runs of its session come before a waiting one; `undefined` for a run that has begun. */
-  position({ run_id, session_id }: Run): number | undefined {
-    const own = this.#dispatch.active.get(run_id);
-    if (own === undefined || own.walking || own.ended) return undefined;
-    const others = this.#dispatch.ofSession(session_id).filter((other) => other !== own && !other.ended);
-    return others.filter((other) => other.walking || comesBefore(other.run, own.run)).length;
+  async placeOf(run: Run): Promise<number | undefined> {
+    if (this.#storage.hints.hasOthers) return await placeInLine(this.#storage, run);
+    const own = this.#dispatch.active.get(run.run_id);
+    const waits = own !== undefined && !own.walking && !own.ended;
+    return waits ? placeAmong(own, this.#dispatch.ofSession(run.session_id)) : undefined;
+  }
+
+  stopStateOf(sessionId: string): Promise<StopState | undefined> {
+    return stopStateIn(this.#storage, sessionId, this.#dispatch.ofSession(sessionId));
   }
 
   /** The stop of a session's current run: the running one, else the first that waits. */
@@ -236,9 +237,8 @@ export class Runs {
   }
 
   /**
-   * Stops a run; a finished run stays as it is. `rollback` also removes the run and its checkpoints. Resolves when
-   * what was asked is on disk, so that no restart goes on with the run; with `wait` when its end is written.
-   * `clearQueue` also cancels the runs of its session that wait behind it. `undefined` for an unknown run.
+   * Stops a run that is not over; `rollback` also removes it and its checkpoints, `clearQueue` stops those that wait behind it.
+   * Resolves when that is on disk; with `wait` when its end is written. `undefined` for an unknown run.
    */
   async cancel(runId: string, options: CancelOptions): Promise<Run | undefined> {
     const { action, reason = "user_requested", said, wait, clearQueue = false } = options;
@@ -263,7 +263,7 @@ export class Runs {
     return { dispatch: this.#dispatch, storage: this.#storage, logger: this.#logger };
   }
 
-  /** Stops every run of a session that is to go, with what it has in the background; resolves when the ends are written. */
+  /** Stops all runs, agents and commands of a session that is to go; resolves when the ends of its runs are written. */
   async cancelSession(sessionId: string): Promise<void> {
     await Promise.all([
       cancelSession(sessionId, "session_switch", this.#cancelling),
@@ -271,14 +271,14 @@ export class Runs {
       cancelSent(sessionId, this.#cancelling),
       this.#performance.extension?.forget(sessionId),
     ]);
-    this.#dispatch.feeds.close(sessionId);
+    this.#dispatch.readers.feeds.close(sessionId);
   }
 
   /** Removes a run with its events and checkpoints, after stopping it where it is not over. False for an unknown run. */
   async delete(runId: string): Promise<boolean> {
     const run = await this.cancel(runId, { action: "interrupt", wait: true });
-    if (run === undefined) return false;
-    return await this.between(run.session_id, () => removeRun(run, { storage: this.#storage, graphs: this.#graphs }));
+    const parts = { storage: this.#storage, graphs: this.#graphs };
+    return run !== undefined && (await this.between(run.session_id, () => removeRun(run, parts)));
   }
 
   /** Stops the runs of an assistant that is gone, and removes all of its runs; what they wrote into sessions stays. */

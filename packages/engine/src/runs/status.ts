@@ -202,3 +202,9 @@ export async function refusedAnswer({ kwargs, session_id }: Run, graph: ServedGr
   const waiting = open.size === 0 ? "" : ` Those that wait: ${[...open].join(", ")}.`;
   return { error: "UnknownInterruptError", message: `${what} for an answer.${waiting}` };
 }
+
+/** Whether a session works on `first` before `second`: in the order they came; ids are made in that order too. */
+export function comesBefore(first: Run, second: Run): boolean {
+  if (first.created_at !== second.created_at) return first.created_at < second.created_at;
+  return first.run_id < second.run_id;
+}

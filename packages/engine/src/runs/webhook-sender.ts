@@ -6,7 +6,7 @@ import type { WebhookSettings } from "../config/tool-settings.ts";
 import type { BusyReceivers, Webhook, WebhookStore } from "../storage/record-stores.ts";
 import type { WebRules } from "../net/checked-agent.ts";
 import { webPost } from "../net/web-get.ts";
-import { Alarm } from "./events/alarm.ts";
+import { Alarm, lookingForOthers } from "./events/alarm.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -24,6 +24,8 @@ export interface WebhookSenderParts extends Pick<WebRules, "find" | "connectTo">
   logger: Logger;
   /** Milliseconds between two tries. Default up to three hours. */
   pauses?: readonly number[];
+  /** Whether other servers send webhooks of the same store: what one leaves behind is looked for. */
+  isShared?: boolean;
 }
 
 /**
@@ -34,13 +36,14 @@ export interface WebhookSenderParts extends Pick<WebRules, "find" | "connectTo">
  */
 export class WebhookSender {
   readonly #parts: WebhookSenderParts;
-  readonly #alarm = new Alarm(() => this.#tellDue());
+  readonly #alarm: Alarm;
   readonly #stopped = new AbortController();
   readonly #underWay = new Map<number, { webhook: Webhook; told: Promise<void> }>();
   #ownUrl: string | undefined;
 
   constructor(parts: WebhookSenderParts) {
     this.#parts = parts;
+    this.#alarm = new Alarm(() => this.#tellDue(), parts.isShared === true ? lookingForOthers : undefined);
   }
 
   /** Begins with what a former process has left; `ownUrl` is where paths of this server are found. */

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { StopAction } from "./records.ts";
 
 /** What a server finds at each of its beats. */
@@ -35,4 +36,41 @@ export const alone: Cluster = {
   trusts: () => true,
   onLost: () => undefined,
   onBeat: () => undefined,
+};
+
+/**
+ * What servers on one database tell each other. It says where to look, by ids: what is so is in the database, and a hint
+ * can be lost. `follow` and `watch`: readers at the sender want to hear of a run, or of a session, for some seconds.
+ * `moved`: there may be more of a run. `begun` and `stopped`: a run of a session has begun, or has ended without that.
+ * `due`: something of a kind has to be done at a date.
+ */
+export const Hint = z.discriminatedUnion("type", [
+  z.object({ type: z.enum(["follow", "moved"]), run_id: z.string() }),
+  z.object({ type: z.literal("watch"), session_id: z.string() }),
+  z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
+  z.object({ type: z.literal("due"), what: z.enum(["crons", "items", "ttls"]), date: z.string() }),
+]);
+export type Hint = z.infer<typeof Hint>;
+
+/** How servers tell each other something. */
+export interface Hints {
+  /** Whether there can be other servers. */
+  readonly isShared: boolean;
+  /** Whether there are some now. */
+  readonly hasOthers: boolean;
+  /** Whether what they tell arrives; else they are followed by looking. */
+  readonly listens: boolean;
+  /** Tells the server of a number, or all others, soon. Never throws. */
+  hint(to: number | "all", hint: Hint): void;
+  /** Calls back with what the server of a number tells. */
+  onHint(tell: (hint: Hint, from: number) => void): void;
+}
+
+/** The hints of a server that is the only one. */
+export const noHints: Hints = {
+  isShared: false,
+  listens: false,
+  hasOthers: false,
+  hint: () => undefined,
+  onHint: () => undefined,
 };

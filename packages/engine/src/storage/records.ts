@@ -137,6 +137,10 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
+/** How a run stands, without what it was given. */
+export const RunMark = Run.pick({ run_id: true, status: true, attempt: true, stop_requested: true });
+export type RunMark = z.infer<typeof RunMark>;
+
 /**
  * What may happen when a tool call is repeated after a crash: nothing (`pure`), the same end state (`idempotent`), or a
  * second effect, where looking can say whether there was a first (`reconcilable`) or nothing can (`unsafe`). Law 3: a

@@ -39,6 +39,9 @@ export const RunRow = Run.extend({
   started_at: unlessNull,
 });
 
+/** How many of a session's runs `RunStore.marks` gives. */
+export const runsMarked = 50;
+
 /** A row of `runs` with what the run has used as `usage`. */
 export const ListedRunRow = RunRow.extend({ usage: json(Usage).nullable() });
 

@@ -4,6 +4,7 @@ import type {
   Grant,
   Namespace,
   Run,
+  RunMark,
   RunStatus,
   Session,
   SessionStatus,
@@ -24,7 +25,7 @@ import type {
 } from "./record-stores.ts";
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster, Hints } from "./cluster.ts";
 import type { ItemStore } from "./items/store-items.ts";
 import type { TextIndexStore } from "./items/text-index.ts";
 import type { UsageStore } from "./usage.ts";
@@ -116,6 +117,8 @@ export interface RunStore {
   admit(run: Run, admission?: Admission): Promise<Admitted>;
   get(runId: string): Promise<Run | undefined>;
   list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]>;
+  /** How the newest runs of a session stand, newest first; `undefined` for an unknown session. */
+  marks(sessionId: string): Promise<RunMark[] | undefined>;
   /**
    * The oldest pending run of a session that has no running one; it becomes `running` with `attempt` + 1. Never one
    * that was asked to stop.
@@ -202,6 +205,8 @@ export interface Storage {
   attempt(of: RunWriter): AttemptStore;
   byHand: ByHand;
   cluster: Cluster;
+  /** What servers on the same database tell each other. */
+  hints: Hints;
   sessions: SessionStore;
   runs: RunStore;
   events: EventStore;

@@ -130,7 +130,7 @@ async function streamAnswer(
     return rpcJson(context, { jsonrpc: "2.0", id, error: errorOf(context, thrown) });
   }
   const { followed } = handler;
-  if (followed !== undefined) setPositionHeader(services, context, followed);
+  if (followed !== undefined) await setPositionHeader(services, context, followed);
   return sendEvents<StreamItem>(context, {
     // A model may think for long before its first token.
     mayBeQuiet: true,

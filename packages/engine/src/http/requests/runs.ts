@@ -49,8 +49,8 @@ export function toWireRun(run: Run): object {
 }
 
 /** Reports how many runs of the session precede a queued run. */
-export function setPositionHeader({ runs }: HttpServices, context: HttpContext, run: Run): void {
-  const position = runs.position(run);
+export async function setPositionHeader({ runs }: HttpServices, context: HttpContext, run: Run): Promise<void> {
+  const position = await runs.placeOf(run);
   if (position === undefined) return;
   context.header("X-Queue-Position", String(position));
   if (position > 0) context.set("waits", true);
@@ -66,7 +66,7 @@ export async function startRun(
 ): Promise<Run> {
   const submission = submissionOf(context, body);
   const run = await admitRun(services, session, body, { ...arrivalOf(context), submission, temporary });
-  setPositionHeader(services, context, run);
+  await setPositionHeader(services, context, run);
   return run;
 }
 

@@ -4,19 +4,25 @@
  */
 const longest = 600_000;
 
+/** Milliseconds after which a server looks for what others have left to do, where it was not told. */
+export const lookingForOthers = 60_000;
+
 /**
  * One timer to what is due next. `work` does what is due and gives the time (milliseconds since 1970) of what is due
  * after that, `undefined` for nothing; it must not throw. It never runs twice at once, and keeps no process alive.
  */
 export class Alarm {
   readonly #work: () => Promise<number | undefined>;
+  readonly #often: number;
   #at = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(work: () => Promise<number | undefined>) {
+  /** `often`: milliseconds after which it is looked for work in any case, since others may have made some. */
+  constructor(work: () => Promise<number | undefined>, often = Infinity) {
     this.#work = work;
+    this.#often = often;
   }
 
   /** Something is due at `time`, or has been due since. */
@@ -41,7 +47,7 @@ export class Alarm {
     this.#at = Infinity;
     this.#working = this.#work().then((next) => {
       this.#working = undefined;
-      this.#at = Math.min(this.#at, next ?? Infinity);
+      this.#at = Math.min(this.#at, next ?? Infinity, Date.now() + this.#often);
       this.#arm();
     });
   }

@@ -1,8 +1,17 @@
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { AttemptStore, UnstoredEvents } from "../../storage/attempt-store.ts";
+import { readStored } from "../../storage/events/follow-events.ts";
 import type { EventStore } from "../../storage/storage.ts";
 import type { UsageEntry } from "../../storage/usage.ts";
+
+/** Who is told that there is more of a run, besides the readers in this process. */
+export interface LogReaders {
+  /** Whether readers at other servers wait for what a run tells. */
+  isFollowed(runId: string): boolean;
+  /** There is more of the run in the store, or it is over. */
+  moved(runId: string): void;
+}
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never;
 /** An event before it has its place in the run's sequence. */
@@ -13,29 +22,11 @@ export const idBlock = 1000;
 /** The next block is reserved when so few ids are left; some are kept back for the events of one chunk. */
 const idsAhead = 256;
 const idsOfOneChunk = 16;
-/** Milliseconds between two writes of a run's events. */
-const groupDelay = 50;
+/** Milliseconds between two writes of a run's events; and where readers at other servers wait for them. */
+const [groupDelay, followedDelay] = [50, 10];
 const groupSize = 1000;
 /** Stored events kept in memory for readers that are nearly up to date. */
 const windowSize = 256;
-const readSize = 100;
-
-/** Stored events with an id above `after`, in batches, until the store has no more or the signal is aborted. */
-export async function* readStored(
-  events: EventStore,
-  runId: string,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<RunEvent[]> {
-  let cursor = after;
-  while (!signal.aborted) {
-    const batch = await events.read(runId, cursor, readSize);
-    const last = batch.at(-1);
-    if (last === undefined) return;
-    cursor = last.id;
-    yield batch;
-  }
-}
 
 /**
  * The events of one run that is not over. Live readers see an event in the turn it is emitted; the store gets them in
@@ -68,16 +59,22 @@ export class RunLog implements UnstoredEvents {
   #closed = false;
   #hasTold = false;
   #waiting = new Set<() => void>();
+  readonly #elsewhere: LogReaders | undefined;
   /** The attempt that writes; of no attempt until the run has begun. */
   writer: Pick<AttemptStore, "reserve" | "append">;
 
-  /** `onStoreFailure` is called when a group could not be written; `flush` tries again. */
+  /**
+   * `onStoreFailure` is called when a group could not be written; `flush` tries again. `elsewhere`: the readers at other
+   * servers.
+   */
   constructor(
     store: EventStore,
     writer: Pick<AttemptStore, "reserve" | "append">,
     run: Run,
     onStoreFailure: (error: unknown) => void,
+    elsewhere?: LogReaders,
   ) {
+    this.#elsewhere = elsewhere;
     this.#store = store;
     this.writer = writer;
     this.#runId = run.run_id;
@@ -129,7 +126,10 @@ export class RunLog implements UnstoredEvents {
     this.#hasTold = true;
     this.#wake();
     if (this.#next - this.#stored >= groupSize) this.#write();
-    else this.#timer ??= setTimeout(() => this.#write(), groupDelay);
+    else {
+      const delay = this.#elsewhere?.isFollowed(this.#runId) === true ? followedDelay : groupDelay;
+      this.#timer ??= setTimeout(() => this.#write(), delay);
+    }
   }
 
   /** What a model call has used is stored with the next write of the run. */
@@ -188,6 +188,7 @@ export class RunLog implements UnstoredEvents {
       const usage = this.#usage;
       const result = await write(events, usage);
       this.#stored += events.length;
+      if (events.length > 0) this.#elsewhere?.moved(this.#runId);
       this.#usage = this.#usage.slice(usage.length);
       const surplus = this.#stored - this.#base - windowSize;
       if (surplus >= windowSize) {
@@ -206,6 +207,7 @@ export class RunLog implements UnstoredEvents {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#wake();
+    this.#elsewhere?.moved(this.#runId);
   }
 
   /** Batches of events with an id above `after`, as they come, until the log is closed or the signal is aborted. */

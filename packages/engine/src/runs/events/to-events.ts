@@ -3,7 +3,8 @@ import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langc
 import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../../message-kinds.ts";
 import type { RunEvent, StreamMode } from "../../run-events.ts";
 import { toWireCheckpoint, toWireDebug, toWireTask, toWireTool } from "./debug-payload.ts";
-import { type EventBody, readStored } from "./log.ts";
+import type { EventBody } from "./log.ts";
+import { readStored } from "../../storage/events/follow-events.ts";
 import { z } from "zod";
 import type { EventStore } from "../../storage/storage.ts";
 

@@ -58,6 +58,7 @@ export async function* followRecord(
   const coming = sources.feeds.open(sessionId, signal);
   const reading: Reading = { sources, coming, signal, stopped: [], seen: new Set() };
   try {
+    await coming.ready;
     const { walked, stopped } = await keptRuns(sources, sessionId, since);
     const newest = walked.at(-1);
     const told = newest === undefined ? -1 : await lastTold(sources, newest);
@@ -194,7 +195,7 @@ async function* recordOf(
 ): AsyncGenerator<RecordItem> {
   const { sources, signal } = reading;
   // Of a run that was over, its end belongs to what had happened.
-  const wasOpen = sources.active.has(run.run_id);
+  const wasOpen = sources.active.has(run.run_id) || !isOver(run.status);
   let isBehind = place === "newest";
   if (isBehind && wasOpen && told === -1) {
     isBehind = false;

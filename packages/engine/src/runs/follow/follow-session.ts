@@ -37,6 +37,7 @@ export async function* followSession(
   const coming = sources.feeds.open(sessionId, signal);
   const seen = new Set<string>();
   try {
+    await coming.ready;
     for (const { run_id, after } of await begunRuns(sources, sessionId, place)) {
       seen.add(run_id);
       yield* eventsOf(sources, run_id, after, signal);
@@ -53,7 +54,7 @@ export async function* followSession(
 }
 
 async function begunRuns(
-  { active, storage }: RunSources,
+  { active, storage, feeds }: RunSources & { feeds: SessionFeeds },
   sessionId: string,
   place: SessionPlace,
 ): Promise<{ run_id: string; after: number }[]> {
@@ -64,7 +65,17 @@ async function begunRuns(
   };
   if (place === "open" || place === "now") {
     const walking = [...active.values()].filter(({ run, walking: is }) => run.session_id === sessionId && is);
-    return walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
+    const here = walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
+    if (!feeds.isShared) return here;
+    const marks = (await storage.runs.marks(sessionId)) ?? [];
+    const elsewhere = marks.filter(
+      ({ run_id, status }) => status === "running" && active.get(run_id)?.walking !== true,
+    );
+    const after = async (runId: string): Promise<number> => (place === "now" ? storage.events.last(runId) : -1);
+    return [
+      ...here,
+      ...(await Promise.all(elsewhere.map(async ({ run_id }) => ({ run_id, after: await after(run_id) })))),
+    ];
   }
   const newest = await newestRuns(storage, sessionId, place === "all" ? undefined : place.run_id);
   const begun = newest.filter((run) => run.status !== "pending" || hasTold(run)).toReversed();

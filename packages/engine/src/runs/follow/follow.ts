@@ -1,28 +1,21 @@
 import { AppError } from "../../errors/errors.ts";
 import type { RunEvent, SessionNews } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
-import type { EventStore, Storage } from "../../storage/storage.ts";
+import type { Storage } from "../../storage/storage.ts";
 import type { ActiveRun } from "../active-run.ts";
-import { readStored, type RunLog } from "../events/log.ts";
+import { readStored } from "../../storage/events/follow-events.ts";
 import { isOver } from "../status.ts";
+import { type Begun, SessionWatch, type WatchParts } from "./session-watch.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
 /** Where readers of a run look: at what this process has in hand, or in the store, where another one writes it. */
 export interface RunSources {
   active: ReadonlyMap<string, ActiveRun>;
   storage: Storage;
-  /** Aborted when this server lets go of what it has in hand: nobody reads on. */
+  /** Aborted when the server begins to stop: what it lets go of from then on goes on after its restart, or elsewhere. */
+  stopping: AbortSignal;
+  /** Aborted when it has let go of everything: nothing is read on. */
   drained: AbortSignal;
-}
-
-/**
- * Ids that a reader might expect and that the log does not hold: retention has removed them, or the run never had them.
- * The stream goes on with the events after `after`.
- */
-export interface Gap {
-  from: number;
-  to: number;
-  after: number;
 }
 
 function runNotFound(): AppError {
@@ -40,24 +33,41 @@ export function letGo(): AppError {
  * when the server stops before.
  */
 export async function* followRun(
-  { active, storage, drained }: RunSources,
+  sources: RunSources,
   runId: string,
   after: number,
   { signal, toEnd = false }: { signal: AbortSignal; toEnd?: boolean },
 ): AsyncGenerator<RunEvent[], void> {
-  const found = active.get(runId);
-  if (found === undefined) {
-    yield* storage.events.follow(runId, after, AbortSignal.any([signal, drained]));
-    if (toEnd && drained.aborted && !signal.aborted && !(await hasEnded(storage, runId))) throw letGo();
-    return;
+  const { active, storage, drained } = sources;
+  let cursor = after;
+  let former: ActiveRun | undefined;
+  for (let found = active.get(runId); found !== undefined && found !== former; found = active.get(runId)) {
+    const release = found.hold();
+    try {
+      for await (const batch of found.log.follow(cursor, signal)) {
+        cursor = batch.at(-1)?.id ?? cursor;
+        yield batch;
+      }
+    } finally {
+      release();
+    }
+    if (isOver(found.run.status) || signal.aborted) return;
+    if (isLeft(sources)) {
+      if (toEnd) throw letGo();
+      return;
+    }
+    former = found;
   }
-  const release = found.hold();
-  try {
-    yield* found.log.follow(after, signal);
-  } finally {
-    release();
-  }
-  if (toEnd && !isOver(found.run.status) && !signal.aborted) throw letGo();
+  yield* storage.events.follow(runId, cursor, AbortSignal.any([signal, drained]));
+  if (toEnd && drained.aborted && !signal.aborted && !(await hasEnded(storage, runId))) throw letGo();
+}
+
+/**
+ * Whether a run that was let go of before its end is for a later start. Else its attempt was lost: it goes on in the next
+ * one, or at another server.
+ */
+function isLeft({ stopping, storage }: RunSources): boolean {
+  return stopping.aborted || !storage.hints.isShared;
 }
 
 async function hasEnded({ runs }: Pick<Storage, "runs">, runId: string): Promise<boolean> {
@@ -87,8 +97,18 @@ export async function* readSoFar(
 
 /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
 export async function waitForEnd(sources: RunSources, runId: string, signal: AbortSignal): Promise<Run> {
-  const found = sources.active.get(runId);
-  if (found === undefined) return await waitElsewhere(sources, runId, signal);
+  let former: ActiveRun | undefined;
+  for (;;) {
+    const found = sources.active.get(runId);
+    if (found === undefined || found === former) return await waitElsewhere(sources, runId, signal);
+    const ended = await endOf(found, sources, signal);
+    if (ended !== undefined) return ended;
+    former = found;
+  }
+}
+
+/** The end of a run in hand; `undefined` where its attempt was lost here, and another one goes on with it. */
+async function endOf(found: ActiveRun, sources: RunSources, signal: AbortSignal): Promise<Run | undefined> {
   signal.throwIfAborted();
   const release = found.hold();
   const aborted = Promise.withResolvers<never>();
@@ -96,6 +116,9 @@ export async function waitForEnd(sources: RunSources, runId: string, signal: Abo
   signal.addEventListener("abort", onAbort);
   try {
     return await Promise.race([found.over, aborted.promise]);
+  } catch (error) {
+    if (signal.aborted || isLeft(sources)) throw error;
+    return undefined;
   } finally {
     signal.removeEventListener("abort", onAbort);
     release();
@@ -117,43 +140,14 @@ async function waitElsewhere({ storage, drained }: RunSources, runId: string, si
   return ended;
 }
 
-/** The first stored id that is not below `id`; `undefined` when there is none. */
-async function nextStored(events: EventStore, runId: string, id: number): Promise<number | undefined> {
-  return (await events.read(runId, id - 1, 1))[0]?.id;
-}
-
-/** The next id there is from `id` on (`id` itself when the log holds it), or `undefined` beyond the end. */
-async function nextKnown(
-  events: EventStore,
-  runId: string,
-  log: RunLog | undefined,
-  id: number,
-): Promise<number | undefined> {
-  if (log === undefined) return nextStored(events, runId, id);
-  if (id >= log.head) return undefined;
-  if (id >= log.base) return id;
-  return (await nextStored(events, runId, id)) ?? log.base;
-}
-
-/**
- * The gap for a reader that has all events up to `after` (-1: none): `undefined` when the log goes on
- * from there. An id that the run never had says nothing about what the reader has: after its gap everything there is
- * comes again (never a silent full replay).
- */
-export async function findGap({ active, storage }: RunSources, run: Run, after: number): Promise<Gap | undefined> {
-  const expired = run.expired_events;
-  if (after < expired) return { from: after + 1, to: expired, after };
-  if (after === -1 || after === expired) return undefined;
-  const log = active.get(run.run_id)?.log;
-  const next = await nextKnown(storage.events, run.run_id, log, after);
-  if (next === after) return undefined;
-  if (next !== undefined) return next === after + 1 ? undefined : { from: after + 1, to: next - 1, after };
-  const last = log === undefined ? Math.max(await storage.events.last(run.run_id), expired) : log.head - 1;
-  return { from: last + 1, to: after, after: -1 };
+/** The other servers: where their runs are found, and who of them is told of a run that begins here. */
+export interface Elsewhere {
+  watched: WatchParts;
+  begins(sessionId: string, run: Begun): void;
 }
 
 /** What comes next for a reader: a run that begins, or ends without having begun; or news from outside of runs. */
-type Coming = { run_id: string; hasBegun: boolean } | { news: SessionNews };
+type Coming = Begun | { news: SessionNews };
 
 /** One reader's list of what has come of a session and that it has not taken yet. */
 interface Feed {
@@ -167,16 +161,35 @@ export interface ComingRuns {
   items: AsyncGenerator<Coming, void, undefined>;
   /** Takes out the runs that have ended without having begun: they need not wait for the current run. */
   takeStopped(): string[];
+  /** Resolves when what begins from now on is not missed, wherever it does. */
+  ready: Promise<void>;
   close(): void;
+}
+
+/** The readers of one session here, and what finds its runs that begin at other servers. */
+interface Readers {
+  feeds: Set<Feed>;
+  watch: SessionWatch | undefined;
 }
 
 /** Tells a session's readers which run begins next and what happens outside of runs. Without readers nothing is kept. */
 export class SessionFeeds {
-  readonly #feeds = new Map<string, Set<Feed>>();
+  readonly #sessions = new Map<string, Readers>();
+  readonly #elsewhere: Elsewhere | undefined;
+
+  /** `elsewhere`: where there can be other servers. */
+  constructor(elsewhere?: Elsewhere) {
+    this.#elsewhere = elsewhere;
+  }
+
+  /** Whether the runs of a session may begin at other servers, too. */
+  get isShared(): boolean {
+    return this.#elsewhere !== undefined;
+  }
 
   /** Readers that follow a session now; for tests. */
   get readers(): number {
-    return [...this.#feeds.values()].reduce((sum, { size }) => sum + size, 0);
+    return [...this.#sessions.values()].reduce((sum, { feeds }) => sum + feeds.size, 0);
   }
 
   /**
@@ -184,7 +197,19 @@ export class SessionFeeds {
    * a reader hears of it after the run that it is at.
    */
   tell(sessionId: string, item: Coming): void {
-    for (const feed of this.#feeds.get(sessionId) ?? []) {
+    if ("run_id" in item) this.#elsewhere?.begins(sessionId, item);
+    if (this.#sessions.has(sessionId)) this.hear(sessionId, item);
+  }
+
+  /** The same, of a run that begins here or at another server; it is told once. */
+  hear(sessionId: string, item: Coming): void {
+    const watch = "run_id" in item ? this.#sessions.get(sessionId)?.watch : undefined;
+    if (watch !== undefined && "run_id" in item) watch.note(item);
+    else this.#push(sessionId, item);
+  }
+
+  #push(sessionId: string, item: Coming): void {
+    for (const feed of this.#sessions.get(sessionId)?.feeds ?? []) {
       feed.waiting.push(item);
       feed.wake?.();
     }
@@ -192,27 +217,43 @@ export class SessionFeeds {
 
   /** The session is going: its readers end. */
   close(sessionId: string): void {
-    for (const feed of this.#feeds.get(sessionId) ?? []) {
+    for (const feed of this.#sessions.get(sessionId)?.feeds ?? []) {
       feed.closed = true;
       feed.wake?.();
     }
   }
 
+  #watched(sessionId: string): SessionWatch | undefined {
+    const { watched } = this.#elsewhere ?? {};
+    if (watched === undefined) return undefined;
+    return new SessionWatch(
+      sessionId,
+      watched,
+      (run) => this.#push(sessionId, run),
+      () => this.close(sessionId),
+    );
+  }
+
   /** The runs that begin from this call on, each when it begins, and the news, until the signal is aborted or the session goes. */
   open(sessionId: string, signal: AbortSignal): ComingRuns {
     const feed: Feed = { waiting: [], wake: undefined, closed: false };
-    const feeds = this.#feeds.get(sessionId) ?? new Set();
-    this.#feeds.set(sessionId, feeds.add(feed));
+    const found = this.#sessions.get(sessionId) ?? { feeds: new Set(), watch: this.#watched(sessionId) };
+    this.#sessions.set(sessionId, found);
+    found.feeds.add(feed);
     const close = (): void => {
-      feeds.delete(feed);
-      if (feeds.size === 0 && this.#feeds.get(sessionId) === feeds) this.#feeds.delete(sessionId);
+      found.feeds.delete(feed);
+      if (found.feeds.size === 0) {
+        found.watch?.close();
+        if (this.#sessions.get(sessionId) === found) this.#sessions.delete(sessionId);
+      }
       signal.removeEventListener("abort", close);
       feed.closed = true;
       feed.wake?.();
     };
     if (signal.aborted) close();
     else signal.addEventListener("abort", close);
-    return { items: read(feed), takeStopped: () => takeStopped(feed), close };
+    const ready = found.watch?.ready ?? Promise.resolve();
+    return { items: read(feed), takeStopped: () => takeStopped(feed), ready, close };
   }
 }
 

@@ -66,8 +66,8 @@ function runMethods(
   | "tail"
   | "findGap"
   | "lastValues"
-  | "position"
-  | "stopOf"
+  | "placeOf"
+  | "stopStateOf"
   | "companionOf"
   | "traces"
 > {
@@ -77,8 +77,8 @@ function runMethods(
     tail: (run, signal) => runs.tail(run, signal),
     findGap: (run, after) => runs.findGap(run, after),
     lastValues: (run) => runs.lastValues(run),
-    position: (run) => runs.position(run),
-    stopOf: (sessionId) => runs.stopOf(sessionId),
+    placeOf: (run) => runs.placeOf(run),
+    stopStateOf: (sessionId) => runs.stopStateOf(sessionId),
     companionOf: (sessionId) => runs.companionOf(sessionId),
     traces: runs.traces,
   };

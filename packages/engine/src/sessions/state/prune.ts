@@ -1,7 +1,7 @@
 import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { deleteSession, isDone } from "../sessions.ts";
 import type { Logger } from "../../logger.ts";
-import { Alarm } from "../../runs/events/alarm.ts";
+import { Alarm, lookingForOthers } from "../../runs/events/alarm.ts";
 import type { Runs } from "../../runs/runs.ts";
 import type { SessionTtl } from "../../storage/record-stores.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -77,7 +77,7 @@ interface Expiry {
 }
 
 interface ExpiryParts {
-  storage: Pick<Storage, "items" | "ttls" | "sessions" | "checkpointer">;
+  storage: Pick<Storage, "items" | "ttls" | "hints" | "sessions" | "checkpointer">;
   runs: Pick<Runs, "between" | "cancelSession">;
   logger: Logger;
 }
@@ -126,16 +126,19 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
     return isDone;
   }
 
-  const alarm = new Alarm(async () => {
-    try {
-      const next = await items.expire();
-      if (!(await endDue())) return Date.now() + minute;
-      return earliest([next, await ttls.next()]);
-    } catch (error) {
-      logger.error({ err: error }, "nothing_expired");
-      return Date.now() + minute;
-    }
-  });
+  const alarm = new Alarm(
+    async () => {
+      try {
+        const next = await items.expire();
+        if (!(await endDue())) return Date.now() + minute;
+        return earliest([next, await ttls.next()]);
+      } catch (error) {
+        logger.error({ err: error }, "nothing_expired");
+        return Date.now() + minute;
+      }
+    },
+    storage.hints.isShared ? lookingForOthers : undefined,
+  );
   for (const store of [items, ttls]) store.onExpiry((time) => alarm.bring(Date.parse(time)));
   alarm.bring(Date.now());
   return alarm;

@@ -1,11 +1,31 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../../errors/errors.ts";
+import { AppError, isAppError } from "../../errors/errors.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { EventStore } from "../storage.ts";
 
-/** Milliseconds between two looks at the log of a run that is not over. */
+/** Milliseconds between two looks at the log of a run that is not over, where nothing tells that it has moved. */
 const pause = 100;
+/** Milliseconds between two looks while the store does not answer. */
+const outagePause = 1_000;
 const readSize = 100;
+/** The newest events that memory holds for the readers of a run. */
+const windowSize = 256;
+
+/** Stored events with an id above `after`, in batches, until the store has no more or the signal is aborted. */
+export async function* readStored(
+  events: EventStore,
+  runId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<RunEvent[]> {
+  let cursor = after;
+  while (!signal.aborted) {
+    const batch = await events.read(runId, cursor, readSize);
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    cursor = last.id;
+    yield batch;
+  }
+}
 
 /** Where the log of a run stands, and whether the run is over. A run that is over has stored all of its events. */
 export interface LogStanding {
@@ -13,28 +33,192 @@ export interface LogStanding {
   is_over: boolean;
 }
 
+/** What the readers of logs read. */
+type Logs = Pick<EventStore, "read"> & { standing: (runId: string) => Promise<LogStanding | undefined> };
+
+/** By which a follower learns that a log may have moved; without it, it looks again and again. */
+export interface LogHints {
+  /** Calls `moved` when there may be more of a run. */
+  follow(runId: string, moved: () => void): FollowedLog;
+}
+
+/** A log that is followed by hints. */
+interface FollowedLog {
+  /** Milliseconds until the next look, where no hint comes before. */
+  readonly pause: number;
+  close(): void;
+}
+
+const noHints: LogHints = { follow: () => ({ pause, close: () => undefined }) };
+
 /**
- * `EventStore.follow` for any database: by looking at it again and again. The process that executes a run has its events
- * sooner, and does not come here.
+ * `EventStore.follow` for any database: one look at a time for all readers of a run. The process that executes a run has
+ * its events sooner, and does not come here.
  */
-export async function* followEvents(
-  { read, standing }: Pick<EventStore, "read"> & { standing: (runId: string) => Promise<LogStanding | undefined> },
-  runId: string,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<RunEvent[], void> {
-  let cursor = after;
-  let found = await standing(runId);
-  if (found === undefined) throw new AppError("not_found", "Run not found");
-  while (found !== undefined) {
-    while (cursor < found.last_id && !signal.aborted) {
-      const batch = await read(runId, cursor, readSize);
-      cursor = batch.at(-1)?.id ?? found.last_id;
-      if (batch.length > 0) yield batch;
+export class FollowedLogs {
+  readonly #logs: Logs;
+  readonly #hints: LogHints;
+  readonly #tails = new Map<string, LogTail>();
+
+  constructor(logs: Logs, hints: LogHints = noHints) {
+    this.#logs = logs;
+    this.#hints = hints;
+  }
+
+  /** See `EventStore.follow`. */
+  async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[], void> {
+    let tail = this.#tails.get(runId);
+    if (tail === undefined || tail.isOver) this.#tails.set(runId, (tail = new LogTail(runId, this.#logs, this.#hints)));
+    tail.readers += 1;
+    try {
+      yield* tail.read(after, signal);
+    } finally {
+      tail.readers -= 1;
+      if (tail.readers === 0) {
+        tail.close();
+        if (this.#tails.get(runId) === tail) this.#tails.delete(runId);
+      }
     }
-    if (found.is_over || signal.aborted) return;
-    // An abort only ends the wait.
-    await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
-    found = await standing(runId);
+  }
+}
+
+/** The log of one run, for all of its readers in this process. */
+class LogTail {
+  readonly #runId: string;
+  readonly #logs: Logs;
+  /** The newest events: all that are stored above `#base` and up to `#last`. */
+  readonly #events: RunEvent[] = [];
+  #base = -1;
+  #last = -1;
+  #failure: { error: unknown } | undefined;
+  readonly #opened: Promise<void>;
+  readonly #waiting = new Set<() => void>();
+  #look: (() => void) | undefined;
+  /** Whether something has moved since the last look. */
+  #hasMoved = false;
+  #isClosed = false;
+  readers = 0;
+  /** No more events will come. */
+  isOver = false;
+
+  constructor(runId: string, logs: Logs, hints: LogHints) {
+    this.#runId = runId;
+    this.#logs = logs;
+    this.#opened = this.#open(hints);
+  }
+
+  /** The last reader has left. */
+  close(): void {
+    this.#isClosed = true;
+    this.#look?.();
+  }
+
+  async #open(hints: LogHints): Promise<void> {
+    try {
+      const found = await this.#logs.standing(this.#runId);
+      if (found === undefined) throw new AppError("not_found", "Run not found");
+      this.#base = this.#last = found.last_id;
+      this.isOver = found.is_over;
+    } catch (error) {
+      // The next reader asks anew.
+      this.isOver = true;
+      throw error;
+    }
+    if (!this.isOver) void this.#keepUp(hints);
+  }
+
+  /** Takes what is stored, as it comes, until the run is over or has no readers. Never throws. */
+  async #keepUp(hints: LogHints): Promise<void> {
+    const log = hints.follow(this.#runId, () => {
+      this.#hasMoved = true;
+      this.#look?.();
+    });
+    let { pause: wait } = log;
+    while (!this.isOver && !this.#isClosed) {
+      await this.#moved(wait);
+      if (this.#isClosed) break;
+      try {
+        await this.#take();
+        wait = log.pause;
+      } catch (error) {
+        // Readers stay during an outage.
+        wait = outagePause;
+        if (isAppError(error) && error.code === "storage_unavailable") continue;
+        this.#failure = { error };
+        this.isOver = true;
+      }
+      this.#wake();
+    }
+    log.close();
+  }
+
+  async #take(): Promise<void> {
+    this.#hasMoved = false;
+    const found = await this.#logs.standing(this.#runId);
+    while (found !== undefined && this.#last < found.last_id) {
+      const batch = await this.#logs.read(this.#runId, this.#last, readSize);
+      this.#events.push(...batch);
+      this.#last = batch.at(-1)?.id ?? found.last_id;
+      const removed = this.#events.splice(0, this.#events.length - windowSize).at(-1);
+      this.#base = removed?.id ?? this.#base;
+      this.#wake();
+    }
+    this.isOver = found?.is_over ?? true;
+  }
+
+  /** Resolves when the log may have moved, at the latest after `wait` milliseconds. */
+  async #moved(wait: number): Promise<void> {
+    if (this.#hasMoved) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#look = resolve;
+    const timer = setTimeout(resolve, wait).unref();
+    await promise;
+    clearTimeout(timer);
+    this.#look = undefined;
+  }
+
+  /** What the window holds above an id. */
+  #newerThan(cursor: number): RunEvent[] {
+    const from = this.#last > cursor ? this.#events.findIndex(({ id }) => id > cursor) : -1;
+    return from === -1 ? [] : this.#events.slice(from);
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+
+  /** Batches of events with an id above `after`, as they come. */
+  async *read(after: number, signal: AbortSignal): AsyncGenerator<RunEvent[], void> {
+    await this.#opened;
+    let cursor = after;
+    let wake: (() => void) | undefined;
+    const onAbort = (): void => wake?.();
+    signal.addEventListener("abort", onAbort);
+    try {
+      while (!signal.aborted) {
+        const base = this.#base;
+        const isBehind = cursor < base;
+        const batch = isBehind ? await this.#logs.read(this.#runId, cursor, readSize) : this.#newerThan(cursor);
+        const last = batch.at(-1);
+        // What is gone up to the window has been removed since.
+        if (isBehind) cursor = last?.id ?? base;
+        if (last !== undefined) {
+          cursor = last.id;
+          yield batch;
+        } else if (!isBehind) {
+          if (this.#failure !== undefined) throw this.#failure.error;
+          if (this.isOver) return;
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          this.#waiting.add(resolve);
+          await promise;
+          this.#waiting.delete(resolve);
+        }
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
   }
 }

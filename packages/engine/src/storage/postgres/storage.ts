@@ -8,6 +8,7 @@ import { AttemptStream } from "./checkpoints/stream.ts";
 import { PostgresDatabase } from "./database/database.ts";
 import { bytesOf } from "./database/look-at-database.ts";
 import { ServerLock } from "./database/server-lock.ts";
+import { shareDates } from "./hints/share-dates.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
 import { createApprovalStore } from "./records/approvals.ts";
@@ -21,7 +22,9 @@ import { createSessionTtlStore } from "./records/session-ttls.ts";
 import { createSessionStore } from "./records/sessions.ts";
 import { createTaskStore } from "./records/tasks.ts";
 import { createUsageStore } from "./records/usage.ts";
-import { createWebhookStore, giveBackWebhooks } from "./records/webhooks.ts";
+import { createWebhookStore } from "./records/webhooks.ts";
+import { PostgresHints } from "./hints/hints.ts";
+import { createLogHints } from "./hints/log-hints.ts";
 import { createAttemptRecords } from "./run-records/attempt.ts";
 import { createLedger } from "./run-records/ledger.ts";
 import { createOperationStore } from "./run-records/operations.ts";
@@ -34,6 +37,10 @@ import { createTextIndex } from "./store/text-index.ts";
 interface PostgresOptions {
   limits?: CacheLimits | undefined;
   leaseSeconds?: number | undefined;
+  /** Where PostgreSQL is reached without a pooler, whose notices a pooler keeps back; default the same address. */
+  listenUrl?: string | undefined;
+  /** Called when this server does not hear others by notices any more, and looks instead. */
+  onSilent?: ((reason: unknown) => void) | undefined;
 }
 
 /**
@@ -46,6 +53,12 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const { lock, lease } = await begin(url, database, options);
   const threads = new Threads(database, options.limits, lease);
   const sessions = createSessionStore(database, () => lease.id);
+  const hints = openHints(url, { database, lease }, options);
+  const [crons, ttls, items] = [
+    createCronStore(database),
+    createSessionTtlStore(database),
+    createItemStore(createItemRows(database)),
+  ];
   const ledger = createLedger(database);
   const operations = createOperationStore(database);
   const requests = createModelRequestStore(database, threads);
@@ -62,7 +75,8 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       () => lease.id,
       (sessionId) => threads.rows.expectNone(sessionId),
     ),
-    events: createEventStore(database, threads.codec),
+    events: createEventStore(database, threads.codec, createLogHints(hints)),
+    hints,
     attempt: (of) => createAttempt(database, { threads, requests, lease, of }),
     byHand: { ledger, operations },
     cluster: lease,
@@ -72,12 +86,12 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     operations,
     namespaces: createNamespaceStore(database),
     assistants: createAssistantStore(database),
-    webhooks: createWebhookStore(database),
+    webhooks: createWebhookStore(database, () => lease.id),
     requests,
-    items: createItemStore(createItemRows(database)),
+    items: { ...items, onExpiry: shareDates(hints, "items", (tell) => items.onExpiry(tell)) },
     textIndex: createTextIndex(database),
-    crons: createCronStore(database),
-    ttls: createSessionTtlStore(database),
+    crons: { ...crons, onDate: shareDates(hints, "crons", (tell) => crons.onDate(tell)) },
+    ttls: { ...ttls, onExpiry: shareDates(hints, "ttls", (tell) => ttls.onExpiry(tell)) },
     usage: createUsageStore(database),
     checkpointer: new PostgresSaver(threads),
     overview: createOverviewStore(database),
@@ -92,7 +106,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
-    close: () => (closing ??= closeAll({ lock, lease }, database)),
+    close: () => (closing ??= closeAll({ lock, lease }, { database, hints })),
   };
 }
 
@@ -110,7 +124,6 @@ async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: 
     await migrate(database, migrations);
     lock = await ServerLock.take(database);
     lease = await ServerLease.join(url, leaseSeconds);
-    if (lease.live === 1) await giveBackWebhooks(database);
     return { lock, lease };
   } catch (error) {
     await lease?.leave();
@@ -121,11 +134,27 @@ async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: 
 }
 
 /** Gives the lock back and closes the connections. */
-async function closeAll({ lock, lease }: Standing, database: PostgresDatabase): Promise<void> {
+async function closeAll(
+  { lock, lease }: Standing,
+  { database, hints }: { database: PostgresDatabase; hints: PostgresHints },
+): Promise<void> {
+  await hints.stop();
   await lease.leave();
   // Where PostgreSQL is away, the lock runs out by itself; that must not keep the server from closing the rest.
   await lock.release().catch(() => undefined);
   await database.close();
+}
+
+/** What this server and others tell each other. It begins to listen in the background: until then it looks. */
+function openHints(
+  url: string,
+  { database, lease }: { database: PostgresDatabase; lease: ServerLease },
+  { listenUrl = url, onSilent = () => undefined }: PostgresOptions,
+): PostgresHints {
+  const hasOthers = (): boolean => lease.live > 1;
+  const hints = new PostgresHints({ database, url: listenUrl, id: () => lease.id, hasOthers, onSilent });
+  void hints.start();
+  return hints;
 }
 
 /** Everything that one attempt writes: its stream, and what goes beside it. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Ledger, nothingTold, type OperationStore } from "../attempt-store.ts";
-import { alone } from "../cluster.ts";
+import { alone, noHints } from "../cluster.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
@@ -65,6 +65,7 @@ export function createSqliteStorage(
       attempt: attemptsOf({ database: opened, commits, saver: checkpointer, requests }),
       byHand: { ledger, operations },
       cluster: alone,
+      hints: noHints,
       ledger,
       tasks: createTaskStore(opened, commits),
       approvals: createApprovalStore(opened, commits),

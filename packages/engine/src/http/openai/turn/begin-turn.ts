@@ -118,7 +118,7 @@ export async function beginTurn(
   if (waiting === undefined && !request.isKept) {
     await services.storage.ttls.set(session.session_id, { minutes: unnamedMinutes, strategy: "delete" });
   }
-  setPositionHeader(services, context, run);
+  await setPositionHeader(services, context, run);
   return { run, unnamed: named === undefined && request.isWhole ? request.messages : undefined };
 }
 

@@ -133,7 +133,7 @@ function readingRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
-      setPositionHeader(services, context, run);
+      await setPositionHeader(services, context, run);
       return answerJson(context, toWireRun(run));
     },
   );

@@ -7,6 +7,7 @@ import { openRuns } from "./005-open-runs.ts";
 import { runUsage } from "./006-run-usage.ts";
 import { servers } from "./007-servers.ts";
 import { owners } from "./008-owners.ts";
+import { webhookOwners } from "./009-webhook-owners.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   runUsage,
   servers,
   owners,
+  webhookOwners,
 ];

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { RunEvent } from "../../../run-events.ts";
 import type { Codec } from "../../checkpoints/codec.ts";
 import { DecodedGroups, unpackEvents } from "../../events/event-batch.ts";
-import { followEvents, type LogStanding } from "../../events/follow-events.ts";
+import { FollowedLogs, type LogHints, type LogStanding } from "../../events/follow-events.ts";
 import { parseRow, readRow, readRows } from "../../rows.ts";
 import type { EventStore } from "../../storage.ts";
 import { dataOf } from "../checkpoints/batch.ts";
@@ -47,8 +47,8 @@ const expirePart = `WITH log AS (
   )
   SELECT count(*) AS runs FROM noted`;
 
-/** The logs of the runs in PostgreSQL: one row per group that was told together. */
-export function createEventStore(database: PostgresDatabase, codec: Codec): EventStore {
+/** The logs of the runs in PostgreSQL: one row per group that was told together. `hints`: what other servers tell of them. */
+export function createEventStore(database: PostgresDatabase, codec: Codec, hints?: LogHints): EventStore {
   const groups = new DecodedGroups();
   const standing = async (runId: string): Promise<LogStanding | undefined> => {
     const sql = `SELECT status NOT IN ('pending', 'running') AS is_over,
@@ -83,10 +83,11 @@ export function createEventStore(database: PostgresDatabase, codec: Codec): Even
     }
     return found.slice(0, limit);
   };
+  const followed = new FollowedLogs({ read, standing }, hints);
   return {
     read,
 
-    follow: (runId, after, signal) => followEvents({ read, standing }, runId, after, signal),
+    follow: (runId, after, signal) => followed.follow(runId, after, signal),
 
     async last(runId) {
       const sql = `SELECT coalesce(max(last_id), -1) AS last_id FROM run_events

@@ -10,23 +10,23 @@ const StoredWebhook = WebhookRow.extend({ url: json(WebhookRow.shape.url) });
 /** Longer than a server tells one, or waits after a failure. */
 const lease = "90 seconds";
 
-/** Answered by the index `webhooks_by_receiver` alone: a long body is not read for it. */
-const isFree = `(taken_until IS NULL OR taken_until < now()) AND host <> ALL ($1::text[])
+/** In no server's hand, or in that of one that is gone. Answered by the index `webhooks_by_receiver` alone: a long body is not read for it. */
+const isFree = `(taken_until IS NULL OR taken_until < now() OR NOT EXISTS (SELECT FROM servers WHERE id = taken_by)) AND host <> ALL ($1::text[])
   AND (owner IS NULL OR owner <> ALL ($2::text[]))`;
 
 const nobody: BusyReceivers = { hosts: [], owners: [] };
 
 const valuesOf = ({ hosts, owners }: BusyReceivers): Values => [hosts, owners];
 
-/** What the ends of runs have left to tell, in PostgreSQL. */
-export function createWebhookStore(database: Statements): WebhookStore {
+/** What the ends of runs have left to tell, in PostgreSQL. `server`: the number of this server, which has what it takes. */
+export function createWebhookStore(database: Statements, server: () => number): WebhookStore {
   return {
     async take(now, busy = nobody) {
-      const sql = `UPDATE webhooks SET taken_until = now() + interval '${lease}' WHERE webhook_id = (
+      const sql = `UPDATE webhooks SET taken_until = now() + interval '${lease}', taken_by = $4 WHERE webhook_id = (
           SELECT webhook_id FROM webhooks WHERE due_at <= $3 AND ${isFree}
           ORDER BY due_at, webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED
         ) RETURNING *, ${later}`;
-      return readRow(StoredWebhook, "webhooks", (await database.rows(sql, [...valuesOf(busy), now]))[0]);
+      return readRow(StoredWebhook, "webhooks", (await database.rows(sql, [...valuesOf(busy), now, server()]))[0]);
     },
 
     async next(busy = nobody) {
@@ -52,9 +52,4 @@ export function createWebhookStore(database: Statements): WebhookStore {
       await database.rows(`DELETE FROM webhooks WHERE webhook_id = $1 RETURNING ${later}`, [webhookId]);
     },
   };
-}
-
-/** Gives back what a former server has taken: one works on the database at a time. */
-export async function giveBackWebhooks(database: Statements): Promise<void> {
-  await database.rows(`UPDATE webhooks SET taken_until = NULL WHERE taken_until IS NOT NULL RETURNING ${later}`);
 }

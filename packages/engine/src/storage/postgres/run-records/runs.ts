@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
-import type { Run } from "../../records.ts";
-import { readRow, readRows } from "../../rows.ts";
+import { type Run, RunMark } from "../../records.ts";
+import { readRow, readRows, runsMarked } from "../../rows.ts";
 import type { RunStore } from "../../storage.ts";
 import { later, type PostgresDatabase, type Statements } from "../database/database.ts";
 import { admitRun } from "./admit.ts";
@@ -9,10 +9,17 @@ import { byId, runColumns, toRun, toRuns } from "./run-rows.ts";
 
 const isUnfinished = "runs.status IN ('pending', 'running')";
 const SessionIdRow = z.object({ session_id: z.string() });
+/** Without a run: the session has none. */
+const FoundMark = z.union([RunMark, z.object({ run_id: z.null() })]);
 const ChangeRow = z.object({ updated_at: z.string().nullable() });
 
 const ofSession = `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
   AND ($2::text IS NULL OR runs.status = $2) ORDER BY runs.created_at DESC, runs.id DESC LIMIT $3 OFFSET $4`;
+/** A session without runs has one row, without a run. */
+const marksOf = `SELECT runs.run_id, runs.status, runs.attempt, runs.stop_requested FROM sessions
+  LEFT JOIN LATERAL (SELECT * FROM runs WHERE session = sessions.id ORDER BY created_at DESC, id DESC LIMIT ${runsMarked}) AS runs
+    ON true
+  WHERE sessions.session_id = $1 ORDER BY runs.created_at DESC, runs.id DESC`;
 const unfinished = `SELECT ${runColumns} FROM runs WHERE id IN (SELECT run FROM open_runs) ORDER BY runs.created_at, runs.id`;
 /** Dates of changes have no index, since each run changes its own: what changed last is among the runs that came last. */
 const newestChange = `SELECT max(updated_at) AS updated_at
@@ -114,6 +121,12 @@ export function createRunStore(
 
     list: async (sessionId, { limit, offset, status }) =>
       toRuns(await database.read(ofSession, [sessionId, status ?? null, limit, offset])),
+
+    async marks(sessionId) {
+      const rows = await database.read(marksOf, [sessionId]);
+      if (rows.length === 0) return undefined;
+      return readRows(FoundMark, "runs", rows).flatMap((row) => ("status" in row ? [row] : []));
+    },
 
     claim: (sessionId) => database.inOrder(`session ${sessionId}`, async () => told(await claim(sessionId))),
 

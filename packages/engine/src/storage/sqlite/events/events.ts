@@ -12,7 +12,7 @@ import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt } from "../records/run-statements.ts";
 import { storeUsage } from "../records/usage.ts";
 import { DecodedGroups, packEvents, unpackEvents } from "../../events/event-batch.ts";
-import { followEvents, type LogStanding } from "../../events/follow-events.ts";
+import { FollowedLogs, type LogStanding } from "../../events/follow-events.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
 const rowsAtOnce = 16;
@@ -155,12 +155,13 @@ export function createEventStore(database: Database, commits: GroupCommit, codec
     }
     return found.slice(0, limit);
   };
+  const followed = new FollowedLogs({ read, standing });
   return {
     read,
 
     last: async (runId) => database.read(() => readLog(database, runId))?.last_id ?? -1,
 
-    follow: (runId, after, signal) => followEvents({ read, standing }, runId, after, signal),
+    follow: (runId, after, signal) => followed.follow(runId, after, signal),
 
     expire: (before) => commits.transaction(() => expirePart(database, before)),
   };

@@ -2,10 +2,18 @@ import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import { alreadyExists } from "../../admission.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
-import type { Run, RunStatus, Session, SessionStatus, StopAction, Page } from "../../records.ts";
+import {
+  type Run,
+  RunMark,
+  type RunStatus,
+  type Session,
+  type SessionStatus,
+  type StopAction,
+  type Page,
+} from "../../records.ts";
 import { type RunOutcome, type RunWriter, takenUp } from "../../attempt-store.ts";
 import type { Admission } from "../../storage.ts";
-import { CountRow, parseRow, readRows, RunRow, SubmissionRow, readRow } from "../../rows.ts";
+import { CountRow, parseRow, readRows, RunRow, runsMarked, SubmissionRow, readRow } from "../../rows.ts";
 import { type Database, isConstraint } from "../database/database.ts";
 
 // The statements on the run table. All are synchronous; the caller opens the transaction.
@@ -82,6 +90,14 @@ export function listRuns(database: Database, session_id: string, query: Page & {
   const sql = `SELECT ${runColumns} FROM runs WHERE ${ofSession} ${filter}
     ORDER BY runs.created_at DESC, runs.id DESC LIMIT @limit OFFSET @offset`;
   return readRows(RunRow, "runs", database.prepare(sql).all({ session_id, ...query }));
+}
+
+/** How the newest runs of a session stand, newest first; `undefined` for an unknown session. */
+export function markRuns(database: Database, session_id: string): RunMark[] | undefined {
+  if (database.prepare("SELECT 1 FROM sessions WHERE session_id = ?").get(session_id) === undefined) return undefined;
+  const sql = `SELECT run_id, status, attempt, stop_requested FROM runs WHERE ${ofSession}
+    ORDER BY runs.created_at DESC, runs.id DESC LIMIT ${runsMarked}`;
+  return readRows(RunMark, "runs", database.prepare(sql).all({ session_id }));
 }
 
 /** Everything pending or running, oldest first. */

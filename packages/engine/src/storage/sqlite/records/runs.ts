@@ -17,6 +17,7 @@ import {
   listLeftTemporary,
   listRuns,
   listUnfinished,
+  markRuns,
   markStop,
   markStops,
   noteGraph,
@@ -83,6 +84,8 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     get: async (runId) => database.read(() => findRun(database, runId)),
 
     list: async (sessionId, query) => database.read(() => listRuns(database, sessionId, query)),
+
+    marks: async (sessionId) => database.read(() => markRuns(database, sessionId)),
 
     claim: (sessionId) => commits.transaction(() => claimRun(database, sessionId)),
 

@@ -1,0 +1,106 @@
+import type { Hints } from "../../storage/cluster.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { LogReaders } from "../events/log.ts";
+import { SessionFeeds } from "./follow.ts";
+import type { Begun } from "./session-watch.ts";
+
+/** Milliseconds that a server counts as a reader after it has asked; it asks again every five seconds. */
+const patience = 12_000;
+
+/** The servers whose readers follow runs that this one executes, and sessions whose runs may begin here. */
+class RemoteReaders implements LogReaders {
+  readonly #hints: Hints;
+  readonly #ofRuns = new Asked();
+  readonly #ofSessions = new Asked();
+
+  /** `isInHand`: whether this server executes a run, or is going to. */
+  constructor(hints: Hints, isInHand: (runId: string) => boolean) {
+    this.#hints = hints;
+    hints.onHint((hint, from) => {
+      if (hint.type === "watch") this.#ofSessions.add(hint.session_id, from);
+      if (hint.type !== "follow") return;
+      this.#ofRuns.add(hint.run_id, from);
+      // It is heard of at once, so that the follower need not look often.
+      if (isInHand(hint.run_id)) hints.hint(from, { type: "moved", run_id: hint.run_id });
+    });
+  }
+
+  isFollowed(runId: string): boolean {
+    return this.#ofRuns.has(runId);
+  }
+
+  moved(run_id: string): void {
+    for (const server of this.#ofRuns.of(run_id)) this.#hints.hint(server, { type: "moved", run_id });
+  }
+
+  /** A run of the session begins here, or ends without having begun. */
+  begins(session_id: string, { run_id, hasBegun }: Begun): void {
+    const type = hasBegun ? "begun" : "stopped";
+    for (const server of this.#ofSessions.of(session_id)) this.#hints.hint(server, { type, session_id, run_id });
+  }
+}
+
+/** What tells readers of runs that are performed here. */
+export interface ConnectedReaders {
+  feeds: SessionFeeds;
+  /** Those at other servers, where there can be some. */
+  elsewhere: LogReaders | undefined;
+}
+
+/** What tells readers here and at other servers. `isInHand`: see `RemoteReaders`. */
+export function connectReaders(
+  { hints, runs }: Pick<Storage, "hints" | "runs">,
+  isInHand: (runId: string) => boolean,
+): ConnectedReaders {
+  if (!hints.isShared) return { feeds: new SessionFeeds(), elsewhere: undefined };
+  const elsewhere = new RemoteReaders(hints, isInHand);
+  const feeds = new SessionFeeds({
+    begins: (sessionId, run) => elsewhere.begins(sessionId, run),
+    watched: {
+      marks: (sessionId) => runs.marks(sessionId),
+      ask: (session_id) => hints.hint("all", { type: "watch", session_id }),
+      hasOthers: () => hints.hasOthers,
+      listens: () => hints.listens,
+    },
+  });
+  hints.onHint((hint) => {
+    if (hint.type === "begun" || hint.type === "stopped") {
+      feeds.hear(hint.session_id, { run_id: hint.run_id, hasBegun: hint.type === "begun" });
+    }
+  });
+  return { feeds, elsewhere };
+}
+
+/** Which servers have asked for something, by its id. */
+class Asked {
+  readonly #until = new Map<string, Map<number, number>>();
+  #sweptAt = 0;
+
+  add(id: string, server: number): void {
+    this.#sweep();
+    const servers = this.#until.get(id) ?? new Map<number, number>();
+    this.#until.set(id, servers.set(server, performance.now() + patience));
+  }
+
+  has(id: string): boolean {
+    return this.#until.has(id) && this.of(id).length > 0;
+  }
+
+  of(id: string): number[] {
+    const servers = this.#until.get(id);
+    if (servers === undefined) return [];
+    const now = performance.now();
+    return [...servers].flatMap(([server, until]) => (until > now ? [server] : []));
+  }
+
+  /** Forgets those that have not asked again, now and then. */
+  #sweep(): void {
+    const now = performance.now();
+    if (now - this.#sweptAt < patience) return;
+    this.#sweptAt = now;
+    for (const [id, servers] of this.#until) {
+      for (const [server, until] of servers) if (until <= now) servers.delete(server);
+      if (servers.size === 0) this.#until.delete(id);
+    }
+  }
+}

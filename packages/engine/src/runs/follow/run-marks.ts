@@ -1,0 +1,39 @@
+import type { Run, RunMark } from "../../storage/records.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { ActiveRun, StopState } from "../active-run.ts";
+import { comesBefore, isOver } from "../status.ts";
+
+const isOpen = ({ status }: RunMark): boolean => !isOver(status);
+
+/** How many runs of its session come before a waiting one, where others may be in hand elsewhere. */
+export async function placeInLine(
+  { runs }: Pick<Storage, "runs">,
+  { run_id, session_id }: Run,
+): Promise<number | undefined> {
+  const marks = (await runs.marks(session_id)) ?? [];
+  const at = marks.findIndex((mark) => mark.run_id === run_id);
+  if (marks[at]?.status !== "pending") return undefined;
+  // A running one may have come later: those before it were not due.
+  return marks.filter((mark, place) => isOpen(mark) && (place > at || mark.status === "running")).length;
+}
+
+/** How many of the runs in hand of its session come before a waiting one. */
+export function placeAmong(own: ActiveRun, ofSession: readonly ActiveRun[]): number {
+  const others = ofSession.filter((other) => other !== own && !other.ended);
+  return others.filter((other) => other.walking || comesBefore(other.run, own.run)).length;
+}
+
+/** How far the stop of a session's current run has come, wherever that is in hand: the running one, else the first that waits. */
+export async function stopStateIn(
+  { hints, runs }: Pick<Storage, "hints" | "runs">,
+  sessionId: string,
+  own: readonly ActiveRun[],
+): Promise<StopState | undefined> {
+  const walking = own.find((active) => active.walking);
+  if (walking !== undefined || !hints.hasOthers) return (walking ?? own[0])?.stop.state;
+  const open = ((await runs.marks(sessionId)) ?? []).filter(isOpen);
+  const current = open.find(({ status }) => status === "running") ?? open.at(-1);
+  if (current === undefined) return undefined;
+  if (current.stop_requested !== null) return "stop_requested";
+  return current.status === "running" ? "running" : "idle";
+}

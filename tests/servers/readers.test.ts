@@ -1,0 +1,141 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { startReceiver } from "@millrace/testing/webhook-receiver";
+import { eventsOf, readEvents, type ReadEvent } from "@millrace/testing/read-events";
+import { startPostgres, type TestPostgres } from "../support/processes/postgres.ts";
+import { openDoor } from "../support/test-graphs.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+let postgres: TestPostgres | undefined;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+const opened: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close();
+});
+
+/** Two servers on one database. */
+async function startBoth(changes: Parameters<typeof startTestServer>[0] = {}): Promise<[TestServer, TestServer]> {
+  const database = (await postgres?.create()) ?? "";
+  const start = async (): Promise<TestServer> => {
+    const server = await startTestServer({ ...changes, database });
+    opened.push(() => server.remove());
+    return server;
+  };
+  return [await start(), await start()];
+}
+
+/** A run at A that has told half of what it tells, and waits at its door. */
+async function startFlood({ client }: TestServer, events = 200) {
+  const door = crypto.randomUUID();
+  const { thread_id } = await client.threads.create();
+  const input = { events, size: 20, door };
+  const { run_id } = await client.runs.create(thread_id, "flood", { input, streamMode: ["custom"] });
+  return { door, thread_id, run_id, path: `/threads/${thread_id}/runs/${run_id}/stream?stream_mode=custom` };
+}
+
+const places = (events: readonly ReadEvent[]): unknown[] =>
+  events.flatMap(({ event, data }) =>
+    event === "custom" && typeof data === "object" && data !== null && "at" in data ? [data.at] : [],
+  );
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
+describe.each([
+  ["by what is told", {}],
+  ["by looking, where nothing can be told", { databaseListenUrl: "postgres://nobody@127.0.0.1:1/none" }],
+])("readers at another server than their run, %s", (_name, changes) => {
+  it("get all that it tells, in order and once, to its end", async () => {
+    const [a, b] = await startBoth(changes);
+    const { door, path } = await startFlood(a);
+    const streams = await Promise.all([b.send("GET", path), b.send("GET", path), a.send("GET", path)]);
+    const read = streams.map(readEvents);
+    openDoor(door);
+    for (const events of await Promise.all(read)) expect(places(events)).toEqual(upTo(200));
+  });
+
+  it("go on where they were cut off, wherever they come back", async () => {
+    const [a, b] = await startBoth(changes);
+    const { door, path } = await startFlood(a);
+    const seen: ReadEvent[] = [];
+    // They change the server at every twentieth event; the last one stays.
+    for (let turn = 0; ; turn += 1) {
+      const last = seen.at(-1)?.id;
+      const stream = await (turn % 2 === 0 ? b : a).send("GET", path, undefined, last ? { "last-event-id": last } : {});
+      let count = 0;
+      for await (const event of eventsOf(stream)) {
+        seen.push(event);
+        count += 1;
+        if (count === 20) break;
+      }
+      if (count < 20) break;
+      if (turn === 3) openDoor(door);
+    }
+    expect(places(seen)).toEqual(upTo(200));
+  });
+
+  it("wait for its end, join it, and get its state", async () => {
+    const [a, b] = await startBoth(changes);
+    const door = crypto.randomUUID();
+    const { thread_id } = await a.client.threads.create();
+    const { run_id } = await a.client.runs.create(thread_id, "gated", { input: { door } });
+    await expect.poll(async () => (await b.client.runs.get(thread_id, run_id)).status).toBe("running");
+    const ends = Promise.all([b.client.runs.join(thread_id, run_id), a.client.runs.join(thread_id, run_id)]);
+    openDoor(door);
+    expect(await ends).toEqual([expect.objectContaining({ passed: true }), expect.objectContaining({ passed: true })]);
+    expect((await b.client.runs.get(thread_id, run_id)).status).toBe("success");
+  });
+
+  it("of a thread hear of the runs that begin there, one after the other", async () => {
+    const [a, b] = await startBoth(changes);
+    const { thread_id } = await a.client.threads.create();
+    const reading = new AbortController();
+    const seen: ReadEvent[] = [];
+    const stream = await fetch(`${b.url}/threads/${thread_id}/stream`, { signal: reading.signal });
+    const read = (async () => {
+      for await (const event of eventsOf(stream)) seen.push(event);
+    })().catch(() => undefined);
+    for (let run = 0; run < 3; run += 1) {
+      const { run_id } = await a.client.runs.create(thread_id, "flood", {
+        input: { events: 3 },
+        streamMode: ["custom"],
+      });
+      await a.client.runs.join(thread_id, run_id);
+    }
+    await expect.poll(() => places(seen).length).toBe(9);
+    expect(places(seen)).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    reading.abort();
+    await read;
+  });
+});
+
+it("says at any server how many runs come before a waiting one, and how far a stop has come", async () => {
+  const [a, b] = await startBoth();
+  const door = crypto.randomUUID();
+  const { thread_id } = await a.client.threads.create();
+  await a.client.runs.create(thread_id, "gated", { input: { door } });
+  const body = { assistant_id: "gated", input: { door }, multitask_strategy: "enqueue" };
+  const answers = [
+    await a.send("POST", `/threads/${thread_id}/runs`, body),
+    await b.send("POST", `/threads/${thread_id}/runs`, body),
+  ];
+  expect(answers.map(({ headers }) => headers.get("x-queue-position"))).toEqual(["1", "2"]);
+  const status = await (await b.send("GET", `/threads/${thread_id}/status`)).json();
+  expect(status).toMatchObject({ stop_state: "running", is_generating: true, can_stop: true, queue_length: 2 });
+  openDoor(door);
+});
+
+it("sends each webhook once, whichever of the servers does it", async () => {
+  const receiver = await startReceiver();
+  opened.push(() => receiver.close());
+  const [a, b] = await startBoth({ webhooks: { allowed: [receiver.host], secret: undefined } });
+  const runs = upTo(40).map(async (number) => {
+    const { client } = number % 2 === 0 ? a : b;
+    const { thread_id } = await client.threads.create();
+    return await client.runs.create(thread_id, "counter", { input: { value: number }, webhook: receiver.url });
+  });
+  const ids = (await Promise.all(runs)).map(({ run_id }) => run_id);
+  await expect.poll(() => receiver.received.length).toBe(40);
+  expect(receiver.received.map(({ headers }) => String(headers["webhook-id"])).toSorted()).toEqual(ids.toSorted());
+});
