@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /** Where a server runs. */
@@ -7,17 +7,17 @@ export interface PlaceOfProcess {
   process: number;
 }
 
-/** This process, on this machine since its last start: a process is known by its number only there. */
+/** This process, on this machine since its last start, and in its container: a process is known by its number only there. */
 export function thisProcess(): PlaceOfProcess {
   return { host: host(), process: process.pid };
 }
 
 function host(): string {
-  const file = "/proc/sys/kernel/random/boot_id";
   try {
-    return `${hostname()} ${readFileSync(file, "utf8").trim()}`;
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return `${hostname()} ${boot} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
-    // Other systems have no such file; the name has to do.
+    // Other systems have no such files; the name has to do.
     return hostname();
   }
 }
