@@ -42,6 +42,8 @@ export interface RequestOptions {
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as they are, in place of `body`. */
+  bytes?: Blob;
   signal?: AbortSignal | undefined;
   headers?: Record<string, string>;
   /** In place of the key of this person. */
@@ -85,7 +87,7 @@ function earlyAnswer(path: string): Promise<Response> | undefined {
 
 /** Sends a request and gives its answer as it comes. Throws `ApiError`. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
-  const { method = "GET", body, signal, headers, keepalive } = options;
+  const { method = "GET", body, bytes, signal, headers, keepalive } = options;
   const key = options.key ?? currentKey();
   let response: Response;
   try {
@@ -95,10 +97,12 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
         headers: {
           "Accept-Language": language,
           ...(body !== undefined && { "Content-Type": "application/json" }),
+          ...(bytes !== undefined && { "Content-Type": "application/octet-stream" }),
           ...headerOf(key),
           ...headers,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(bytes !== undefined && { body: bytes }),
         ...(signal && { signal }),
         ...(keepalive && { keepalive }),
         credentials: "omit",

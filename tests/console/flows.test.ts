@@ -14,9 +14,21 @@ const rest = "And it turns to this day.";
 let pause = Promise.withResolvers<void>();
 /** What the model was told first, request by request. */
 const told: string[] = [];
+/** What the model was sent last. */
+let sent = "";
+/** A picture of one point, and how it is pasted. */
+const picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const paste = `{
+  const clipboardData = new DataTransfer();
+  const bytes = Uint8Array.from(atob("${picture}"), (letter) => letter.charCodeAt(0));
+  clipboardData.items.add(new File([bytes], "image.png", { type: "image/png" }));
+  document.querySelector(".composer-field").dispatchEvent(
+    new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}`;
 
 function answer({ messages }: ModelRequest): ModelStep {
   told.push(String(messages[0]?.content));
+  sent = JSON.stringify(messages);
   const at = messages.findLastIndex(({ role }) => role === "user");
   const last = String(messages[at]?.content);
   if (messages.at(-2)?.content === story) return { text: rest };
@@ -145,7 +157,7 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await sees(one.tab, "You said: first");
     await rests(one.tab);
   },
-  "attach a file": async (one) => {
+  "attach a file, and paste a picture": async (one) => {
     const { chat } = one.words.all;
     await writeFile(file("notes.md"), "notes\n");
     await one.begin("hello");
@@ -154,9 +166,14 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.write(chat.attachPath, "notes.md");
     await one.use(chat.attachAdd);
     await one.tab.page.locator(".composer .attachment").getByText("notes.md").waitFor();
+    await one.tab.page.evaluate(paste);
+    await one.tab.page.locator(".composer .attachment img").waitFor();
     await one.say("look at it");
     await one.tab.page.locator(".user-bubble .attachment").getByText("notes.md").waitFor();
+    await one.tab.page.locator(".user-bubble .attachment img").waitFor();
     await rests(one.tab);
+    expect(sent).toContain(`data:image/png;base64,${picture}`);
+    expect(sent).toContain("notes.md");
   },
   compress: async (one) => {
     const { app, chat } = one.words.all;
@@ -298,6 +315,7 @@ describe.skipIf(chromiumPath === undefined)("what people do in the console", () 
     };
     await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
     stage = await openStage(answer, { apiKeys: [ada], graphs: join(folder, "langgraph.json") });
+    await stage.server.send("POST", "/models", { name: "openai:scripted", vision: true }, { "x-api-key": ada.key });
   });
   afterAll(async () => {
     pause.resolve();

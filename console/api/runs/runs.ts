@@ -18,7 +18,12 @@ export async function startRun(
   said: Said,
   context: Record<string, unknown>,
 ): Promise<string | undefined> {
-  const attachments = said.attachments.map((path) => ({ path, name: path.split("/").at(-1) ?? path, type: "file" }));
+  const attachments = said.attachments.map((path) => ({
+    path,
+    name: path.split("/").at(-1) ?? path,
+    // A GIF is none that models are shown.
+    type: /\.(?:png|jpe?g|webp)$/iu.test(path) ? "image" : "file",
+  }));
   const message = {
     type: "human",
     id: said.id,

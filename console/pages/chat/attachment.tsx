@@ -42,5 +42,6 @@ function Preview({ path }: { path: string }) {
     staleTime: 60_000,
   });
   if (data?.kind !== "picture") return <FileText size={14} />;
-  return <Picture blob={data.blob} name={path} className="attachment-image" />;
+  // Its name stands beside it.
+  return <Picture blob={data.blob} name="" className="attachment-image" />;
 }

@@ -90,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)("what stands in a chat", () => {
     await begin(tab, "hello");
     await rests(tab);
     for (const path of ["pixel.png", "missing.png", "a.md", "b.md", "c.md"]) {
-      await tab.page.getByRole("button", { name: "Attach a file by its path" }).click();
+      await tab.page.getByRole("button", { name: "Attach a file" }).click();
       await tab.page.getByLabel("Path in the workspace").fill(path);
       await tab.page.keyboard.press("Enter");
     }

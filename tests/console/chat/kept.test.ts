@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)("what a chat keeps when something go
     await page.goto(`${stage.server.url}/console/t/${thread_id}`);
     await page.getByRole("button", { name: "Model: The server’s model" }).click();
     await page.getByRole("menuitem", { name: "openai:other" }).click();
-    await page.getByRole("button", { name: "Attach a file by its path" }).click();
+    await page.getByRole("button", { name: "Attach a file" }).click();
     await page.getByLabel("Path in the workspace").fill("docs/plan.md");
     await page.keyboard.press("Enter");
     await page.reload();

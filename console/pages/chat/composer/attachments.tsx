@@ -1,9 +1,11 @@
 import X from "icon:x";
-import { useState } from "react";
+import { useRef, useState, type ClipboardEvent, type DragEvent } from "react";
 import { useTranslation } from "react-i18next";
+import { uploadFile } from "../../../api/uploads.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Attachments } from "../attachment.tsx";
 import { focusAtFirst } from "../../../parts/focus.ts";
+import { notifyError } from "../../../parts/toast.tsx";
 
 /** The files that go with a message. */
 export function AttachedPaths({ paths, onRemove }: { paths: readonly string[]; onRemove: (path: string) => void }) {
@@ -20,10 +22,72 @@ export function AttachedPaths({ paths, onRemove }: { paths: readonly string[]; o
   );
 }
 
-/** Asks for the path of a file of the workspace. */
-export function AttachForm({ onAdd, onClose }: { onAdd: (path: string) => void; onClose: () => void }) {
+/** Files of this person that come into the workspace: chosen, pasted or dropped. */
+export interface Uploads {
+  /** How many are under way. */
+  count: number;
+  start: (files: Iterable<File>) => void;
+  /** Of the field: files that are pasted into it are uploaded. */
+  onPaste: (event: ClipboardEvent) => void;
+  /** Of what files can be dropped on. */
+  dropZone: {
+    "data-dropping": true | undefined;
+    onDragOver: (event: DragEvent) => void;
+    onDragLeave: () => void;
+    onDrop: (event: DragEvent) => void;
+  };
+}
+
+/** Uploads files; `onAdd` is called with the path of each that is there. */
+export function useUploads(onAdd: (path: string) => void): Uploads {
+  const [count, setCount] = useState(0);
+  const [isDropping, setDropping] = useState(false);
+  const start = (files: Iterable<File>) => {
+    for (const file of files) {
+      setCount((now) => now + 1);
+      void uploadFile(file)
+        .then(onAdd, notifyError)
+        .finally(() => setCount((now) => now - 1));
+    }
+  };
+  const take = (event: ClipboardEvent | DragEvent, from: DataTransfer) => {
+    if (from.files.length === 0) return;
+    event.preventDefault();
+    start([...from.files]);
+  };
+  return {
+    count,
+    start,
+    onPaste: (event) => take(event, event.clipboardData),
+    dropZone: {
+      "data-dropping": isDropping || undefined,
+      onDragOver: (event) => {
+        if (!event.dataTransfer.types.includes("Files")) return;
+        event.preventDefault();
+        setDropping(true);
+      },
+      onDragLeave: () => setDropping(false),
+      onDrop: (event) => {
+        setDropping(false);
+        take(event, event.dataTransfer);
+      },
+    },
+  };
+}
+
+/** Asks for a file of this person's, or for the path of one of the workspace. */
+export function AttachForm({
+  onAdd,
+  onFiles,
+  onClose,
+}: {
+  onAdd: (path: string) => void;
+  onFiles: (files: Iterable<File>) => void;
+  onClose: () => void;
+}) {
   const { t } = useTranslation();
   const [path, setPath] = useState("");
+  const chooser = useRef<HTMLInputElement>(null);
   const add = () => {
     if (path.trim() === "") return;
     onAdd(path.trim());
@@ -54,6 +118,17 @@ export function AttachForm({ onAdd, onClose }: { onAdd: (path: string) => void; 
       <Button onClick={add} disabled={path.trim() === ""}>
         {t("chat.attachAdd")}
       </Button>
+      <input
+        ref={chooser}
+        type="file"
+        multiple
+        hidden
+        onChange={({ target }) => {
+          onFiles([...(target.files ?? [])]);
+          onClose();
+        }}
+      />
+      <Button onClick={() => chooser.current?.click()}>{t("chat.upload")}</Button>
       <p className="hint">{t("chat.attachHint")}</p>
     </div>
   );

@@ -9,7 +9,7 @@ import { preferences } from "../../../app/preferences.ts";
 import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { Unsent } from "../../../app/outbox.ts";
-import { AttachedPaths, AttachForm } from "./attachments.tsx";
+import { AttachedPaths, AttachForm, useUploads } from "./attachments.tsx";
 import { Choices, NoMessages, useChoices } from "./choices.tsx";
 import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
@@ -23,6 +23,8 @@ export function Composer({ threadId }: { threadId: string }) {
   const [text, setText] = useDraft(threadId);
   const [paths, setPaths] = useDraftPaths(threadId);
   const [isAttaching, setAttaching] = useState(false);
+  const attach = (path: string) => setPaths((now) => [...now.filter((one) => one !== path), path]);
+  const uploads = useUploads(attach);
   const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
   const isAsked = useSnapshot((snapshot) => snapshot.approvals.length > 0);
   const field = useGrowing(text);
@@ -34,7 +36,7 @@ export function Composer({ threadId }: { threadId: string }) {
   });
   const send = async () => {
     const words = text.trim();
-    if ((words === "" && paths.length === 0) || !choices.takesMessages) return;
+    if ((words === "" && paths.length === 0) || !choices.takesMessages || uploads.count > 0) return;
     const said = { id: crypto.randomUUID(), text: words, attachments: [...paths], at: new Date().toISOString() };
     const unsent: Unsent = { said, assistant: choices.assistant, context: choices.context };
     setText("");
@@ -74,19 +76,18 @@ export function Composer({ threadId }: { threadId: string }) {
           setPaths([...new Set([...paths, ...attachments.map(({ name }) => name)])]);
         }}
       />
-      {isAttaching && (
-        <AttachForm
-          onAdd={(path) => setPaths([...paths.filter((one) => one !== path), path])}
-          onClose={() => setAttaching(false)}
-        />
-      )}
+      {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
       {slash.list}
-      <div className="composer-box">
+      <div className="composer-box" {...uploads.dropZone}>
         <AttachedPaths paths={paths} onRemove={(path) => setPaths(paths.filter((one) => one !== path))} />
+        <p className="hint" role="status" hidden={uploads.count === 0}>
+          {uploads.count > 0 && t("chat.uploading", { count: uploads.count })}
+        </p>
         <textarea
           ref={field}
           className="composer-field"
+          onPaste={uploads.onPaste}
           rows={1}
           value={text}
           data-stops=""
@@ -107,7 +108,7 @@ export function Composer({ threadId }: { threadId: string }) {
             <button
               type="submit"
               className="send-button"
-              disabled={(text.trim() === "" && paths.length === 0) || !choices.takesMessages}
+              disabled={(text.trim() === "" && paths.length === 0) || !choices.takesMessages || uploads.count > 0}
               aria-label={isBusy ? t("chat.queue") : t("chat.send")}
               title={isBusy ? t("chat.queue") : t("chat.send")}
             >
@@ -154,7 +155,7 @@ function useDraft(threadId: string): [string, (next: string | ((now: string) => 
 }
 
 /** Files that are attached, which survive a reload as the text does: a path has no line breaks. */
-function useDraftPaths(threadId: string): [readonly string[], (next: readonly string[]) => void] {
+function useDraftPaths(threadId: string): [readonly string[], React.Dispatch<React.SetStateAction<readonly string[]>>] {
   const place = `${threadId}.files`;
   const [paths, setPaths] = useState<readonly string[]>(() => readDraft(place).split("\n").filter(Boolean));
   useEffect(() => keepDraft(place, paths.join("\n")), [place, paths]);
