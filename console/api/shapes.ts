@@ -198,5 +198,6 @@ export const CommandAnswer = z.object({
 });
 
 export const ModelList = z.looseObject({
+  roles: z.optional(z.record(z.string(), z.string())),
   models: z.optional(z.array(z.looseObject({ name: z.string(), display_name: z.optional(z.string()) }))),
 });

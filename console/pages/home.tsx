@@ -8,13 +8,17 @@ import { keepDraft, newThreadDraft, readDraft } from "../app/drafts.ts";
 import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
-import { createThread, useModels, useThreads } from "../api/threads.ts";
+import { createThread, useCaller, useModels, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
+import { Button } from "../parts/button.tsx";
+import { loadable } from "../parts/loadable.ts";
 import { Failed, Loading } from "../parts/states.tsx";
 import { notifyError } from "../parts/toast.tsx";
 import { shortTime } from "../text/time.ts";
 import { Choices, NoMessages, takeChoicesAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
+
+const addModel = loadable(() => import("./models/add-model.tsx"));
 
 /** Threads that stand in a block. */
 const mostShown = 5;
@@ -150,11 +154,22 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
 
 function OfflineHint() {
   const { t } = useTranslation();
-  const models = useModels().data?.models ?? [];
-  // Where nothing but the offline model is there, it is the one that answers.
-  return models.length === 1 && models[0]?.name === "offline" ? (
-    <p className="hint home-hint">{t("home.offlineModel")}</p>
-  ) : null;
+  const main = useModels().data?.roles?.["main"];
+  const mayAdd = useCaller().data?.may_administer === true;
+  const [isAdding, setAdding] = useState(false);
+  const dialog = addModel.useModule(isAdding);
+  if (main !== "offline") return null;
+  return (
+    <p className="hint home-hint">
+      {t("home.offlineModel")}{" "}
+      {mayAdd && (
+        <Button size="small" onClick={() => setAdding(true)}>
+          {t("home.addModel")}
+        </Button>
+      )}
+      {dialog && <dialog.AddModel onClose={() => setAdding(false)} />}
+    </p>
+  );
 }
 
 function Block({

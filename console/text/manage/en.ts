@@ -1,5 +1,18 @@
 /** The words of the pages by which the assistant is shaped, in English. They are loaded with the first of these pages. */
 export const manageEn = {
+  model: {
+    add: "Add a model",
+    vendor: "Whose model",
+    key: "Key",
+    keySet: "A key is set; leave this empty to keep it",
+    keyHint: "The key is kept on the server and never shown again. It counts in place of one of the environment.",
+    name: "Model",
+    use: "Test and use it",
+    testing: "Testing…",
+    answers: "{{name}} answers from now on.",
+    copy: "Copy the command for {{name}}",
+    lookAgain: "Look again",
+  },
   prompts: {
     title: "Prompts",
     kinds: "Templates or identities",

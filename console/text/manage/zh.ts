@@ -2,6 +2,19 @@ import type { ManageCatalogue } from "./en.ts";
 
 /** The words of the pages by which the assistant is shaped, in Chinese. */
 export const manageZh: ManageCatalogue = {
+  model: {
+    add: "添加模型",
+    vendor: "服务商",
+    key: "密钥",
+    keySet: "已设置密钥；留空则保留",
+    keyHint: "密钥保存在服务器上，不会再次显示，并优先于环境变量中的密钥。",
+    name: "模型",
+    use: "测试并使用",
+    testing: "正在测试…",
+    answers: "从现在起由 {{name}} 回答。",
+    copy: "复制 {{name}} 的命令",
+    lookAgain: "再看一次",
+  },
   prompts: {
     title: "提示词",
     kinds: "模板或身份",

@@ -145,6 +145,7 @@ describe("/providers", () => {
       needs_key: false,
       key: { name: "MINE_API_KEY", is_set: false, source: null, shown: null },
       timeout_seconds: 9,
+      usual_model: null,
       llm_last_verified_at: null,
     });
     const key = "canary-of-mine-0123456789";

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { usualModelOf } from "@millrace/models/choose-model";
 import { providerNamed, removeProvider, setKey, setProvider } from "@millrace/models/registry/change-models";
 import { isLocal } from "@millrace/models/registry/known-models";
 import { ProviderName, ProviderSetting } from "@millrace/models/registry/model-settings";
@@ -23,6 +24,7 @@ const ProviderShape = z
     is_local: z.boolean(),
     needs_key: z.boolean(),
     key: StoredKeyShape.nullable().describe("null: it has none"),
+    usual_model: z.string().nullable().describe("Who answers where only its key is set and no model is chosen"),
     timeout_seconds: z.number().nullable().describe("null: its own"),
     llm_last_verified_at: z
       .string()
@@ -131,6 +133,7 @@ function shapeOf(models: ModelRegistry, name: string, mayAdminister: boolean): z
     is_local: isLocal(provider),
     needs_key: provider.needsKey,
     key: keyName === undefined ? null : storedKeyShape(keyName, key, mayAdminister),
+    usual_model: usualModelOf(keyName) ?? null,
     timeout_seconds: provider.limits.timeout_seconds ?? null,
     llm_last_verified_at: models.verified()?.latest(provider) ?? null,
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { completionsAt, lineOf, nearest, piecesOf, renamed } from "../../console/pages/prompts/variables.ts";
+import { completionsAt, lineOf, nearest, piecesOf, renamed } from "../../../console/pages/prompts/variables.ts";
 
 const variables = { all: ["today", "keywords", "user_name"], required: ["today"] };
 

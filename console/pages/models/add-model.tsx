@@ -1,0 +1,183 @@
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { answerWith, tryModel, useOllama, useProviders, type ModelVerdict, type Provider } from "../../api/models.ts";
+import { CopyButton } from "../../markdown/code.tsx";
+import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Failed, Loading, messageOf } from "../../parts/states.tsx";
+import { notify } from "../../parts/toast.tsx";
+import { manage } from "../../text/manage/words.ts";
+
+/** The one step from nothing to a model that answers: whose, with which key, tested. */
+export function AddModel({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation(manage);
+  const { data, error, refetch } = useProviders();
+  const [chosen, setChosen] = useState<string>();
+  const provider = data?.find(({ name }) => name === chosen) ?? data?.[0];
+  return (
+    <Dialog title={t("model.add")} onClose={onClose}>
+      <div className="dialog-body">
+        {error !== null && data === undefined && <Failed error={error} onRetry={() => void refetch()} />}
+        {error === null && data === undefined && <Loading lines={4} />}
+        {data !== undefined && provider !== undefined && (
+          <>
+            <label className="field">
+              <span>{t("model.vendor")}</span>
+              <select className="input" value={provider.name} onChange={({ target }) => setChosen(target.value)}>
+                {data.map(({ name, title }) => (
+                  <option key={name} value={name}>
+                    {visible(title)}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <OneModel key={provider.name} provider={provider} onClose={onClose} />
+          </>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+/** Asks for what a provider needs, and tests it before it counts. */
+function OneModel({ provider, onClose }: { provider: Provider; onClose: () => void }) {
+  const { t } = useTranslation(manage);
+  const isOllama = provider.name === "ollama";
+  const ollama = useOllama(isOllama);
+  const [named, setName] = useState<string>();
+  const [key, setKey] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [verdict, setVerdict] = useState<Pick<ModelVerdict, "message" | "suggestion">>();
+  const usual = isOllama ? ollama.data?.models[0]?.model : (provider.usual_model ?? undefined);
+  const name = (named ?? usual?.slice(provider.name.length + 1) ?? "").trim();
+  const needsKey = provider.needs_key && provider.key?.is_set === false && key.trim() === "";
+  const use = async () => {
+    if (name === "" || needsKey || isBusy) return;
+    const model = `${provider.name}:${name}`;
+    setBusy(true);
+    setVerdict(undefined);
+    try {
+      const told = await tryModel(model, key.trim());
+      if (!told.ok) {
+        setVerdict(told);
+        return;
+      }
+      await answerWith(model);
+      notify(t("model.answers", { name: visible(model) }));
+      onClose();
+    } catch (error) {
+      setVerdict({ message: messageOf(error), suggestion: null });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      className="schema-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void use();
+      }}
+    >
+      {isOllama ? (
+        <OllamaModels ollama={ollama} value={name} onChange={setName} />
+      ) : (
+        <>
+          {provider.key !== null && (
+            <label className="field">
+              <span>{t("model.key")}</span>
+              <input
+                type="password"
+                className="input mono"
+                autoComplete="off"
+                value={key}
+                placeholder={provider.key.is_set ? t("model.keySet") : ""}
+                onChange={({ target }) => setKey(target.value)}
+              />
+            </label>
+          )}
+          <label className="field">
+            <span>{t("model.name")}</span>
+            <input
+              className="input mono"
+              value={named ?? name}
+              spellCheck={false}
+              onChange={({ target }) => setName(target.value)}
+            />
+          </label>
+          {provider.key !== null && <p className="hint">{t("model.keyHint")}</p>}
+        </>
+      )}
+      {verdict !== undefined && <Refusal verdict={verdict} />}
+      <div className="row-end">
+        <Button type="submit" kind="primary" disabled={name === "" || needsKey || isBusy}>
+          {t(isBusy ? "model.testing" : "model.use")}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Why a model does not answer, and what helps. */
+function Refusal({ verdict: { message, suggestion } }: { verdict: Pick<ModelVerdict, "message" | "suggestion"> }) {
+  return (
+    <p className="problem" role="alert">
+      {visible(message)} {suggestion !== null && visible(suggestion)}
+    </p>
+  );
+}
+
+/** The models of Ollama to choose from; where there is none, what brings one. */
+function OllamaModels({
+  ollama: { data, error, refetch },
+  value,
+  onChange,
+}: {
+  ollama: ReturnType<typeof useOllama>;
+  value: string;
+  onChange: (name: string) => void;
+}) {
+  const { t } = useTranslation(manage);
+  if (error !== null && data === undefined) return <Failed error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading lines={3} />;
+  const { state, models, recommended } = data;
+  if (models.length > 0) {
+    return (
+      <label className="field">
+        <span>{t("model.name")}</span>
+        <select className="input" value={value} onChange={({ target }) => onChange(target.value)}>
+          {models.map(({ model, title }) => (
+            <option key={model} value={model.slice("ollama:".length)}>
+              {visible(title)}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <>
+      <p className="hint">
+        {visible(state.message)} {state.suggestion !== null && visible(state.suggestion)}
+      </p>
+      <ul className="steps">
+        {recommended.slice(0, 3).map(({ name, about, command }) => (
+          <li key={name} className="step step-head">
+            <span>
+              <code>{visible(command)}</code>
+              <small> {visible(about)}</small>
+            </span>
+            <span className="space" />
+            <CopyButton text={command} label={t("model.copy", { name })} className="icon-button" />
+          </li>
+        ))}
+      </ul>
+      <div className="row-end">
+        <Button size="small" onClick={() => void refetch()}>
+          {t("model.lookAgain")}
+        </Button>
+      </div>
+    </>
+  );
+}
