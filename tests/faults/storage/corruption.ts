@@ -13,11 +13,12 @@ const turns = 4;
 export const corruption: Scenario = {
   name: "corruption",
   async run({ long, random, say }) {
-    const count = long ? 200 : 20;
+    const kinds = Object.keys(damages);
+    // In the short form each kind of damage once to each original.
+    const count = long ? 200 : 2 * kinds.length;
     const world = await openWorld(answer);
     try {
       const bench = await prepare(world);
-      const kinds = Object.keys(damages);
       const outcomes = { refused: 0, partly: 0, whole: 0 };
       const silent: string[] = [];
       for (let index = 0; index < count; index += 1) {
