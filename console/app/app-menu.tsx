@@ -1,5 +1,4 @@
 import CircleUser from "icon:circle-user";
-import FilePenLine from "icon:file-pen-line";
 import Keyboard from "icon:keyboard";
 import Languages from "icon:languages";
 import LogOut from "icon:log-out";
@@ -14,15 +13,7 @@ import { languages, switchLanguage, type LanguageName } from "../text/language.t
 import { setPreferences, usePreferences } from "./preferences.ts";
 
 /** Who is signed in, and how the page looks. */
-export function AppMenu({
-  caller,
-  onPlace,
-  onKeys,
-}: {
-  caller: Caller | undefined;
-  onPlace: (address: string) => void;
-  onKeys: () => void;
-}) {
+export function AppMenu({ caller, onKeys }: { caller: Caller | undefined; onKeys: () => void }) {
   const { t, i18n } = useTranslation();
   const { theme, enterSends, singleKeys } = usePreferences();
   const name = caller?.name ?? undefined;
@@ -42,9 +33,6 @@ export function AppMenu({
         </>
       }
       entries={[
-        // A narrow window has no room for all places in its bar.
-        { label: t("app.prompts"), icon: <FilePenLine size={16} />, onSelect: () => onPlace("/prompts") },
-        "line",
         {
           label: t("app.themeSystem"),
           icon: <Monitor size={16} />,

@@ -42,7 +42,6 @@ export function usePlaces(location: string, waiting: number) {
       label: t("app.prompts"),
       icon: <FilePenLine size={20} />,
       isHere: /^\/(prompts|identity)(\/|$)/u.test(location),
-      isWide: true,
     },
   ];
 }

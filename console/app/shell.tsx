@@ -71,10 +71,10 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
         <a className="rail-logo" href="/console/" aria-label={t("app.home")}>
           <img src="/console/icon.svg" width={28} height={28} alt="" />
         </a>
-        {places.map(({ address, label, icon, isHere, count, isWide }) => (
+        {places.map(({ address, label, icon, isHere, count }) => (
           <a
             key={address}
-            className={isWide ? "rail-item rail-wide" : "rail-item"}
+            className="rail-item"
             href={`/console${address}`}
             aria-current={isHere ? "page" : undefined}
             onClick={(event) => {
@@ -94,7 +94,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
         </button>
         <div className="rail-space" />
         <ConnectionMark />
-        <AppMenu caller={caller} onPlace={navigate} onKeys={() => setOpen("keys")} />
+        <AppMenu caller={caller} onKeys={() => setOpen("keys")} />
       </nav>
       <aside className="list-pane" aria-label={t("threads.list")}>
         <header className="list-head">
