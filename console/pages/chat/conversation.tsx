@@ -10,7 +10,7 @@ import { isTyping } from "../../app/keys.ts";
 import { currentPlan } from "../../thread/plan.ts";
 import { useNamedItem } from "./find/named-item.ts";
 import { ItemView } from "./item-view.tsx";
-import { Scrolling, ScrollingContext } from "./scrolling.ts";
+import { isWithin, keepTrying, Scrolling, ScrollingContext } from "./scrolling.ts";
 import { IsBranched, ItemComponent, useOpenThread, useSnapshot } from "./thread-context.tsx";
 
 /** Pixels from the end within which the page follows what comes. */
@@ -58,10 +58,14 @@ export function Conversation() {
   useEffect(toEnd, [toEnd, sending]);
   const named = useNamedItem();
   useEffect(() => {
-    const index = named === undefined ? -1 : thread.snapshot().thread.order.indexOf(named);
-    if (index < 0) return;
-    setAtEnd(false);
-    list.scrollToIndex(index, { align: "center" });
+    if (named === undefined) return undefined;
+    return keepTrying(scroller.current, () => {
+      const index = thread.snapshot().thread.order.indexOf(named);
+      if (index < 0 || isWithin(list.range, index)) return true;
+      setAtEnd(false);
+      list.scrollToIndex(index, { align: "center" });
+      return false;
+    });
   }, [list, named, thread]);
   const measureNamed = useCallback(
     (element: HTMLElement | null) => {

@@ -38,3 +38,35 @@ export function useHasRested(): boolean {
   useEffect(() => (hasRested ? undefined : scrolling.whenRests(() => setRested(true))), [hasRested, scrolling]);
   return hasRested;
 }
+
+/** Milliseconds between two looks whether a list is where it should be, how often it has to be, and the most looks. */
+const [pause, timesThere, mostLooks] = [100, 3, 100];
+
+/** Whether a list shows a row. */
+export function isWithin(range: { startIndex: number; endIndex: number } | null, index: number): boolean {
+  return range !== null && range.startIndex <= index && index <= range.endIndex;
+}
+
+/**
+ * Moves a list with `go`, which tells whether it was there already, until it stays there: rows that are loaded or measured
+ * meanwhile can take it away again. It leaves off when the user scrolls. The result takes it back.
+ */
+export function keepTrying(list: HTMLElement | null, go: () => boolean): () => void {
+  let [there, looks] = [0, 0];
+  const ending = new AbortController();
+  const timer = setInterval(look, pause);
+  function leave(): void {
+    clearInterval(timer);
+    ending.abort();
+  }
+  function look(): void {
+    there = go() ? there + 1 : 0;
+    looks += 1;
+    if (there === timesThere || looks === mostLooks) leave();
+  }
+  for (const event of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+    list?.addEventListener(event, leave, { passive: true, signal: ending.signal });
+  }
+  look();
+  return leave;
+}
