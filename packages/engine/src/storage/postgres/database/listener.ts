@@ -85,7 +85,8 @@ export class Listener {
     for (const channel of channels()) {
       await inTime(client.query(`LISTEN ${pg.escapeIdentifier(channel)}`), beatPatience);
     }
-    await this.#test(client);
+    // A server that stops does not wait for the test.
+    if (!this.#stopped.signal.aborted) await this.#test(client);
     if (this.#stopped.signal.aborted || this.#client !== client) return;
     client.on("notification", ({ payload = "" }) => {
       if (!payload.startsWith(testOf(""))) this.#parts.onNotice(payload);
@@ -105,7 +106,10 @@ export class Listener {
     const hear = (notice: pg.Notification): void => {
       if (notice.payload === payload) resolve();
     };
+    const { signal } = this.#stopped;
+    const leave = (): void => resolve();
     client.on("notification", hear);
+    signal.addEventListener("abort", leave);
     try {
       await this.#parts.notify(channel, payload);
       await withTimeout(promise, testPatience, () => {
@@ -115,6 +119,7 @@ export class Listener {
       });
     } finally {
       client.off("notification", hear);
+      signal.removeEventListener("abort", leave);
     }
   }
 
