@@ -220,6 +220,8 @@ describe("the configurations in docs/operate/operations.md", () => {
     const pooler = /^```ini\n([\s\S]*?)^```$/mu.exec(read("docs/operate/outgrowing-one-file.md"))?.[1] ?? "";
     expect(pooler).toMatch(/^\[databases\]\nmillrace = host=\S+ port=5432 dbname=millrace$/mu);
     expect(pooler).toMatch(/^default_pool_size = 8$/mu);
-    expect(read("packages/engine/src/storage/postgres/database/database.ts")).toMatch(/^const usualConnections = 8;$/mu);
+    expect(read("packages/engine/src/storage/postgres/database/database.ts")).toMatch(
+      /^const usualConnections = 8;$/mu,
+    );
   });
 });
