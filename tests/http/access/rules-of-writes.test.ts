@@ -385,9 +385,7 @@ const writes: Record<string, Write | Write[]> = {
 const ownThings = [
   ...(hasPlanner ? ownOfPlanner : []),
   ...(hasMemory ? ownOfMemory : []),
-  // A new file, beside those that are there: the workspace belongs to all, as what a run writes.
-  "POST /files/uploads",
-  "PUT /namespaces/{namespace}/current",
+  ...["POST /files/uploads", "PUT /namespaces/{namespace}/current"],
 ];
 
 /** What all callers share: no user of the rules changes it. */
