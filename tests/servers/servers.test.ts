@@ -3,14 +3,16 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { openDoor } from "../support/test-graphs.ts";
-import { createServers, postgres, type Servers } from "./two-servers.ts";
+import { startPostgres } from "../support/processes/postgres.ts";
+import { createServers, type Servers } from "./two-servers.ts";
 
+const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
 describe.skipIf(postgres === undefined)("two servers on one database", () => {
   let servers: Servers;
   beforeEach(async () => {
-    servers = await createServers();
+    servers = await createServers(postgres);
   });
   afterEach(() => servers.close());
 

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../support/processes/server-process.ts";
-import { createServers, leaseSeconds, postgres } from "./two-servers.ts";
+import { startPostgres } from "../support/processes/postgres.ts";
+import { createServers, leaseSeconds } from "./two-servers.ts";
 
+const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
 /** A graph that notes each of its steps in a file, and waits between them until another file is there. */
@@ -26,7 +28,7 @@ export const patient = new StateGraph(z.object({ place: z.string(), door: z.stri
 
 describe.skipIf(postgres === undefined)("a server that goes away", () => {
   it("is replaced by another one, whether it was frozen or killed, and what it wakes up with is refused", async () => {
-    const servers = await createServers();
+    const servers = await createServers(postgres);
     const folder = mkdtempSync(join(tmpdir(), "millrace-"));
     const start = async (): Promise<ServerProcess> => {
       const server = new ServerProcess(mkdtempSync(join(folder, "server-")), join(folder, "workspace"));

@@ -1,7 +1,7 @@
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { startPostgres, withClient } from "../support/processes/postgres.ts";
+import { type TestPostgres, withClient } from "../support/processes/postgres.ts";
 
 /** A PostgreSQL, and what works on one database of it; all of it goes with `close`. */
 export interface Servers {
@@ -17,11 +17,8 @@ export interface Servers {
 /** How long a server may be silent in these tests, in seconds: long enough for a busy machine. */
 export const leaseSeconds = 3;
 
-/** A PostgreSQL for a file of tests; `undefined` without one. */
-export const postgres = await startPostgres();
-
-/** A new database, and servers on it. */
-export async function createServers(): Promise<Servers> {
+/** A new database, and servers on it. `postgres`: that of the file of tests, which stops it. */
+export async function createServers(postgres: TestPostgres | undefined): Promise<Servers> {
   const url = (await postgres?.create()) ?? "";
   const opened: (() => Promise<unknown>)[] = [];
   return {
