@@ -380,12 +380,12 @@ const writes: Record<string, Write | Write[]> = {
     { asks: ["assistants:delete"], on: assistant, body: () => ({ assistants: true }), isQuiet: "of many" },
   ],
 };
-
 /** What the user keeps beside threads: no rule is asked, and nobody else sees it (`users-apart.test.ts` of the planner). */
 const ownThings = [
   ...(hasPlanner ? ownOfPlanner : []),
   ...(hasMemory ? ownOfMemory : []),
-  ...["POST /files/uploads", "PUT /namespaces/{namespace}/current"],
+  "POST /files/uploads",
+  "PUT /namespaces/{namespace}/current",
 ];
 
 /** What all callers share: no user of the rules changes it. */
