@@ -4,9 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import BetterSqlite3 from "better-sqlite3";
+import { nothingTold } from "@millrace/engine/storage/attempt-store";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
+import { toolSteps } from "../../bench/graphs/steps.ts";
 import { runRecord, sessionRecord, append } from "../../contract/records.ts";
 import { describeStorage } from "../../contract/storage.ts";
 
@@ -50,6 +52,31 @@ describe("the SQLite file", () => {
       expect(await start("idempotent", "idempotent")).toEqual({ kind: "repeat" });
       expect(await start("pure", "pure")).toEqual({ kind: "repeat" });
     } finally {
+      await storage.close();
+    }
+  });
+
+  it("compiles each statement once, whatever values it is given", async () => {
+    const storage = createSqliteStorage(path);
+    const walk = async (name: string): Promise<void> => {
+      await storage.sessions.create(sessionRecord(name));
+      await storage.runs.admit(runRecord(`${name}-run`, name), { hasRoom: true });
+      const attempt = storage.attempt({ session_id: name, run_id: `${name}-run`, attempt: 1 });
+      const graph = toolSteps.compile({ checkpointer: attempt.checkpointer(nothingTold) });
+      await graph.invoke({ left: 3 }, { configurable: { thread_id: name, run_id: `${name}-run` }, durability: "sync" });
+      await storage.runs.get(name, `${name}-run`);
+    };
+    // better-sqlite3 makes a function for the rows of a statement each time that SQLite has compiled it.
+    const compiled = vi.fn<FunctionConstructor>(Function);
+    try {
+      vi.stubGlobal("Function", compiled);
+      await walk("first");
+      expect(compiled).toHaveBeenCalled();
+      compiled.mockClear();
+      await walk("second");
+      expect(compiled.mock.calls).toEqual([]);
+    } finally {
+      vi.unstubAllGlobals();
       await storage.close();
     }
   });
