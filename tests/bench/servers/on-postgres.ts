@@ -4,6 +4,7 @@ import { nothingTold } from "@millrace/engine/storage/attempt-store";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
+import { skipIdleTracing } from "@millrace/engine/tracing";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 import type { Figure, Section } from "../figures.ts";
@@ -162,6 +163,8 @@ async function connections(database: string): Promise<Figure[]> {
 
 /** Steps in this process, and how large the database is after them. */
 async function supersteps(database: string, { steps, long }: PostgresAmounts): Promise<Figure[]> {
+  // As a server does.
+  skipIdleTracing();
   const sqlite = createSqliteStorage(":memory:");
   const storage = await createPostgresStorage(database);
   const size = "SELECT pg_database_size(current_database())::float8 / 1048576 AS mb";
