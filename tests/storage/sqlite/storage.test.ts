@@ -64,7 +64,7 @@ describe("the SQLite file", () => {
       const attempt = storage.attempt({ session_id: name, run_id: `${name}-run`, attempt: 1 });
       const graph = toolSteps.compile({ checkpointer: attempt.checkpointer(nothingTold) });
       await graph.invoke({ left: 3 }, { configurable: { thread_id: name, run_id: `${name}-run` }, durability: "sync" });
-      await storage.runs.get(name, `${name}-run`);
+      await storage.runs.get(`${name}-run`);
     };
     // better-sqlite3 makes a function for the rows of a statement each time that SQLite has compiled it.
     const compiled = vi.fn<FunctionConstructor>(Function);
