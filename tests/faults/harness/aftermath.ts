@@ -62,9 +62,9 @@ export class Aftermath {
   /** Judges every run by its history, the tools' own record and the database; the server is stopped for it. */
   async figures(deaths: string): Promise<Figure[]> {
     const findings = this.#findings;
-    const effects = readEffects(this.#world.effectsFile);
-    for (const subject of this.#subjects) await judge(this.#world, subject, effects, findings);
+    for (const subject of this.#subjects) await judge(this.#world, subject, findings);
     await this.#world.server.stop();
+    const effects = readEffects(this.#world.effectsFile);
     const database = await this.#world.database.verdict();
     const repeated = this.#finished.filter(({ name, done }) => done === 0 || effects.get(name)?.done !== done);
     const hidden = Math.max(0, database.ambiguousCalls - findings.unknown);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { EffectCount } from "./effect-log.ts";
+import { readEffects, type EffectCount } from "./effect-log.ts";
 import { callsOf, lastWords, plannedFiles, shapes, type Shape } from "./script.ts";
 import {
   getRun,
@@ -77,14 +77,11 @@ export async function settled(
 }
 
 /** Compares a subject whose run is over with what it was to do, and with the tools' own record. */
-export async function judge(
-  world: World,
-  subject: Subject,
-  effects: Map<string, EffectCount>,
-  findings: Findings,
-): Promise<void> {
+export async function judge(world: World, subject: Subject, findings: Findings): Promise<void> {
   const { shape, item } = subject;
   const messages = await readMessages(world.server, subject.threadId);
+  // After the history: a run that is late goes on, and what it told in between is in the record then.
+  const effects = readEffects(world.effectsFile);
   const asked = messages.filter(({ type, content }) => type === "human" && content === `please do ${shape} ${item}`);
   if (asked.length !== 1) findings.lost.push(`${item}: its message is there ${asked.length} times`);
   const last = messages.at(-1);

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { startPostgres, withClient, type OwnPostgres } from "../../support/processes/postgres.ts";
 import { shapeNames } from "../harness/aftermath.ts";
-import { readEffects } from "../harness/effect-log.ts";
 import { atMost, noneOf, quantile, type Figure, type Random, type Scenario } from "../harness/scenario.ts";
 import { answer } from "../harness/script.ts";
 import { approveSubject, beginSubject, judge, noFindings, settled, type Subject } from "../harness/subject.ts";
@@ -114,8 +113,7 @@ class Load {
 
   async figures(): Promise<Figure[]> {
     const findings = this.#findings;
-    const effects = readEffects(this.#world.effectsFile);
-    for (const subject of this.subjects) await judge(this.#world, subject, effects, findings);
+    for (const subject of this.subjects) await judge(this.#world, subject, findings);
     this.unknown = findings.unknown;
     const runs = this.subjects.length;
     return [
