@@ -121,6 +121,21 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await valueAt(one)).toEqual({ value: 4 });
   });
 
+  it("find what the other one has made where they have looked in vain", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const assistantId = crypto.randomUUID();
+    await expect(one.client.assistants.get(assistantId)).rejects.toThrow("404");
+    await other.client.assistants.create({ graphId: "counter", assistantId });
+    expect(await one.client.assistants.get(assistantId)).toMatchObject({ graph_id: "counter" });
+    const { thread_id } = await one.client.threads.create();
+    expect(await one.client.threads.getHistory(thread_id)).toEqual([]);
+    await other.client.runs.wait(thread_id, assistantId, { input: { value: 1 } });
+    expect(await one.client.threads.getHistory(thread_id)).toHaveLength(3);
+    // What removes states has to find them, too.
+    await one.send("POST", "/threads/prune", { thread_ids: [thread_id], strategy: "keep_latest" });
+    expect(await other.client.threads.getHistory(thread_id)).toHaveLength(1);
+  });
+
   it("refuse what a server writes that the other one has taken for gone, and let it begin anew", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     await one.sessions.create(sessionRecord("s1"));

@@ -1,3 +1,4 @@
+import { alone, type Cluster } from "./cluster.ts";
 import type { AssistantPatch } from "./record-stores.ts";
 import type { Assistant } from "./records.ts";
 
@@ -16,13 +17,28 @@ export function nextVersion(assistant: Assistant, patch: AssistantPatch, newest:
 const mostMissing = 1000;
 const longestMissing = 36;
 
-/** Which assistants have no row: every run looks twice for its graph's own one, which has none before a user changes it. */
+/**
+ * Which assistants have no row: every run looks twice for its graph's own one, which has none before a user changes it. While
+ * other servers can add rows, each look asks.
+ */
 export class MissingAssistants {
   readonly #ids = new Set<string>();
+  readonly #cluster: Pick<Cluster, "live" | "encounters">;
+  #encounters = 0;
   #changes = 0;
+
+  constructor(cluster: Pick<Cluster, "live" | "encounters"> = alone) {
+    this.#cluster = cluster;
+  }
 
   /** What `find` finds, which is not asked where nothing was found before. */
   async look(assistantId: string, find: () => Promise<Assistant | undefined>): Promise<Assistant | undefined> {
+    const { live, encounters } = this.#cluster;
+    if (encounters !== this.#encounters) {
+      this.#encounters = encounters;
+      this.added();
+    }
+    if (live > 1) return await find();
     if (this.#ids.has(assistantId)) return undefined;
     const changes = this.#changes;
     const found = await find();

@@ -85,7 +85,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     approvals: createApprovalStore(database),
     operations,
     namespaces: createNamespaceStore(database),
-    assistants: createAssistantStore(database),
+    assistants: createAssistantStore(database, lease),
     webhooks: createWebhookStore(database, () => lease.id),
     requests,
     items: { ...items, onExpiry: shareDates(hints, "items", (tell) => items.onExpiry(tell)) },

@@ -20,8 +20,10 @@ export class AbsentThreads {
 
   /** Another server may have written to the thread, or to any. */
   forget(threadId?: string): void {
-    if (threadId === undefined) this.#expected.clear();
-    else this.#expected.delete(threadId);
+    for (const ids of [this.#seen, this.#expected]) {
+      if (threadId === undefined) ids.clear();
+      else ids.delete(threadId);
+    }
   }
 
   /** Whether a reader finds none. */

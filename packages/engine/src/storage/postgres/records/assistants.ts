@@ -1,5 +1,6 @@
 import { AppError } from "../../../errors/errors.ts";
 import { MissingAssistants, nextVersion, searchable } from "../../assistants.ts";
+import type { Cluster } from "../../cluster.ts";
 import type { AssistantQuery, AssistantStore } from "../../record-stores.ts";
 import { Assistant } from "../../records.ts";
 import { AssistantRow, AssistantVersionRow, CountRow, json, parseRow, readRow, readRows } from "../../rows.ts";
@@ -145,8 +146,8 @@ async function search(
 }
 
 /** The assistants that users made, in PostgreSQL. */
-export function createAssistantStore(database: PostgresDatabase): AssistantStore {
-  const missing = new MissingAssistants();
+export function createAssistantStore(database: PostgresDatabase, cluster: Cluster): AssistantStore {
+  const missing = new MissingAssistants(cluster);
   return {
     async create(assistant) {
       await insert(database, assistant);
