@@ -10,7 +10,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import type { RunStarter } from "@millrace/engine/runs/options";
 import type { LiveActivity } from "./activity.ts";
 import type { RunRequest } from "@millrace/engine/runs/admission/draft";
-import { sentBy } from "@millrace/engine/runs/cancel";
+import { sentBy } from "@millrace/engine/runs/stop-elsewhere";
 import { backgroundSessionId, BackgroundOrigin, sessionsOfAgents } from "@millrace/engine/runs/background-sessions";
 import { userKeysOf } from "@millrace/engine/runs/admission/user-of-run";
 

@@ -17,19 +17,19 @@ export interface Servers {
 /** How long a server may be silent in these tests, in seconds: long enough for a busy machine. */
 export const leaseSeconds = 3;
 
-/** A new database, and servers on it. `postgres`: that of the file of tests, which stops it. */
-export async function createServers(postgres: TestPostgres | undefined): Promise<Servers> {
+/** A new database, and servers on it. `postgres`: that of the file of tests, which stops it; `lease`: see `leaseSeconds`. */
+export async function createServers(postgres: TestPostgres | undefined, lease = leaseSeconds): Promise<Servers> {
   const url = (await postgres?.create()) ?? "";
   const opened: (() => Promise<unknown>)[] = [];
   return {
     url,
     async start() {
-      const server = await startTestServer({ database: url, leaseSeconds });
+      const server = await startTestServer({ database: url, leaseSeconds: lease });
       opened.push(() => server.remove());
       return server;
     },
     async open() {
-      const storage = await createPostgresStorage(url, { leaseSeconds });
+      const storage = await createPostgresStorage(url, { leaseSeconds: lease });
       opened.push(() => storage.close());
       return storage;
     },

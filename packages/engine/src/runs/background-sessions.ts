@@ -1,6 +1,6 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { sentBy } from "./cancel.ts";
+import { sentBy } from "./stop-elsewhere.ts";
 import type { Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 

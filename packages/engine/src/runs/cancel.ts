@@ -7,10 +7,9 @@ import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
+import type { RunSources } from "./follow/follow.ts";
+import { endOfAssistantElsewhere, sentBy, stopSentElsewhere } from "./stop-elsewhere.ts";
 import { comesBefore, isOver } from "./status.ts";
-
-/** The key of a run's metadata with the session that has begun it for its own work: it is stopped with that one. */
-export const sentBy = "background_of";
 
 /** What cancelling needs. */
 interface Cancelling {
@@ -81,9 +80,13 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
  * begun; resolves when that is on disk. One that is being sent at this moment stops by the signal of its caller.
  */
 export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
-  const sent = [...cancelling.dispatch.active.values()].filter(({ run }) => run.metadata[sentBy] === sessionId);
+  const { dispatch, storage } = cancelling;
+  const sent = [...dispatch.active.values()].filter(({ run }) => run.metadata[sentBy] === sessionId);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
-  await Promise.all(sent.map((active) => cancelRun(active.run, order, cancelling)));
+  await Promise.all([
+    ...sent.map((active) => cancelRun(active.run, order, cancelling)),
+    stopSentElsewhere(sessionId, { storage, active: dispatch.active }),
+  ]);
 }
 
 /** Stops every run of a session, queued ones too, and resolves when their ends are written. */
@@ -99,12 +102,12 @@ export async function cancelSession(sessionId: string, reason: StopReason, cance
 }
 
 /** Stops every run of an assistant, and removes the rows of all its runs when their ends are written. */
-export async function removeRunsOf(assistantId: string, cancelling: Cancelling): Promise<void> {
+export async function removeRunsOf(assistantId: string, sources: RunSources, cancelling: Cancelling): Promise<void> {
   const { dispatch, storage } = cancelling;
   const runs = [...dispatch.active.values()].filter(({ run }) => run.assistant_id === assistantId);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
   await Promise.all(runs.map((active) => cancelRun(active.run, order, cancelling)));
-  await Promise.all(runs.map((active) => active.over));
+  await Promise.all([endOfAssistantElsewhere(assistantId, sources), ...runs.map((active) => active.over)]);
   await storage.runs.deleteOfAssistant(assistantId);
 }
 

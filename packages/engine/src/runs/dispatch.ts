@@ -7,6 +7,7 @@ import type { RunnerDeps, RunStarter } from "./options.ts";
 import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
 import { connectReaders, type ConnectedReaders } from "./follow/remote-readers.ts";
+import { isDue, waitsForGraph } from "./recover.ts";
 import { isOver } from "./status.ts";
 import { removeAfter, removeLater } from "./temporary-sessions.ts";
 
@@ -49,10 +50,19 @@ export class Dispatch {
     return this.#queue.room;
   }
 
-  /** Sessions whose next run has to wait for one of another server, which may be over. */
-  wakeBlocked(): void {
-    for (const sessionId of this.#blocked) this.#queue.wake(sessionId);
-    this.#blocked.clear();
+  /** Calls back whenever there is room for a session more. There is one listener. */
+  set onRoom(listener: () => void) {
+    this.#queue.onRoom = listener;
+  }
+
+  /** What has held sessions back may have ended: a run of another server, or a change by hand. */
+  wakeBlocked(sessions: Iterable<string> = this.#blocked): void {
+    for (const sessionId of sessions) {
+      const inHand = this.ofSession(sessionId);
+      this.#blocked.delete(sessionId);
+      // Also where it is being found out whether it is held back.
+      if (inHand.length > 0 && !inHand.some(({ walking }) => walking)) this.#queue.wake(sessionId);
+    }
   }
 
   /** A run that has not begun is in another server's hand. */
@@ -113,13 +123,13 @@ export class Dispatch {
   async #work(sessionId: string): Promise<boolean> {
     const { storage, logger, performance } = this.#options;
     try {
-      if (this.#held.has(sessionId) && this.#waitsForGraph(sessionId)) return false;
+      if (this.#held.has(sessionId) && waitsForGraph(this.ofSession(sessionId), performance.graphs)) return false;
       const [taken, left] = [this.#taken.get(sessionId), this.#left.get(sessionId)];
       this.#taken.delete(sessionId);
       const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));
       this.#left.delete(sessionId);
       if (run === undefined) {
-        if (storage.cluster.live > 1 && this.ofSession(sessionId).length > 0) this.#blocked.add(sessionId);
+        if (storage.hints.isShared && this.ofSession(sessionId).some(isDue)) this.#blocked.add(sessionId);
         return left !== undefined;
       }
       const inHand = this.active.get(run.run_id);
@@ -155,18 +165,6 @@ export class Dispatch {
     const active = this.track(how === "left" ? run : { ...run, attempt: run.attempt - 1 });
     this.admit(active);
     return active;
-  }
-
-  /** Whether the next run of a session is of a graph that is not served. One that is to be stopped needs no graph. */
-  #waitsForGraph(sessionId: string): boolean {
-    const now = Date.now();
-    const due = this.ofSession(sessionId).filter(
-      ({ ended, hasBegun, run }) => !ended && (hasBegun || Date.parse(run.created_at) <= now),
-    );
-    const next =
-      due.find(({ hasBegun }) => hasBegun) ?? due.toSorted((one, other) => one.admission - other.admission)[0];
-    if (next === undefined || next.stop.signal.aborted) return false;
-    return !this.#options.performance.graphs.ids().includes(next.run.graph_id);
   }
 
   /** Writes the end of a run that was stopped before it began; a run that has begun writes its own end. */
@@ -231,6 +229,7 @@ class SessionQueue {
   readonly #work: (sessionId: string) => Promise<boolean>;
   /** Sessions that work now; true when they were woken meanwhile. */
   readonly #working = new Map<string, boolean>();
+  onRoom: (() => void) | undefined;
   /** Sessions that wait for a place, oldest first. */
   readonly #ready = new Set<string>();
   #closed = false;
@@ -289,6 +288,7 @@ class SessionQueue {
       sessionId = this.#ready.values().next().value;
     }
     if (this.#closed && this.#working.size === 0) this.#idle.resolve();
+    else this.onRoom?.();
   }
 
   /** Begins nothing more; resolves when what is being worked on has ended. */

@@ -28,6 +28,10 @@ class OtherServers {
   readonly #dispatch: Dispatch;
   readonly #deps: RunnerDeps;
   #taking = false;
+  /** Others have left more since what is being taken was looked for. */
+  #takesAgain = false;
+  /** There was no room for all that is left over. */
+  #hasMore = false;
   /** Until when it looks for runs that may be in its hand without its knowing: after a lost answer, and after it was lost. */
   #unsureUntil = 0;
 
@@ -38,9 +42,16 @@ class OtherServers {
 
   /** Begins to follow them, once this server has taken up what it found at its start. */
   start(): void {
-    const { cluster } = this.#deps.storage;
+    const { cluster, hints } = this.#deps.storage;
     cluster.onLost(() => this.#letGo());
     cluster.onBeat((found) => this.#heard(found));
+    if (!hints.isShared) return;
+    this.#dispatch.onRoom = () => {
+      if (this.#hasMore) void this.#take(false);
+    };
+    hints.onHint((hint) => {
+      if (hint.type === "free") this.#dispatch.wakeBlocked([hint.session_id]);
+    });
   }
 
   #heard({ stops, hasLeftOver }: Found): void {
@@ -67,11 +78,14 @@ class OtherServers {
   /** Takes up the runs of servers that are gone, of as many sessions as there is room for. Never throws. */
   async #take(again: boolean): Promise<void> {
     const { room } = this.#dispatch;
-    if (this.#taking || room === 0) return;
+    this.#takesAgain = this.#taking;
+    this.#hasMore = room === 0;
+    if (this.#taking || room === 0 || this.#deps.stopping.aborted) return;
     this.#taking = true;
     try {
       const { events } = this.#deps.storage;
       const taken = await this.#unknown(room, again);
+      this.#hasMore = new Set(taken.map(({ session_id }) => session_id)).size >= room;
       if (taken.length === 0) return;
       for (const { run_id, status } of taken) {
         if (status !== "running") continue;
@@ -86,6 +100,7 @@ class OtherServers {
       this.#deps.logger.error({ err: error }, "runs_not_taken_over");
     } finally {
       this.#taking = false;
+      if (this.#takesAgain) void this.#take(again);
     }
   }
 

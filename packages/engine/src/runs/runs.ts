@@ -118,7 +118,8 @@ export class Runs {
    */
   between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
     const { inTurn } = this.#storage.sessions;
-    return this.#bySession.run(sessionId, inTurn === undefined ? work : () => inTurn(sessionId, work));
+    const wake = (): void => this.#dispatch.wakeBlocked([sessionId]);
+    return this.#bySession.run(sessionId, inTurn === undefined ? work : () => inTurn(sessionId, work).finally(wake));
   }
 
   /** Admits a run and makes it active. One that begins at once, or was submitted before, needs nothing more: only its row. */
@@ -277,13 +278,12 @@ export class Runs {
   /** Removes a run with its events and checkpoints, after stopping it where it is not over. False for an unknown run. */
   async delete(runId: string): Promise<boolean> {
     const run = await this.cancel(runId, { action: "interrupt", wait: true });
-    const parts = { storage: this.#storage, graphs: this.#graphs };
-    return run !== undefined && (await this.between(run.session_id, () => removeRun(run, parts)));
+    return run !== undefined && (await this.between(run.session_id, () => removeRun(run, this.#performance)));
   }
 
   /** Stops the runs of an assistant that is gone, and removes all of its runs; what they wrote into sessions stays. */
   removeOfAssistant(assistantId: string): Promise<void> {
-    return removeRunsOf(assistantId, this.#cancelling);
+    return removeRunsOf(assistantId, this.#sources, this.#cancelling);
   }
 
   /** Takes up everything a former process has left, and from then on what other servers leave; see `recoverRuns`. */

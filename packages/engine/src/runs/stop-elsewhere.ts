@@ -1,21 +1,56 @@
+import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
 import { waitForEnd, type RunSources } from "./follow/follow.ts";
 
-/** More runs than a session has that are not over. */
+/** The key of a run's metadata, and its session's, with the session that has begun it for its own work: it is stopped with that one. */
+export const sentBy = "background_of";
+
+/** More runs than a session has that are not over, and more sessions than one has sent. */
 const many = 10_000;
 
-/**
- * Has other servers stop their runs of a session, and resolves when the ends are written. Each server sees what is asked with
- * its next beat.
- */
-export async function endElsewhere(sessionId: string, sources: RunSources): Promise<void> {
-  const { storage, active, drained } = sources;
-  if (storage.cluster.live === 1) return;
+/** The runs of a session that are not over and in no hand here. */
+async function openElsewhere(
+  sessionId: string,
+  { storage, active }: Pick<RunSources, "storage" | "active">,
+): Promise<Run[]> {
   const list = (status: "running" | "pending") => storage.runs.list(sessionId, { status, limit: many, offset: 0 });
-  const runs = [...(await list("running")), ...(await list("pending"))].filter(({ run_id }) => !active.has(run_id));
+  return [...(await list("running")), ...(await list("pending"))].filter(({ run_id }) => !active.has(run_id));
+}
+
+/** Has other servers stop runs of theirs, and resolves when the ends are written. */
+async function endAll(runs: readonly Run[], sources: RunSources): Promise<void> {
   await Promise.all(
     runs.map(async ({ run_id }) => {
-      await storage.runs.requestStop(run_id, "interrupt");
-      await waitForEnd(sources, run_id, drained);
+      await sources.storage.runs.requestStop(run_id, "interrupt");
+      await waitForEnd(sources, run_id, sources.drained);
     }),
   );
+}
+
+/** Has other servers stop their runs of a session, and resolves when the ends are written. */
+export async function endElsewhere(sessionId: string, sources: RunSources): Promise<void> {
+  if (sources.storage.cluster.live > 1) await endAll(await openElsewhere(sessionId, sources), sources);
+}
+
+/** The same of the runs of an assistant. */
+export async function endOfAssistantElsewhere(assistantId: string, sources: RunSources): Promise<void> {
+  const { storage, active } = sources;
+  if (storage.cluster.live === 1) return;
+  const open = await storage.runs.unfinished();
+  await endAll(
+    open.filter(({ run_id, assistant_id }) => assistant_id === assistantId && !active.has(run_id)),
+    sources,
+  );
+}
+
+/** Has other servers stop the agents that a session has sent to the background; resolves when that is on disk. */
+export async function stopSentElsewhere(
+  sessionId: string,
+  parts: { storage: Storage; active: RunSources["active"] },
+): Promise<void> {
+  const { sessions, runs, cluster } = parts.storage;
+  if (cluster.live === 1) return;
+  const sent = await sessions.search({ metadata: { [sentBy]: sessionId }, status: "busy", limit: many, offset: 0 });
+  const open = await Promise.all(sent.sessions.map(({ session_id }) => openElsewhere(session_id, parts)));
+  await Promise.all(open.flat().map(({ run_id }) => runs.requestStop(run_id, "interrupt")));
 }

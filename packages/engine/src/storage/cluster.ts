@@ -24,7 +24,7 @@ export interface Cluster {
   trusts(): boolean;
   /** Calls back when what was in this server's hand is another one's, or may be soon: all of it ends. There is one listener. */
   onLost(listener: () => void): void;
-  /** Calls back about once a second with what has come from other servers. There is one listener. */
+  /** Calls back about once a second, and when another server says so, with what has come from others. There is one listener. */
   onBeat(listener: (found: Found) => void): void;
 }
 
@@ -42,12 +42,15 @@ export const alone: Cluster = {
  * What servers on one database tell each other. It says where to look, by ids: what is so is in the database, and a hint
  * can be lost. `follow` and `watch`: readers at the sender want to hear of a run, or of a session, for some seconds.
  * `moved`: there may be more of a run. `begun` and `stopped`: a run of a session has begun, or has ended without that.
- * `due`: something of a kind has to be done at a date.
+ * `due`: something of a kind has to be done at a date. `look`: a beat may find something, a stop or what no server has in hand.
+ * `free`: what held the next run of a session back has ended.
  */
 export const Hint = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["follow", "moved"]), run_id: z.string() }),
   z.object({ type: z.literal("watch"), session_id: z.string() }),
   z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
+  z.object({ type: z.literal("look") }),
+  z.object({ type: z.literal("free"), session_id: z.string() }),
   z.object({ type: z.literal("due"), what: z.enum(["crons", "items", "ttls"]), date: z.string() }),
 ]);
 export type Hint = z.infer<typeof Hint>;

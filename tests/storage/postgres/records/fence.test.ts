@@ -4,9 +4,11 @@ import type pg from "pg";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunWriter } from "@millrace/engine/storage/attempt-store";
 import { PostgresSaver } from "@millrace/engine/storage/postgres/checkpoints/checkpointer";
+import { noHints } from "@millrace/engine/storage/cluster";
 import { AttemptStream } from "@millrace/engine/storage/postgres/checkpoints/stream";
 import { Threads } from "@millrace/engine/storage/postgres/checkpoints/threads";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
+import { Peers } from "@millrace/engine/storage/postgres/hints/peers";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
 import { createAttemptRecords } from "@millrace/engine/storage/postgres/run-records/attempt";
@@ -28,6 +30,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
   let url: string;
   let database: PostgresDatabase;
   let lease: ServerLease;
+  let peers: Peers;
   const of = { session_id: "s1", run_id: "r1", attempt: 1 };
   const call = { session_id: "s1", run_id: "r1", tool: "t", effect: "unsafe" } as const;
 
@@ -36,8 +39,12 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     database = new PostgresDatabase(url);
     await migrate(database, migrations);
     lease = await ServerLease.join(url);
-    await createSessionStore(database, () => lease.id).create(sessionRecord("s1"));
-    await createRunStore(database, () => lease.id).admit(runRecord("r1", "s1"), { hasRoom: true });
+    peers = new Peers(noHints, lease);
+    await createSessionStore(database, () => lease.id, peers).create(sessionRecord("s1"));
+    await createRunStore(database, { server: () => lease.id, peers, onFirst: () => undefined }).admit(
+      runRecord("r1", "s1"),
+      { hasRoom: true },
+    );
   });
   afterEach(async () => {
     await lease.leave();
@@ -164,7 +171,9 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
           const writer: RunWriter = { ...of, attempt: round };
           const stream = new AttemptStream(database, threads, writer);
           const finish = (): Promise<unknown> =>
-            createAttemptRecords(database, { of: writer, stream, trusted: async () => undefined }).finish(outcome);
+            createAttemptRecords(database, { of: writer, stream, peers, trusted: async () => undefined }).finish(
+              outcome,
+            );
           // Every other time the end comes first, as far as it can.
           const early = round % 2 === 0 ? finish() : undefined;
           await client.query("BEGIN");

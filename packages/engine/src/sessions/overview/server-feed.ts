@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/errors.ts";
-import { sentBy } from "../../runs/cancel.ts";
+import { sentBy } from "../../runs/stop-elsewhere.ts";
 import type { Change } from "../../storage/changes.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";

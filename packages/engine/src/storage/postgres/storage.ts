@@ -24,6 +24,7 @@ import { createTaskStore } from "./records/tasks.ts";
 import { createUsageStore } from "./records/usage.ts";
 import { createWebhookStore } from "./records/webhooks.ts";
 import { PostgresHints } from "./hints/hints.ts";
+import { Peers } from "./hints/peers.ts";
 import { createLogHints } from "./hints/log-hints.ts";
 import { createAttemptRecords } from "./run-records/attempt.ts";
 import { createLedger } from "./run-records/ledger.ts";
@@ -52,8 +53,10 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const database = new PostgresDatabase(url);
   const { lock, lease } = await begin(url, database, options);
   const threads = new Threads(database, options.limits, lease);
-  const sessions = createSessionStore(database, () => lease.id);
   const hints = openHints(url, { database, lease }, options);
+  const peers = new Peers(hints, lease);
+  const server = (): number => lease.id;
+  const sessions = createSessionStore(database, server, peers);
   const [crons, ttls, items] = [
     createCronStore(database),
     createSessionTtlStore(database),
@@ -70,14 +73,10 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       deleteUnfinished: () => threads.forgetAllAfter(sessions.deleteUnfinished()),
       deleteUnused: (sessionId) => threads.forgetAfter(sessionId, sessions.deleteUnused(sessionId)),
     },
-    runs: createRunStore(
-      database,
-      () => lease.id,
-      (sessionId) => threads.rows.expectNone(sessionId),
-    ),
+    runs: createRunStore(database, { server, peers, onFirst: (sessionId) => threads.rows.expectNone(sessionId) }),
     events: createEventStore(database, threads.codec, createLogHints(hints)),
     hints,
-    attempt: (of) => createAttempt(database, { threads, requests, lease, of }),
+    attempt: (of) => createAttempt(database, { threads, requests, lease, peers, of }),
     byHand: { ledger, operations },
     cluster: lease,
     ledger,
@@ -86,7 +85,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     operations,
     namespaces: createNamespaceStore(database),
     assistants: createAssistantStore(database, lease),
-    webhooks: createWebhookStore(database, () => lease.id),
+    webhooks: createWebhookStore(database, server),
     requests,
     items: { ...items, onExpiry: shareDates(hints, "items", (tell) => items.onExpiry(tell)) },
     textIndex: createTextIndex(database),
@@ -138,8 +137,8 @@ async function closeAll(
   { lock, lease }: Standing,
   { database, hints }: { database: PostgresDatabase; hints: PostgresHints },
 ): Promise<void> {
-  await hints.stop();
   await lease.leave();
+  await hints.stop();
   // Where PostgreSQL is away, the lock runs out by itself; that must not keep the server from closing the rest.
   await lock.release().catch(() => undefined);
   await database.close();
@@ -153,19 +152,33 @@ function openHints(
 ): PostgresHints {
   const hasOthers = (): boolean => lease.live > 1;
   const hints = new PostgresHints({ database, url: listenUrl, id: () => lease.id, hasOthers, onSilent });
+  hints.onHint((hint) => {
+    if (hint.type === "look") lease.look();
+  });
+  hints.onRestored(() => lease.look());
+  lease.onFreed(() => hints.hint("all", { type: "look" }));
   void hints.start();
   return hints;
+}
+
+/** What attempts write with. */
+interface AttemptParts {
+  threads: Threads;
+  requests: PostgresRequests;
+  lease: ServerLease;
+  peers: Peers;
+  of: RunWriter;
 }
 
 /** Everything that one attempt writes: its stream, and what goes beside it. */
 function createAttempt(
   database: PostgresDatabase,
-  { threads, requests, lease, of }: { threads: Threads; requests: PostgresRequests; lease: ServerLease; of: RunWriter },
+  { threads, requests, lease, peers, of }: AttemptParts,
 ): AttemptStore {
   const { id } = lease;
   const writer = { ...of, server: id };
   const stream = new AttemptStream(database, threads, writer);
-  const records = createAttemptRecords(database, { of: writer, stream, trusted: () => lease.trusted(id) });
+  const records = createAttemptRecords(database, { of: writer, stream, peers, trusted: () => lease.trusted(id) });
   if (of.attempt !== undefined) threads.hold(of.session_id, writer);
   const over = (): void => threads.letGo(of.session_id, writer);
   return {

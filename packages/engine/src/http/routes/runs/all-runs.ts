@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { sentBy } from "../../../runs/cancel.ts";
+import { sentBy } from "../../../runs/stop-elsewhere.ts";
 import { isOver } from "../../../runs/status.ts";
 import type { ListedRun } from "../../../storage/overview.ts";
 import { RunStatus } from "../../../storage/records.ts";

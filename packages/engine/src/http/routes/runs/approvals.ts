@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
-import { sentBy } from "../../../runs/cancel.ts";
+import { sentBy } from "../../../runs/stop-elsewhere.ts";
 import {
   answerApproval,
   expiryOf,

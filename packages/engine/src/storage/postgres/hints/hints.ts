@@ -2,15 +2,12 @@ import { z } from "zod";
 import { Hint, type Hints } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import { Listener } from "../database/listener.ts";
-import { Notices } from "./notices.ts";
+import { channelOf, noticeOf, Notices } from "./notices.ts";
 
 /** The longest payload that PostgreSQL takes, in bytes; a hint is a few identifiers, of which a client may choose long ones. */
 const longestPayload = 7_999;
 
 const Told = z.tuple([z.number(), Hint]);
-
-/** Where the server of a number listens, and where all do. */
-const channelOf = (to: number | "all"): string => `millrace_${to}`;
 
 /** What the hints of a server need. */
 export interface HintParts {
@@ -66,7 +63,7 @@ export class PostgresHints implements Hints {
 
   hint(to: number | "all", hint: Hint): void {
     if (!this.hasOthers) return;
-    const payload = JSON.stringify([this.#id(), hint]);
+    const payload = noticeOf(this.#id(), hint);
     if (Buffer.byteLength(payload) <= longestPayload) this.#notices.tell(channelOf(to), payload);
   }
 

@@ -1,9 +1,16 @@
+import type { Hint } from "../../cluster.ts";
 import { later, type Statements } from "../database/database.ts";
 
 /** Milliseconds between two statements: what is to be told meanwhile goes with the next one. */
 const gathering = 10;
 /** The most that waits: where PostgreSQL does not answer, the rest is found by looking. */
 const mostWaiting = 10_000;
+
+/** Where the server of a number listens, and where all do. */
+export const channelOf = (to: number | "all"): string => `millrace_${to}`;
+
+/** A hint of a server as it is sent. */
+export const noticeOf = (from: number, hint: Hint): string => JSON.stringify([from, hint]);
 
 const send = `SELECT pg_notify(channel, payload), ${later} FROM unnest($1::text[], $2::text[]) AS told (channel, payload)`;
 
@@ -31,7 +38,7 @@ export class Notices {
   }
 
   #arm(): void {
-    if (this.#sending !== undefined || this.#timer !== undefined || this.#waiting.size === 0) return;
+    if (this.#isStopped || this.#sending !== undefined || this.#timer !== undefined || this.#waiting.size === 0) return;
     const wait = Math.max(0, this.#sentAt + gathering - performance.now());
     this.#timer = setTimeout(() => this.#send(), wait).unref();
   }
@@ -52,11 +59,12 @@ export class Notices {
       });
   }
 
-  /** Sends nothing more; resolves when what is under way has ended. */
+  /** Takes nothing more; resolves when what was to be told is sent. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
-    this.#waiting.clear();
+    await this.#sending;
+    if (this.#waiting.size > 0) this.#send();
     await this.#sending;
   }
 }

@@ -8,6 +8,7 @@ import type { SessionQuery, SessionStore } from "../../storage.ts";
 import { later, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 import { followSession } from "./approvals.ts";
+import type { Peers } from "../hints/peers.ts";
 import { inTurn } from "./turns.ts";
 import { keysContaining, shortFilter } from "./containment.ts";
 
@@ -110,7 +111,7 @@ export function sessionClauses(
  * The conversations in PostgreSQL. Neither a new session nor a change of one waits for the disk: the run that comes next
  * takes it along. `server`: the number of this one.
  */
-export function createSessionStore(database: PostgresDatabase, server: () => number): SessionStore {
+export function createSessionStore(database: PostgresDatabase, server: () => number, peers: Peers): SessionStore {
   const remove = async (condition: string, sessionId: string): Promise<boolean> => {
     const sql = `WITH gone AS (DELETE FROM sessions WHERE session_id = $1 ${condition} RETURNING ${columns}, ${later}),
       states AS (DELETE FROM checkpoint_threads WHERE thread_id IN (SELECT session_id FROM gone))
@@ -142,7 +143,7 @@ export function createSessionStore(database: PostgresDatabase, server: () => num
 
     deleteUnused: (sessionId) => remove("AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id)", sessionId),
 
-    inTurn: (sessionId, work) => inTurn(database, sessionId, work),
+    inTurn: (sessionId, work) => inTurn(database, sessionId, work, () => peers.free(sessionId)),
 
     async deleteUnfinished() {
       const sql = `DELETE FROM checkpoint_threads

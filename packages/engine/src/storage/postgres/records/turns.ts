@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { isChanged } from "../../admission.ts";
-import { parseRow } from "../../rows.ts";
+import { parseRow, readRow } from "../../rows.ts";
 import { later, type PostgresDatabase } from "../database/database.ts";
 
 /** Seconds that a turn lasts without being renewed, and milliseconds between two renewals. */
@@ -17,16 +17,20 @@ const take = `WITH t AS (
     WHERE session_id = $1 AND (turn_until IS NULL OR turn_until < now()) RETURNING id, ${later}
   ) SELECT EXISTS (SELECT FROM t) AS is_taken, EXISTS (SELECT FROM sessions WHERE session_id = $1) AS is_there`;
 const renew = `UPDATE sessions SET turn_until = ${until} WHERE session_id = $1 AND turn = $2 RETURNING ${later}`;
-const release = `UPDATE sessions SET turn = NULL, turn_until = NULL WHERE session_id = $1 AND turn = $2 RETURNING ${later}`;
+/** Says whether runs wait for the end of the turn. */
+const release = `UPDATE sessions SET turn = NULL, turn_until = NULL WHERE session_id = $1 AND turn = $2
+  RETURNING EXISTS (SELECT FROM open_runs WHERE session = sessions.id) AS are_waiting, ${later}`;
+const ReleasedRow = z.object({ are_waiting: z.boolean() });
 
 /**
  * `SessionStore.inTurn`: a lease in the session's row, which admissions and claims ask for. A server that ends in the midst of
- * it loses it after some seconds. Of a session that is not there, nothing is taken.
+ * it loses it after some seconds. Of a session that is not there, nothing is taken. `free` is called where runs wait for its end.
  */
 export async function inTurn<Result>(
   database: PostgresDatabase,
   sessionId: string,
   work: () => Promise<Result>,
+  free: () => void,
 ): Promise<Result> {
   const turn = [sessionId, crypto.randomUUID()];
   for (let waited = 0; ; waited += pause) {
@@ -42,6 +46,7 @@ export async function inTurn<Result>(
   } finally {
     clearInterval(timer);
     // Where PostgreSQL is away the turn runs out by itself.
-    await database.change(release, turn).catch(() => undefined);
+    const [released] = await database.rows(release, turn).catch(() => []);
+    if (readRow(ReleasedRow, "sessions", released)?.are_waiting === true) free();
   }
 }

@@ -6,6 +6,7 @@ import { parseRow, readRow } from "../../rows.ts";
 import type { PostgresDatabase, Statements } from "../database/database.ts";
 import type { AttemptStream, EndFence } from "../checkpoints/stream.ts";
 import { followSession } from "../records/approvals.ts";
+import type { Peers } from "../hints/peers.ts";
 import { failFenced } from "./fence.ts";
 import { createLedger } from "./ledger.ts";
 import { createOperationStore } from "./operations.ts";
@@ -26,6 +27,12 @@ interface End {
   again: boolean;
 }
 
+/** A run that has ended, and what its session has become. */
+interface Ended {
+  run: Run;
+  left: SessionStatus;
+}
+
 /**
  * What `millrace_finish_v3` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
  * what is written with it was.
@@ -34,7 +41,7 @@ async function end(
   statements: Statements,
   { of, outcome, asks, now, fence, again }: End,
   follows: boolean,
-): Promise<Run | "approvals" | "refused" | undefined> {
+): Promise<Ended | "approvals" | "refused" | undefined> {
   const { status, error = null, session_status, interrupts, ended_at = now, webhook } = outcome;
   const sql = `SELECT outcome, session_status, ${runColumns}
     FROM millrace_finish_v3($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
@@ -66,42 +73,47 @@ async function end(
   const run = parseRow(StoredRun, "runs", row);
   const { session_status: left } = parseRow(SessionRow, "sessions", row);
   statements.note(changeOfRun("changed", run), changeOfStatus(run.session_id, { status: left, updated_at: now }));
-  return run;
+  return { run, left };
 }
 
 /** `AttemptStore.finish`. One statement, and four more where questions wait or are left: what that means is decided here. */
 async function finish(
   database: PostgresDatabase,
   { of, outcome, fence }: Pick<End, "of" | "outcome" | "fence">,
+  peers: Peers,
 ): Promise<Run | "refused" | undefined> {
   const { interrupts } = outcome;
   const asks = Object.values(interrupts).some((asked) => asked.length > 0);
   const now = new Date().toISOString();
-  return await database.once(async (again) => {
+  const ended = await database.once(async (again) => {
     const ending: End = { of, outcome, asks, now, fence, again };
     const alone = asks ? "approvals" : await end(database, ending, false);
     if (alone !== "approvals") return alone;
     return await database.transaction(async (statements) => {
-      const run = await end(statements, ending, true);
-      if (run === undefined || run === "refused") return run;
-      if (run === "approvals") throw new Error("Questions are followed in this transaction.");
-      await followSession(statements, { session_id: run.session_id, interrupts });
-      return run;
+      const followed = await end(statements, ending, true);
+      if (followed === undefined || followed === "refused") return followed;
+      if (followed === "approvals") throw new Error("Questions are followed in this transaction.");
+      await followSession(statements, { session_id: followed.run.session_id, interrupts });
+      return followed;
     });
   });
+  if (ended === undefined || ended === "refused") return ended;
+  if (ended.left === "busy") peers.free(ended.run.session_id);
+  return ended.run;
 }
 
-/** Who writes, its stream, and what an effect has to wait for; see `ServerLease.trusted`. */
+/** Who writes, its stream, whom its end concerns, and what an effect has to wait for; see `ServerLease.trusted`. */
 interface Writing {
   of: RunWriter;
   stream: AttemptStream;
+  peers: Peers;
   trusted: () => Promise<void>;
 }
 
 /** What an attempt writes for its run beside its stream of events and checkpoints. */
 export function createAttemptRecords(
   database: PostgresDatabase,
-  { of, stream, trusted }: Writing,
+  { of, stream, peers, trusted }: Writing,
 ): Pick<AttemptStore, "reserve" | "finish" | "release" | "giveBack" | "ledger" | "operations"> {
   const writer = [of.run_id, of.attempt ?? null, of.server ?? null];
   const isOwn = "($2::int IS NULL OR attempt = $2) AND ($3::bigint IS NULL OR owner = $3)";
@@ -116,7 +128,7 @@ export function createAttemptRecords(
     finish: (outcome, told = nothingTold) =>
       told.carry((events, usage) =>
         stream.end({ events, usage }, (fence) =>
-          database.inOrder(`session ${of.session_id}`, () => finish(database, { of, outcome, fence })),
+          database.inOrder(`session ${of.session_id}`, () => finish(database, { of, outcome, fence }, peers)),
         ),
       ),
 
@@ -129,7 +141,7 @@ export function createAttemptRecords(
     giveBack: () =>
       database.once(async () => {
         const sql = `UPDATE runs SET parked = true, owner = NULL WHERE run_id = $1 AND status = 'running' AND ${isOwn}`;
-        await database.change(sql, writer);
+        if ((await database.change(sql, writer)) > 0) peers.given();
       }),
 
     ledger: withTrust(createLedger(database, of, stream), trusted),

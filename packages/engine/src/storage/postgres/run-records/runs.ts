@@ -2,8 +2,9 @@ import { z } from "zod";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, RunMark } from "../../records.ts";
 import { readRow, readRows, runsMarked } from "../../rows.ts";
-import type { RunStore } from "../../storage.ts";
+import type { Admitted, RunStore } from "../../storage.ts";
 import { later, type PostgresDatabase, type Statements } from "../database/database.ts";
+import type { Peers } from "../hints/peers.ts";
 import { admitRun } from "./admit.ts";
 import { byId, runColumns, toRun, toRuns } from "./run-rows.ts";
 
@@ -54,7 +55,17 @@ const giveBack = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELEC
 /** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */
 const markStop = `UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE $2 END,
     cancel_reason = coalesce(cancel_reason, $3)
-  WHERE run_id = $1 AND ${isUnfinished}`;
+  WHERE run_id = $1 AND ${isUnfinished} RETURNING owner`;
+const OwnerRow = z.object({ owner: z.number().nullable() });
+
+async function requestStop(
+  database: Statements,
+  peers: Peers,
+  [runId, action, reason]: Parameters<RunStore["requestStop"]>,
+): Promise<void> {
+  const values = [runId, action, reason === undefined ? null : JSON.stringify(reason)];
+  peers.stops(readRow(OwnerRow, "runs", (await database.rows(markStop, values))[0])?.owner);
+}
 
 /** Removes a run, and its events with it; a session that was busy with it is free again. */
 async function remove(statements: Statements, runId: string): Promise<boolean> {
@@ -97,25 +108,30 @@ function claimer(database: PostgresDatabase, server: () => number): (sessionId: 
   };
 }
 
-/**
- * The runs in PostgreSQL. What one session's runs are asked at once is done in its order. `server`: the number of this one,
- * in whose hand they are. `onFirst`: see `admitRun`.
- */
-export function createRunStore(
-  database: PostgresDatabase,
-  server: () => number,
-  onFirst: (sessionId: string) => void = () => undefined,
-): RunStore {
+/** What the store of runs needs. */
+interface RunStoreParts {
+  /** The number of this server, in whose hand runs are. */
+  server: () => number;
+  /** Which others are told of what is in their hands. */
+  peers: Peers;
+  /** See `admitRun`. */
+  onFirst: (sessionId: string) => void;
+}
+
+/** The runs in PostgreSQL. What one session's runs are asked at once is done in its order. */
+export function createRunStore(database: PostgresDatabase, { server, peers, onFirst }: RunStoreParts): RunStore {
   const claim = claimer(database, server);
   const told = (run: Run | undefined): Run | undefined => {
     if (run !== undefined) database.note(changeOfRun("changed", run));
     return run;
   };
   return {
-    admit: (run, admission = {}) =>
-      database.inOrder(`session ${run.session_id}`, () =>
-        admitRun(database, run, admission, { server: server(), onFirst }),
-      ),
+    async admit(run, admission = {}) {
+      const admit = (): Promise<Admitted> => admitRun(database, run, admission, { server: server(), onFirst });
+      const admitted = await database.inOrder(`session ${run.session_id}`, admit);
+      if (admitted.taken === undefined) peers.waits(run);
+      return admitted;
+    },
 
     get: async (runId) => toRun(await database.read(byId, [runId])),
 
@@ -139,10 +155,7 @@ export function createRunStore(
       });
     },
 
-    requestStop: (runId, action, reason) =>
-      database.once(async () => {
-        await database.change(markStop, [runId, action, reason === undefined ? null : JSON.stringify(reason)]);
-      }),
+    requestStop: (...asked) => database.once(() => requestStop(database, peers, asked)),
 
     delete: (runId) => database.transaction((statements) => remove(statements, runId), false),
 
@@ -157,7 +170,7 @@ export function createRunStore(
     take: async (sessions = 1_000_000, again = false) => toRuns(await database.rows(take, [server(), sessions, again])),
 
     async giveBack() {
-      await database.change(giveBack, [server()]);
+      if ((await database.change(giveBack, [server()])) > 0) peers.given();
     },
 
     async leftTemporary(keyedBefore) {

@@ -5,6 +5,7 @@ import type { Cluster, Found } from "../../cluster.ts";
 import { StopAction } from "../../records.ts";
 import { parseRow, readRows } from "../../rows.ts";
 import { later, PostgresDatabase } from "../database/database.ts";
+import { channelOf, noticeOf } from "../hints/notices.ts";
 import { hasEnded, thisProcess } from "./place-of-process.ts";
 import { isTrusted, type Moment, now } from "./trust.ts";
 
@@ -12,6 +13,8 @@ import { isTrusted, type Moment, now } from "./trust.ts";
 const usualLease = 5;
 /** Milliseconds between two beats, and by which trust ends before the lease does. */
 const [pause, margin] = [1_000, 1_000];
+/** Milliseconds between two beats that others ask for. */
+const lookPause = 20;
 /** Milliseconds that what needs trust waits for it. */
 const patience = 60_000;
 
@@ -43,6 +46,8 @@ const unheard = `SELECT EXISTS (
     SELECT FROM servers JOIN unnest($1::bigint[], $2::timestamptz[]) AS before (server, until)
       ON id = server AND lease_until = until AND lease_until >= now()
   ) AS waits`;
+/** Tells the servers that came before to beat. */
+const ask = "SELECT pg_notify($1, $2)";
 const LeaseRow = z.object({ id: z.number(), until: z.string() });
 
 /** The servers of this process. */
@@ -64,10 +69,14 @@ export class ServerLease implements Cluster {
   #since: Moment = now();
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #lookedAt = -Infinity;
+  #hasLeft = false;
   /** Whether others may have taken what it works on: it begins anew as soon as the database answers. */
   #isLost = false;
   #onLost: () => void = () => undefined;
   #onBeat: (found: Found) => void = () => undefined;
+  #onFreed: () => void = () => undefined;
   /** What waits for the next beat. */
   #next = Promise.withResolvers<void>();
 
@@ -118,6 +127,25 @@ export class ServerLease implements Cluster {
     this.#onBeat = listener;
   }
 
+  /** Calls back when runs are in no server's hand since this moment. There is one listener. */
+  onFreed(listener: () => void): void {
+    this.#onFreed = listener;
+  }
+
+  /** Beats soon, without waiting for the time to come: there is something to find. */
+  look(): void {
+    if (this.#looking !== undefined || this.#hasLeft) return;
+    const wait = Math.max(0, this.#lookedAt + lookPause - performance.now());
+    const beat = async (): Promise<void> => {
+      // One that is under way may have been sent too early.
+      await this.#beating;
+      this.#looking = undefined;
+      this.#lookedAt = performance.now();
+      if (!this.#hasLeft) await this.#beat();
+    };
+    this.#looking = setTimeout(() => void beat(), wait).unref();
+  }
+
   /**
    * Resolves when what the server began under this number is surely its own, which it is at once but for an outage. Throws
    * `conflict` where it is not.
@@ -140,10 +168,13 @@ export class ServerLease implements Cluster {
 
   /** Ends the lease, and closes its connection. */
   async leave(): Promise<void> {
+    this.#hasLeft = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#looking);
     await this.#beating;
     // Where PostgreSQL is away the lease runs out by itself; that must not keep the server from closing the rest.
     await this.#remove().catch(() => undefined);
+    this.#onFreed();
     await this.#database.close();
   }
 
@@ -174,7 +205,9 @@ export class ServerLease implements Cluster {
     for (let waits = others.length > 0; waits;) {
       const [row] = await this.#database.rows(unheard, values);
       ({ waits } = parseRow(WaitRow, "servers", row));
-      if (waits) await sleep(pause / 10);
+      if (!waits) break;
+      await this.#database.rows(ask, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
+      await sleep(pause / 20);
     }
     await this.#beat();
   }
@@ -209,7 +242,10 @@ export class ServerLease implements Cluster {
   }
 
   async #removeSilent(): Promise<void> {
-    await this.#database.change("DELETE FROM servers WHERE lease_until < now() AND id <> $1", [this.#id]);
+    const sql = "DELETE FROM servers WHERE lease_until < now() AND id <> $1";
+    if ((await this.#database.change(sql, [this.#id])) === 0) return;
+    this.#onFreed();
+    this.look();
   }
 
   /** What it works on is not its own any more. */
@@ -222,6 +258,7 @@ export class ServerLease implements Cluster {
   async #beginAnew(): Promise<void> {
     this.#lose();
     await this.#remove();
+    this.#onFreed();
     await this.#join();
     this.#isLost = false;
   }

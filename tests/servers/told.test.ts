@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { TestServer } from "../support/test-server.ts";
+import { startPostgres } from "../support/processes/postgres.ts";
+import { openDoor } from "../support/test-graphs.ts";
+import { createServers, type Servers } from "./two-servers.ts";
+
+const postgres = await startPostgres();
+afterAll(() => postgres?.stop());
+
+/** What stands only in the beat: with no beat of their own servers find it as soon as they are told to look. */
+describe.skipIf(postgres === undefined)("two servers without beats of their own", () => {
+  let servers: Servers;
+  let one: TestServer;
+  let other: TestServer;
+  beforeEach(async () => {
+    const intervals = vi.spyOn(globalThis, "setInterval").mockImplementation(() => setTimeout(() => undefined, 0));
+    servers = await createServers(postgres, 600);
+    [one, other] = [await servers.start(), await servers.start()];
+    intervals.mockRestore();
+  });
+  afterEach(async () => {
+    await servers.close();
+  });
+
+  /** A run at `server` that waits at its door. */
+  async function startGated(
+    { client }: TestServer,
+    multitaskStrategy: "enqueue" | "interrupt" = "enqueue",
+    thread?: string,
+  ) {
+    const door = crypto.randomUUID();
+    const thread_id = thread ?? (await client.threads.create()).thread_id;
+    const { run_id } = await client.runs.create(thread_id, "gated", { input: { door }, multitaskStrategy });
+    return { door, thread_id, run_id };
+  }
+  const statusOf = async ({ thread_id, run_id }: { thread_id: string; run_id: string }): Promise<string> =>
+    (await one.client.runs.get(thread_id, run_id)).status;
+
+  it("stop each other's runs, by a cancel and by a run that interrupts them", async () => {
+    const cancelled = await startGated(one);
+    await expect.poll(() => statusOf(cancelled)).toBe("running");
+    await other.client.runs.cancel(cancelled.thread_id, cancelled.run_id, true);
+    expect(await statusOf(cancelled)).toBe("interrupted");
+    const interrupted = await startGated(one);
+    await expect.poll(() => statusOf(interrupted)).toBe("running");
+    const next = await startGated(other, "interrupt", interrupted.thread_id);
+    await expect.poll(() => statusOf(next)).toBe("running");
+    expect(await statusOf(interrupted)).toBe("interrupted");
+    openDoor(next.door);
+    expect(await one.client.runs.join(next.thread_id, next.run_id)).toMatchObject({ passed: true });
+  });
+
+  it("stop the agents that a thread has sent to the background, and the runs of an assistant that is deleted", async () => {
+    const parent = await startGated(other);
+    const sent = await one.client.threads.create({ metadata: { background_of: parent.thread_id } });
+    const child = await startGated(one, "enqueue", sent.thread_id);
+    await expect.poll(() => statusOf(child)).toBe("running");
+    await other.client.runs.cancel(parent.thread_id, parent.run_id, true);
+    await one.client.runs.join(child.thread_id, child.run_id);
+    expect(await statusOf(child)).toBe("interrupted");
+    const { assistant_id } = await one.client.assistants.create({ graphId: "gated" });
+    const { thread_id } = await one.client.threads.create();
+    await one.client.runs.create(thread_id, assistant_id, { input: { door: crypto.randomUUID() } });
+    await other.client.assistants.delete(assistant_id);
+    expect(await servers.query(`SELECT FROM runs WHERE assistant_id = '${assistant_id}'`)).toEqual([]);
+  });
+
+  it("begin what has waited for a run of the other one", async () => {
+    // The beat with which a server begins to listen is over when it is heard to have stopped a run.
+    const before = await startGated(other);
+    await one.client.runs.cancel(before.thread_id, before.run_id, true);
+    const first = await startGated(one);
+    await expect.poll(() => statusOf(first)).toBe("running");
+    const behind = await startGated(other, "enqueue", first.thread_id);
+    // By the end of a later run it is known that this one has to wait.
+    await other.client.runs.wait(null, "counter", { input: { value: 1 } });
+    openDoor(first.door);
+    await expect.poll(() => statusOf(behind)).toBe("running");
+    openDoor(behind.door);
+    await one.client.runs.join(behind.thread_id, behind.run_id);
+  });
+
+  it("go on with what the other one gives back when it stops", async () => {
+    const walking = await startGated(one);
+    const waiting = await startGated(one, "enqueue", walking.thread_id);
+    await expect.poll(() => statusOf(walking)).toBe("running");
+    const closing = one.close();
+    openDoor(walking.door);
+    await closing;
+    await other.client.runs.join(walking.thread_id, walking.run_id);
+    openDoor(waiting.door);
+    await other.client.runs.join(waiting.thread_id, waiting.run_id);
+    expect(await servers.query("SELECT DISTINCT crashes FROM runs")).toEqual([{ crashes: 0 }]);
+  });
+});
