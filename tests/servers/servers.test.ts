@@ -98,6 +98,37 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(steps).toHaveLength(3);
   });
 
+  it("refuse what a change by hand writes that has taken so long that its turn was lost", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    await one.sessions.create(sessionRecord("s1"));
+    const config = { configurable: { thread_id: "s1", checkpoint_ns: "" } };
+    const put = (step: number) =>
+      one.checkpointer.put(config, emptyCheckpoint(), { source: "update", step, parents: {} }, {});
+    const call = { session_id: "s1", run_id: "r0", tool_call_id: "c1", tool: "t", effect: "unsafe" } as const;
+    const writes = [
+      async () => void (await put(1)),
+      async () => void (await one.sessions.update("s1", { metadata: { by: "hand" } })),
+      async () => void (await one.runs.delete("r1")),
+      async () => void (await one.byHand.ledger.start(call)),
+      async () => void (await one.sessions.delete("s1")),
+    ];
+    const change = one.sessions.inTurn?.("s1", async () => {
+      // As long as it lasts, it may.
+      await put(0);
+      await one.sessions.update("s1", { metadata: { by: "one" } });
+      await servers.query("UPDATE sessions SET turn_until = now() - interval '1 second'");
+      const { taken } = await other.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+      expect(taken?.run_id).toBe("r1");
+      for (const write of writes) await expect(write()).rejects.toMatchObject({ code: "conflict" });
+      expect(await one.sessions.get("s1")).toMatchObject({ metadata: { by: "one" } });
+    });
+    await change;
+    expect(await servers.query("SELECT count(*) FROM checkpoint_rows")).toEqual([{ count: "1" }]);
+    // Outside of a turn nothing stands in the way of the same writes.
+    await put(1);
+    expect(await servers.query("SELECT count(*) FROM checkpoint_rows")).toEqual([{ count: "2" }]);
+  });
+
   it("know what the other one has written, also when that has gone", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };

@@ -5,7 +5,8 @@ import type { OpenedStorage } from "../storage.ts";
 import { PostgresSaver } from "./checkpoints/checkpointer.ts";
 import { Threads } from "./checkpoints/threads.ts";
 import { AttemptStream } from "./checkpoints/stream.ts";
-import { PostgresDatabase } from "./database/database.ts";
+import type { PostgresDatabase } from "./database/database.ts";
+import { TurnDatabase } from "./database/turn-database.ts";
 import { bytesOf } from "./database/look-at-database.ts";
 import { ServerLock } from "./database/server-lock.ts";
 import { shareDates } from "./hints/share-dates.ts";
@@ -50,7 +51,7 @@ interface PostgresOptions {
  * has it open, and the other `storage_*` codes.
  */
 export async function createPostgresStorage(url: string, options: PostgresOptions = {}): Promise<OpenedStorage> {
-  const database = new PostgresDatabase(url);
+  const database = new TurnDatabase(url);
   const { lock, lease } = await begin(url, database, options);
   const threads = new Threads(database, options.limits, lease);
   const hints = openHints(url, { database, lease }, options);
