@@ -126,6 +126,19 @@ export class ActiveRun {
   }
 }
 
+/** Whether a run need not wait for its time; one that is not delayed need not, wherever the machine's clock has been set to. */
+export function isDue({ hasBegun, run }: ActiveRun): boolean {
+  return hasBegun || run.created_at === run.updated_at || Date.parse(run.created_at) <= Date.now();
+}
+
+/** Whether the next run of a session is of a graph that is not served. One that is to be stopped needs no graph. */
+export function waitsForGraph(ofSession: readonly ActiveRun[], served: readonly string[]): boolean {
+  const due = ofSession.filter((active) => !active.ended && isDue(active));
+  const next = due.find(({ hasBegun }) => hasBegun) ?? due.toSorted((one, other) => one.admission - other.admission)[0];
+  if (next === undefined || next.stop.signal.aborted) return false;
+  return !served.includes(next.run.graph_id);
+}
+
 /**
  * Where a run stands on its way to a stop. `idle`: it has not begun, or it ended by itself; `stopping`: what it did is
  * being kept; `stopped`: its end is written.

@@ -2,12 +2,11 @@ import type { AppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import { ActiveRun } from "./active-run.ts";
+import { ActiveRun, isDue, waitsForGraph } from "./active-run.ts";
 import type { RunnerDeps, RunStarter } from "./options.ts";
 import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
 import { connectReaders, type ConnectedReaders } from "./follow/remote-readers.ts";
-import { isDue, waitsForGraph } from "./recover.ts";
 import { isOver } from "./status.ts";
 import { removeAfter, removeLater } from "./temporary-sessions.ts";
 
@@ -123,7 +122,7 @@ export class Dispatch {
   async #work(sessionId: string): Promise<boolean> {
     const { storage, logger, performance } = this.#options;
     try {
-      if (this.#held.has(sessionId) && waitsForGraph(this.ofSession(sessionId), performance.graphs)) return false;
+      if (this.#held.has(sessionId) && waitsForGraph(this.ofSession(sessionId), performance.graphs.ids())) return false;
       const [taken, left] = [this.#taken.get(sessionId), this.#left.get(sessionId)];
       this.#taken.delete(sessionId);
       const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));

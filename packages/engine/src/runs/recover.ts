@@ -1,6 +1,5 @@
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { ActiveRun } from "./active-run.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { goOnFrom } from "./events/log.ts";
 import type { RunnerDeps } from "./options.ts";
@@ -51,19 +50,6 @@ function holdUnserved(unfinished: readonly Run[], dispatch: Dispatch, { graphs, 
   const sessions = new Set(unserved.map(({ session_id }) => session_id));
   for (const sessionId of sessions) dispatch.hold(sessionId);
   return sessions;
-}
-
-/** Whether a run need not wait for its time; one that is not delayed need not, wherever the machine's clock has been set to. */
-export function isDue({ hasBegun, run }: ActiveRun): boolean {
-  return hasBegun || run.created_at === run.updated_at || Date.parse(run.created_at) <= Date.now();
-}
-
-/** Whether the next run of a session is of a graph that is not served. One that is to be stopped needs no graph. */
-export function waitsForGraph(ofSession: readonly ActiveRun[], graphs: Pick<RunnerDeps["graphs"], "ids">): boolean {
-  const due = ofSession.filter((active) => !active.ended && isDue(active));
-  const next = due.find(({ hasBegun }) => hasBegun) ?? due.toSorted((one, other) => one.admission - other.admission)[0];
-  if (next === undefined || next.stop.signal.aborted) return false;
-  return !graphs.ids().includes(next.run.graph_id);
 }
 
 /**
