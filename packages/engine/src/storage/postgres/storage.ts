@@ -156,7 +156,9 @@ function openHints(
   hints.onHint((hint) => {
     if (hint.type === "look") lease.look();
   });
-  hints.onRestored(() => lease.look());
+  hints.onRestored(() => {
+    if (hasOthers()) lease.look();
+  });
   lease.onFreed(() => hints.hint("all", { type: "look" }));
   void hints.start();
   return hints;
