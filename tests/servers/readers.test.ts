@@ -75,6 +75,23 @@ describe.each([
     expect(places(seen)).toEqual(upTo(200));
   });
 
+  it("go on after what they were told before it was stored, without all of it once more", async () => {
+    const [a, b] = await startBoth(changes);
+    const { door, path } = await startFlood(a);
+    const first = await a.send("GET", path);
+    const told: ReadEvent[] = [];
+    for await (const event of eventsOf(first)) if (told.push(event) === 101) break;
+    // As one that the run has not told yet looks to the other server.
+    const ahead = Number(told.at(-1)?.id) + 10;
+    const read = readEvents(await b.send("GET", path, undefined, { "last-event-id": String(ahead) }));
+    await expect.poll(async () => (await b.client.runs.list(path.split("/")[2] ?? ""))[0]?.status).toBe("running");
+    openDoor(door);
+    const events = await read;
+    expect(events.map(({ event }) => event)).not.toContain("gap");
+    expect(Number(events[0]?.id)).toBe(ahead + 1);
+    expect(places(events).at(-1)).toBe(199);
+  });
+
   it("wait for its end, join it, and get its state", async () => {
     const [a, b] = await startBoth(changes);
     const door = crypto.randomUUID();

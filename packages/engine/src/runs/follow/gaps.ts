@@ -1,6 +1,7 @@
 import type { EventStore } from "../../storage/storage.ts";
 import type { Run } from "../../storage/records.ts";
 import type { RunLog } from "../events/log.ts";
+import { isOver } from "../status.ts";
 import type { RunSources } from "./follow.ts";
 
 /**
@@ -44,6 +45,8 @@ export async function findGap({ active, storage }: RunSources, run: Run, after: 
   const next = await nextKnown(storage.events, run.run_id, log, after);
   if (next === after) return undefined;
   if (next !== undefined) return next === after + 1 ? undefined : { from: after + 1, to: next - 1, after };
+  // Told by the server that executes the run, or by one that did, and not stored yet, or never: what is told next comes after it.
+  if (log === undefined && !isOver(run.status) && after < run.event_mark) return undefined;
   const last = log === undefined ? Math.max(await storage.events.last(run.run_id), expired) : log.head - 1;
   return { from: last + 1, to: after, after: -1 };
 }
