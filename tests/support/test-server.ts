@@ -10,6 +10,7 @@ import type { Logger } from "@millrace/engine/logger";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
+import { RoundRobin } from "@millrace/testing/round-robin";
 import { startServer } from "../../src/server.ts";
 import { createDatabase, withClient } from "./processes/postgres.ts";
 import { inject } from "vitest";
@@ -116,8 +117,31 @@ export const isSecondSdk = process.env["MILLRACE_TEST_SDK"] === "2";
 // Tests use what both have; only the types are other ones.
 const TestClient = isSecondSdk ? (SecondClient as unknown as typeof Client) : Client;
 
+/** With `MILLRACE_TEST_STORAGE=servers` every request of a test goes to another one of two servers on one PostgreSQL. */
+const isOneOfTwo = process.env["MILLRACE_TEST_STORAGE"] === "servers";
+
+/** Two servers with the same configuration, and where both are reached in turns. */
+async function startTwo(config: Config, logger?: Logger): Promise<Pick<TestServer, "url" | "close">> {
+  const servers = [await startServer(config, logger)];
+  const close = async (): Promise<void> => void (await Promise.all(servers.map((server) => server.close())));
+  try {
+    servers.push(await startServer(config, logger));
+    const balancer = await new RoundRobin(() => servers.map(({ url }) => url)).listen();
+    return {
+      url: balancer.url,
+      async close() {
+        await close();
+        await balancer.close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
 async function start(folder: string, config: Config, logger?: Logger): Promise<TestServer> {
-  const server = await startServer(config, logger);
+  const server = await (isOneOfTwo ? startTwo(config, logger) : startServer(config, logger));
   const apiKey = config.apiKeys[0]?.key;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= server.close());

@@ -8,11 +8,15 @@ declare module "vitest" {
   }
 }
 
-/** With `MILLRACE_TEST_STORAGE=postgres` the servers of tests keep everything in PostgreSQL, which is started here. */
+/**
+ * With `MILLRACE_TEST_STORAGE=postgres` the servers of tests keep everything in PostgreSQL, which is started here; with `servers`
+ * there are two of each, too (see `test-server.ts`).
+ */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  if (process.env["MILLRACE_TEST_STORAGE"] !== "postgres") return undefined;
+  const wanted = process.env["MILLRACE_TEST_STORAGE"];
+  if (wanted !== "postgres" && wanted !== "servers") return undefined;
   const server = await startPostgres();
-  if (server === undefined) throw new Error("MILLRACE_TEST_STORAGE=postgres, and there is no PostgreSQL.");
+  if (server === undefined) throw new Error(`MILLRACE_TEST_STORAGE=${wanted}, and there is no PostgreSQL.`);
   project.provide("postgres", await server.create());
   return () => server.stop();
 }
