@@ -15,11 +15,12 @@ import { measurePostgres } from "./servers/on-postgres.ts";
 import { measureOwners } from "./servers/owners.ts";
 import { measurePolicies } from "./in-process/policy-cost.ts";
 import { measureRuns, measureTokens } from "./servers/runs.ts";
+import { measureSeveral, type SeveralAmounts } from "./servers/several.ts";
 import { measureSearch } from "./in-process/search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
 import { measureTextCalls } from "./in-process/text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,console,package]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,servers,console,package]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -53,6 +54,8 @@ interface Amounts {
   requests: number;
   /** Clients at once, rounds of them, and runs whose transactions are counted. */
   postgres: { clients: number; rounds: number; counted: number };
+  /** Of several servers over one PostgreSQL. */
+  servers: SeveralAmounts;
   console: ConsoleAmounts;
 }
 
@@ -76,6 +79,7 @@ const smoke: Amounts = {
   owners: [2],
   requests: 10,
   postgres: { clients: 2, rounds: 1, counted: 2 },
+  servers: { waiting: { counts: [1, 2], runs: 6 }, noop: { counts: [1], runs: 4, clients: 2 } },
   console: { times: 1, messages: 30, frames: 10, changes: 2, words: 30, spans: 40, nodes: 30, rest: 500 },
 };
 const normal: Amounts = {
@@ -98,6 +102,7 @@ const normal: Amounts = {
   owners: [1, 50, 150, 1000],
   requests: 4000,
   postgres: { clients: 32, rounds: 3, counted: 40 },
+  servers: { waiting: { counts: [1, 2, 4], runs: 80 }, noop: { counts: [1, 2, 4], runs: 300, clients: 32 } },
   console: {
     times: 10,
     messages: 10_000,
@@ -175,6 +180,7 @@ async function measure(
     await add("policies", () => measurePolicies(model.url, amounts.policies, amounts.warm.policies));
     await add("owners", () => measureOwners(model.url, amounts.owners, amounts.requests));
     await add("postgres", () => measurePostgres(model.url, { ...amounts, ...amounts.postgres }));
+    await add("servers", () => measureSeveral(model.url, amounts.servers));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
     await add("rest", () =>
       measureRest(model.url, { starts: Math.min(3, amounts.starts), turns: amounts.turns, waits: amounts.rest }),
