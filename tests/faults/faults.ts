@@ -14,6 +14,8 @@ import { createRandom, type Figure, type Scenario } from "./harness/scenario.ts"
  */
 const scenarios: Record<string, () => Promise<Scenario>> = {
   // Those that take longest come first, so that none of them is alone at the end.
+  servers: async () => (await import("./servers/servers.ts")).servers,
+  readers: async () => (await import("./servers/readers.ts")).readers,
   kills: async () => (await import("./crashes/kills.ts")).kills,
   database: async () => (await import("./storage/database-crashes.ts")).databaseCrashes,
   corruption: async () => (await import("./storage/corruption.ts")).corruption,
@@ -36,8 +38,8 @@ const scenarios: Record<string, () => Promise<Scenario>> = {
   fsync: async () => (await import("./storage/fsync.ts")).fsync,
 };
 
-/** Those that the short form plays only when they are named, since they take a minute of both cores. */
-const onlyLong = new Set(["database"]);
+/** Those that the short form plays only when they are named, since they take half a minute of both cores or more. */
+const onlyLong = new Set(["database", "readers"]);
 
 const { values } = parseArgs({
   options: {

@@ -3,8 +3,9 @@ import { z } from "zod";
 import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { readSse, type SseEvent } from "@millrace/testing/sse-client";
-import { noneOf, type Random, type Scenario } from "../harness/scenario.ts";
-import { getRun, newThread, openWorld, readMessages, startRun, textOf, type World } from "../harness/world.ts";
+import type { ServerProcess } from "../../support/processes/server-process.ts";
+import { noneOf, type Figure, type Random, type Scenario } from "../harness/scenario.ts";
+import { getRun, newThread, openWorld, readMessages, startRun, textOf } from "../harness/world.ts";
 
 const runsEach = 4;
 const readersEach = 3;
@@ -14,35 +15,66 @@ const words = "Über der Mühle 水車 dreht sich das Rad, Tag und Nacht, leise 
 export const cuts: Scenario = {
   name: "cuts",
   async run({ long, random, say }) {
-    const wanted = long ? { cuts: 2000, kills: 50 } : { cuts: 100, kills: 3 };
-    const problems: string[] = [];
-    const world = await openWorld(answer);
-    const listening = new AbortController();
-    let made = 0;
-    let killed = 0;
-    let readers = 0;
+    const world = await openWorld(longAnswer);
+    const { server } = world;
+    const place: Place = {
+      pick: () => server,
+      port: () => server.port,
+      async kill() {
+        await server.kill();
+        await server.start();
+      },
+    };
     try {
-      for (let round = 0; made < wanted.cuts || killed < wanted.kills; round += 1) {
-        // Kills are spread over the rounds, so that there are rounds without one too.
-        const withKill = killed < wanted.kills && killed / wanted.kills <= made / wanted.cuts;
-        made += await cutRound(world, { round, withKill, random, problems, signal: listening.signal });
-        killed += withKill ? 1 : 0;
-        readers += runsEach * readersEach;
-        if (round % 10 === 9) say(`${made} cuts, ${killed} kills`);
-      }
-      return [
-        noneOf(`readers with an event lost, doubled, changed or out of order in ${made} cuts`, problems, readers),
-        { what: "server kills among them", measured: `${killed}`, target: `${wanted.kills}`, holds: killed > 0 },
-      ];
+      return await cutReaders(place, long ? { cuts: 2000, kills: 50 } : { cuts: 100, kills: 3 }, { random, say });
     } finally {
-      // After a failure in the middle some still try to read.
-      listening.abort();
       await world.close();
     }
   },
 };
 
-function answer(request: ModelRequest): ModelStep {
+/** The server, or the servers, that readers are cut off from. */
+export interface Place {
+  /** One that works. */
+  pick(): ServerProcess;
+  /** Where the next connection goes. */
+  port(): number;
+  /** Kills one and starts it again. */
+  kill(): Promise<void>;
+}
+
+/** Rounds of runs whose readers are cut off, until there were as many cuts and kills as are wanted. */
+export async function cutReaders(
+  place: Place,
+  wanted: { cuts: number; kills: number },
+  { random, say }: { random: Random; say: (text: string) => void },
+): Promise<Figure[]> {
+  const problems: string[] = [];
+  const listening = new AbortController();
+  let made = 0;
+  let killed = 0;
+  let readers = 0;
+  try {
+    for (let round = 0; made < wanted.cuts || killed < wanted.kills; round += 1) {
+      // Kills are spread over the rounds, so that there are rounds without one too.
+      const withKill = killed < wanted.kills && killed / wanted.kills <= made / wanted.cuts;
+      made += await cutRound(place, { round, withKill, random, problems, signal: listening.signal });
+      killed += withKill ? 1 : 0;
+      readers += runsEach * readersEach;
+      if (round % 10 === 9) say(`${made} cuts, ${killed} kills`);
+    }
+    return [
+      noneOf(`readers with an event lost, doubled, changed or out of order in ${made} cuts`, problems, readers),
+      { what: "server kills among them", measured: `${killed}`, target: `${wanted.kills}`, holds: killed > 0 },
+    ];
+  } finally {
+    // After a failure in the middle some still try to read.
+    listening.abort();
+  }
+}
+
+/** A text that takes a while. */
+export function longAnswer(request: ModelRequest): ModelStep {
   return { text: `${words}The end of request ${request.index}.`, delayMs: 2 };
 }
 
@@ -56,16 +88,16 @@ interface Round {
 }
 
 /** A few runs with a few readers each, all behind a proxy; gives the number of connections that were broken. */
-async function cutRound(world: World, { round, withKill, random, problems, signal }: Round): Promise<number> {
+async function cutRound(place: Place, { round, withKill, random, problems, signal }: Round): Promise<number> {
   const proxy = await new FaultProxy(
-    () => world.server.port,
+    () => place.port(),
     () => randomFault(random),
   ).listen();
   try {
     const runs = await Promise.all(
       Array.from({ length: runsEach }, async (_, index) => {
-        const threadId = await newThread(world.server);
-        const { run_id: runId } = await startRun(world.server, threadId, {
+        const threadId = await newThread(place.pick());
+        const { run_id: runId } = await startRun(place.pick(), threadId, {
           assistant_id: "one",
           input: { messages: [{ role: "user", content: `round ${round} run ${index}` }] },
           stream_mode: ["messages-tuple", "values", "custom"],
@@ -80,14 +112,15 @@ async function cutRound(world: World, { round, withKill, random, problems, signa
     const all = Promise.all(reading.map((reader) => reader.readToEnd(signal)));
     if (withKill) {
       await delay(100 + random.below(900));
-      await world.server.kill();
-      await world.server.start();
+      await place.kill();
     }
     await all;
     for (const [index, { threadId, runId }] of runs.entries()) {
       const own = reading.slice(index * readersEach, (index + 1) * readersEach);
       problems.push(
-        ...(await judgeRun(world, { threadId, runId, withKill, signal }, own)).map((text) => `round ${round}: ${text}`),
+        ...(await judgeRun(place.pick(), { threadId, runId, withKill, signal }, own)).map(
+          (text) => `round ${round}: ${text}`,
+        ),
       );
     }
     return proxy.broken;
@@ -171,14 +204,14 @@ interface JudgedRun {
 }
 
 async function judgeRun(
-  world: World,
+  server: ServerProcess,
   { threadId, runId, withKill, signal }: JudgedRun,
   readers: Reader[],
 ): Promise<string[]> {
-  const run = await getRun(world.server, threadId, runId);
+  const run = await getRun(server, threadId, runId);
   if (run?.status !== "success") return [`run ${runId} ended with ${run?.status}`];
-  const final = (await readMessages(world.server, threadId)).at(-1);
-  const stored = new Reader(`${world.server.url}/threads/${threadId}/runs/${runId}`);
+  const final = (await readMessages(server, threadId)).at(-1);
+  const stored = new Reader(`${server.url}/threads/${threadId}/runs/${runId}`);
   await stored.readToEnd(signal);
   return [...readers, stored].flatMap((reader, index) => {
     const found = orderProblems(reader.events, withKill);

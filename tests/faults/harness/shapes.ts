@@ -1,3 +1,4 @@
+import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { END, MessagesValue, START, StateGraph, StateSchema, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
@@ -136,3 +137,20 @@ export const watched = new StateGraph(State)
   )
   .addEdge(START, "work")
   .addEdge("work", END);
+
+const Walk = new StateSchema({
+  item: z.string().default(""),
+  steps: z.number().default(0),
+  pause: z.number().default(0),
+  walked: z.array(z.number()).default([]),
+});
+
+/** Walks `steps` steps, each `pause` milliseconds long, and notes the begin of each with its process and time. */
+export const walker = new StateGraph(Walk)
+  .addNode("step", async ({ item, pause, walked }, config: LangGraphRunnableConfig) => {
+    appendFileSync(process.env["STEPS_FILE"] ?? "", `${item} ${walked.length} ${process.pid} ${Date.now()}\n`);
+    await delay(pause, undefined, config.signal ? { signal: config.signal } : {});
+    return { walked: [...walked, walked.length] };
+  })
+  .addEdge(START, "step")
+  .addConditionalEdges("step", ({ steps, walked }) => (walked.length < steps ? "step" : END));

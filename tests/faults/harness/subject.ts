@@ -57,21 +57,26 @@ export async function approveSubject({ server }: World, subject: Subject): Promi
   subject.runId = run_id;
 }
 
-/** How a subject's run ended, or `undefined` when it had not after `patience` milliseconds. `waiting`: for an answer. */
+/**
+ * How a subject's run ended, or `undefined` when it had not after `patience` milliseconds. `waiting`: for an answer. `at`: where
+ * each look goes, `pause` milliseconds after the one before.
+ */
 export async function settled(
-  { server }: World,
+  at: World | (() => World),
   subject: Pick<Subject, "threadId" | "runId">,
   patience: number,
+  pause = 20,
 ): Promise<{ status: string; waiting: boolean } | undefined> {
   const deadline = performance.now() + patience;
   while (performance.now() < deadline) {
+    const { server } = typeof at === "function" ? at() : at;
     const run = await getRun(server, subject.threadId, subject.runId);
     if (run === undefined) return { status: "missing", waiting: false };
     if (run.status !== "pending" && run.status !== "running") {
       const thread = await getThread(server, subject.threadId);
       return { status: run.status, waiting: thread.status === "interrupted" };
     }
-    await delay(20);
+    await delay(pause);
   }
   return undefined;
 }

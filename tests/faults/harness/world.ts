@@ -1,3 +1,4 @@
+import { mkdtempSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,24 +10,30 @@ import { ServerProcess } from "../../support/processes/server-process.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { type StoppedDatabase, stoppedFile, stoppedPostgres } from "./database.ts";
 
-const graphNames = ["one", "nested", "retrying", "talker", "watched"];
+const graphNames = ["one", "nested", "retrying", "talker", "walker", "watched"];
 
 /** A server with its folder, its effect log and its scripted model. Close it in `finally`. */
 export interface World {
   folder: string;
   workspace: string;
   effectsFile: string;
+  /** What the graph `walker` notes. */
+  stepsFile: string;
   server: ServerProcess;
+  /** All of them, where there are several. */
+  servers: readonly ServerProcess[];
   model: ModelServer;
   /** What its server has stored; to be read while that is stopped. */
   database: StoppedDatabase;
   close(): Promise<void>;
 }
 
-/** What is particular about a world: variables of the server, arguments of its node, and how many requests it remembers. */
+/** What is particular about a world: variables of the server, arguments of its node, and how many servers there are. */
 export interface WorldOptions {
   environment?: Record<string, string>;
   nodeArguments?: string[];
+  /** More than one need a `MILLRACE_DATABASE` in `environment`. */
+  servers?: number;
 }
 
 interface OpenedPostgres {
@@ -62,44 +69,54 @@ async function openPostgres(): Promise<OpenedPostgres | undefined> {
 /** Starts a server over the fault suite's graphs in an empty folder, with a model that answers by `handler`. */
 export async function openWorld(
   handler: (request: ModelRequest) => ModelStep | Promise<ModelStep>,
-  { environment = {}, nodeArguments = [] }: WorldOptions = {},
+  { environment = {}, nodeArguments = [], servers: count = 1 }: WorldOptions = {},
 ): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-faults-"));
   const workspace = join(folder, "workspace");
   const effectsFile = join(folder, "effects");
   await mkdir(workspace);
   await writeFile(effectsFile, "");
+  const stepsFile = join(folder, "steps");
+  await writeFile(stepsFile, "");
   const shapesFile = join(projectFolder, "tests/faults/harness/shapes.ts");
   const graphs = Object.fromEntries(graphNames.map((name) => [name, `${shapesFile}:${name}`]));
   graphs["agent"] = `${join(projectFolder, "src/graph/workflow.ts")}:workflow`;
   await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
   const postgres = await openPostgres();
   const model = await startModelServer({ handler, record: false });
-  const server = new ServerProcess(folder, workspace, nodeArguments);
-  server.configure({
-    MILLRACE_GRAPHS: join(folder, "langgraph.json"),
-    MILLRACE_LOG_LEVEL: "warn",
-    MILLRACE_MODEL: "openai:scripted",
-    EFFECTS_FILE: effectsFile,
-    OPENAI_BASE_URL: model.url,
-    OPENAI_API_KEY: "test-key",
-    ...(postgres && { MILLRACE_DATABASE: postgres.url }),
-    ...environment,
+  const servers = Array.from({ length: count }, (_, index) => {
+    const place = index === 0 ? folder : mkdtempSync(join(folder, "server-"));
+    const server = new ServerProcess(place, workspace, nodeArguments);
+    server.configure({
+      MILLRACE_GRAPHS: join(folder, "langgraph.json"),
+      MILLRACE_LOG_LEVEL: "warn",
+      MILLRACE_MODEL: "openai:scripted",
+      EFFECTS_FILE: effectsFile,
+      STEPS_FILE: stepsFile,
+      OPENAI_BASE_URL: model.url,
+      OPENAI_API_KEY: "test-key",
+      ...(postgres && { MILLRACE_DATABASE: postgres.url }),
+      ...environment,
+    });
+    return server;
   });
+  const [server] = servers;
+  if (server === undefined) throw new Error("A world has a server.");
   const close = async (): Promise<void> => {
-    await server.end("SIGKILL");
+    await Promise.all(servers.map((one) => one.end("SIGKILL")));
     await model.close();
     await postgres?.stop();
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await server.start();
+    // One after the other: the first one makes the tables.
+    for (const one of servers) await one.start();
   } catch (error) {
     await close();
     throw error;
   }
   const database = postgres === undefined ? stoppedFile(server.databaseFile) : stoppedPostgres(postgres.direct);
-  return { folder, workspace, effectsFile, server, model, database, close };
+  return { folder, workspace, effectsFile, stepsFile, server, servers, model, database, close };
 }
 
 /** An answer of the server: status and body, parsed where it is JSON (`undefined` when there is none). */

@@ -1,15 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { startPostgres, withClient, type OwnPostgres } from "../../support/processes/postgres.ts";
-import { shapeNames } from "../harness/aftermath.ts";
-import { atMost, noneOf, quantile, type Figure, type Random, type Scenario } from "../harness/scenario.ts";
+import { atMost, quantile, type Figure, type Scenario } from "../harness/scenario.ts";
 import { answer } from "../harness/script.ts";
-import { approveSubject, beginSubject, judge, noFindings, settled, type Subject } from "../harness/subject.ts";
-import { getThread, listRuns, openWorld, type World } from "../harness/world.ts";
+import { patiently, SteadyLoad } from "../harness/steady-load.ts";
+import { beginSubject } from "../harness/subject.ts";
+import { openWorld, type World } from "../harness/world.ts";
 
 const workers = 6;
-/** Milliseconds within which a run must be at its end, however often PostgreSQL is away meanwhile. */
-const patience = 120_000;
 /** Milliseconds within which the server works again when PostgreSQL does. */
 const longestReturn = 5_000;
 const perMinute = 60_000;
@@ -32,7 +30,7 @@ export const databaseCrashes: Scenario = {
       environment: { MILLRACE_DATABASE: database },
     });
     try {
-      const load = new Load(world, random);
+      const load = new SteadyLoad(() => world, random);
       const over = new AbortController();
       const working = Promise.all(Array.from({ length: workers }, () => load.work(over.signal)));
       const crashing = new Crashes(world, own, database);
@@ -60,71 +58,6 @@ export const databaseCrashes: Scenario = {
     }
   },
 };
-
-/** Runs one after the other, each of which has to come to its right end. */
-class Load {
-  readonly subjects: Subject[] = [];
-  unknown = 0;
-  readonly #world: World;
-  readonly #random: Random;
-  readonly #findings = noFindings();
-  #begun = 0;
-
-  constructor(world: World, random: Random) {
-    this.#world = world;
-    this.#random = random;
-  }
-
-  async work(over: AbortSignal): Promise<void> {
-    while (!over.aborted) {
-      const subject = await this.#begin();
-      this.subjects.push(subject);
-      let end = await patiently(() => settled(this.#world, subject, patience));
-      if (end?.waiting === true) {
-        await this.#approve(subject);
-        end = await patiently(() => settled(this.#world, subject, patience));
-      }
-      if (end === undefined) this.#findings.unended.push(`${subject.item} was not over after ${patience} ms`);
-      else if (end.status === "missing") this.#findings.lost.push(`${subject.item}: its run is gone`);
-      else if (end.status !== "success") this.#findings.unended.push(`${subject.item} ended with ${end.status}`);
-      await delay(this.#random.below(1_000));
-    }
-  }
-
-  /** One that was refused may be there all the same: the next try is another item in another thread. */
-  #begin(): Promise<Subject> {
-    return patiently(() => {
-      this.#begun += 1;
-      return beginSubject(this.#world, this.#random.pick(shapeNames), `d${this.#begun}`);
-    });
-  }
-
-  /** Says yes once: where the answer was lost, the run is there. */
-  async #approve(subject: Subject): Promise<void> {
-    const { server } = this.#world;
-    const before = subject.runId;
-    await patiently(async () => {
-      const { status } = await getThread(server, subject.threadId);
-      const newest = (await listRuns(server, subject.threadId))[0]?.run_id ?? before;
-      if (newest !== before) subject.runId = newest;
-      else if (status === "interrupted") await approveSubject(this.#world, subject);
-    });
-  }
-
-  async figures(): Promise<Figure[]> {
-    const findings = this.#findings;
-    for (const subject of this.subjects) await judge(this.#world, subject, findings);
-    this.unknown = findings.unknown;
-    const runs = this.subjects.length;
-    return [
-      noneOf("accepted messages lost", findings.lost, runs),
-      noneOf("duplicate unsafe effects", findings.duplicates, runs),
-      noneOf("runs not at their right end", findings.unended, runs),
-      noneOf("ambiguous outcomes not reported", findings.unreported, findings.unknown),
-      noneOf("histories a strict provider refused", this.#world.model.unexpected, runs),
-    ];
-  }
-}
 
 class Crashes {
   /** Milliseconds after each crash until a run was taken and came to its end. */
@@ -161,17 +94,6 @@ async function killOne(database: string): Promise<void> {
   const [found] = z.array(z.object({ pid: z.number() })).parse(rows);
   if (found !== undefined) process.kill(found.pid, "SIGKILL");
   await patiently(() => withClient(database, async (client) => void (await client.query("SELECT 1"))), 20);
-}
-
-/** What `work` gives when it succeeds, however often the database is away. */
-async function patiently<Result>(work: () => Promise<Result>, pause = 200): Promise<Result> {
-  for (const end = performance.now() + patience; ; await delay(pause)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (performance.now() > end) throw error;
-    }
-  }
 }
 
 const Stored = z.object({ unfinished: z.number(), ambiguous: z.number(), crashes: z.number(), again: z.number() });
