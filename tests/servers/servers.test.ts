@@ -167,6 +167,19 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await other.client.threads.getHistory(thread_id)).toHaveLength(1);
   });
 
+  it("read messages in the events of a run, where the other one has written some since", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const body = { input: { messages: [{ role: "user", content: "hi" }] }, streamMode: ["values" as const] };
+    await other.client.runs.wait(thread_id, "nested", body);
+    const run = await one.client.runs.create(thread_id, "nested", body);
+    const told = await one.client.runs.join(thread_id, run.run_id);
+    const events = await Array.fromAsync(
+      other.client.runs.joinStream(thread_id, run.run_id, { lastEventId: "-1", streamMode: ["values"] }),
+    );
+    expect(events.at(-1)).toMatchObject({ event: "values", data: told });
+  });
+
   it("refuse what a server writes that the other one has taken for gone, and let it begin anew", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     await one.sessions.create(sessionRecord("s1"));

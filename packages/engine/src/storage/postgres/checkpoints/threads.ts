@@ -31,9 +31,18 @@ export class Threads {
     this.#cluster = cluster;
     this.rows = new PostgresCheckpointRows(database, cluster);
     this.store = new CheckpointStore(this.rows, limits);
-    this.codec = createCodec(this.store);
+    this.codec = this.#refreshing(createCodec(this.store));
     // What memory knows may be ahead of a server that has come back.
     database.onLost(() => this.store.cache.clear());
+  }
+
+  /** A codec that knows all messages of the thread, also those that another server has written. */
+  #refreshing(codec: Codec): Codec {
+    const decode: Codec["decode"] = (threadId, data) => {
+      this.refresh(threadId);
+      return codec.decode(threadId, data);
+    };
+    return { ...codec, decode };
   }
 
   /** An attempt begins to work in a thread: no other server writes there until it is over. */
