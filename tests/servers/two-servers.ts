@@ -1,4 +1,5 @@
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import type { Config } from "@millrace/engine/config/config";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { type TestPostgres, withClient } from "../support/processes/postgres.ts";
@@ -7,7 +8,7 @@ import { type TestPostgres, withClient } from "../support/processes/postgres.ts"
 export interface Servers {
   url: string;
   /** One server more. */
-  start(): Promise<TestServer>;
+  start(changes?: Partial<Config>): Promise<TestServer>;
   /** The storage as one server more has it, without the rest of that. */
   open(): Promise<OpenedStorage>;
   query(sql: string): Promise<unknown[]>;
@@ -23,8 +24,8 @@ export async function createServers(postgres: TestPostgres | undefined, lease = 
   const opened: (() => Promise<unknown>)[] = [];
   return {
     url,
-    async start() {
-      const server = await startTestServer({ database: url, leaseSeconds: lease });
+    async start(changes = {}) {
+      const server = await startTestServer({ database: url, leaseSeconds: lease, ...changes });
       opened.push(() => server.remove());
       return server;
     },

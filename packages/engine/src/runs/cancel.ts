@@ -1,12 +1,10 @@
 import { withTimeout } from "../concurrency/abort.ts";
-import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Dispatch } from "./dispatch.ts";
-import type { RunnerDeps } from "./options.ts";
 import type { RunSources } from "./follow/follow.ts";
 import { endOfAssistantElsewhere, sentBy, stopSentElsewhere } from "./stop-elsewhere.ts";
 import { comesBefore, isOver } from "./status.ts";
@@ -109,34 +107,4 @@ export async function removeRunsOf(assistantId: string, sources: RunSources, can
   await Promise.all(runs.map((active) => cancelRun(active.run, order, cancelling)));
   await Promise.all([endOfAssistantElsewhere(assistantId, sources), ...runs.map((active) => active.over)]);
   await storage.runs.deleteOfAssistant(assistantId);
-}
-
-/**
- * Parks running graphs before their next step; a step that takes longer than `graceMs` is aborted. Neither ends a
- * run: its row stays `running`, and another server or the next start goes on with it, which counts as no crash.
- */
-export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: RunnerDeps): Promise<void> {
-  const ended = dispatch.close();
-  const reason = new AppError("server", "The server is stopping; the run goes on after its restart.");
-  for (const active of dispatch.active.values()) {
-    if (active.walking) active.stop.control.requestDrain();
-    else active.abandon(reason);
-  }
-  // Before they have stopped, in case the server's stop is cut short.
-  await release(dispatch, deps);
-  const grace = setTimeout(() => {
-    for (const active of dispatch.active.values()) if (active.walking) active.stop.request("app_shutdown");
-  }, graceMs);
-  await ended;
-  clearTimeout(grace);
-}
-
-async function release(dispatch: Dispatch, { logger, storage }: RunnerDeps): Promise<void> {
-  const walking = [...dispatch.active.values()].filter((active) => active.walking);
-  try {
-    await Promise.all([...walking.map(({ store }) => store.release()), storage.runs.giveBack()]);
-  } catch (error) {
-    // The next start then takes the runs for crashed ones, of which they may have some.
-    logger.error({ err: error }, "runs_not_released");
-  }
 }

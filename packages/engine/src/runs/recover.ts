@@ -1,10 +1,11 @@
+import { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { goOnFrom } from "./events/log.ts";
 import type { RunnerDeps } from "./options.ts";
 import { rollBack } from "./remove-run.ts";
-import { isSuspect } from "./status.ts";
+import { isOver, isSuspect } from "./status.ts";
 import { keptForRepeats, removeLater } from "./temporary-sessions.ts";
 
 /**
@@ -12,12 +13,17 @@ import { keptForRepeats, removeLater } from "./temporary-sessions.ts";
  * was asked to stop is ended without being executed again. Resolves before they are over; throws what the store throws.
  */
 export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
-  await goOnWithClock(deps.storage);
+  const unfinished = await goOnWithClock(deps.storage);
   await deps.storage.sessions.deleteUnfinished();
   await removeLeftovers(dispatch, deps);
   const { runs, cluster } = deps.storage;
   // Others take as many as they have room for.
   const taken = await runs.take(cluster.live > 1 ? dispatch.room : undefined);
+  const left = new Set(taken.map(({ run_id }) => run_id));
+  await reportUnserved(
+    unfinished.filter(({ run_id }) => !left.has(run_id)),
+    deps,
+  );
   return takeUp(taken, dispatch, deps);
 }
 
@@ -44,27 +50,57 @@ function holdUnserved(unfinished: readonly Run[], dispatch: Dispatch, { graphs, 
   const served = new Set(graphs.ids());
   const unserved = unfinished.filter((run) => !served.has(run.graph_id) && run.stop_requested === null);
   for (const [graph_id, runs] of Map.groupBy(unserved, (run) => run.graph_id)) {
-    const problem = graphs.problems.find((one) => one.graph_id === graph_id)?.message;
-    logger.warn({ graph_id, problem, run_ids: runs.map(({ run_id }) => run_id) }, "runs_wait_for_graph");
+    logger.warn(waiting(graph_id, runs, graphs), "runs_wait_for_graph");
   }
   const sessions = new Set(unserved.map(({ session_id }) => session_id));
   for (const sessionId of sessions) dispatch.hold(sessionId);
   return sessions;
 }
 
+function waiting(graph_id: string, runs: readonly Run[], graphs: RunnerDeps["graphs"]): object {
+  const problem = graphs.problems.find((one) => one.graph_id === graph_id)?.message;
+  return { graph_id, problem, run_ids: runs.map(({ run_id }) => run_id) };
+}
+
+/** Logs which runs are left where they are because no server that works serves their graph. */
+async function reportUnserved(left: readonly Run[], { graphs, storage, logger }: RunnerDeps): Promise<void> {
+  const served = new Set(graphs.ids());
+  const unserved = left.filter((run) => !served.has(run.graph_id) && run.stop_requested === null);
+  for (const [graph_id, runs] of Map.groupBy(unserved, (run) => run.graph_id)) {
+    if (!(await storage.cluster.isServed(graph_id)))
+      logger.warn(waiting(graph_id, runs, graphs), "runs_wait_for_graph");
+  }
+}
+
+/**
+ * Why a run does not begin or go on; `undefined` where nothing stands in its way but others before it. Asks the store only
+ * of a graph that is not served here.
+ */
+export async function waitReason(
+  run: Run,
+  { graphs, storage }: Pick<RunnerDeps, "graphs" | "storage">,
+): Promise<string | undefined> {
+  const { graph_id } = run;
+  if (isOver(run.status) || run.stop_requested !== null || graphs.ids().includes(graph_id)) return undefined;
+  if (await storage.cluster.isServed(graph_id)) return undefined;
+  return `No server that works serves the graph "${graph_id}"; it goes on when one does.`;
+}
+
 /**
  * Lets the clock of events go on from the newest time of an event: a returning reader would miss what came
- * before it, where the machine's clock was set back in between.
+ * before it, where the machine's clock was set back in between. Returns what is not over.
  */
-async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<void> {
+async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<Run[]> {
   const change = await runs.lastChange();
   if (change !== undefined) goOnFrom(Date.parse(change));
-  for (const { run_id, status } of await runs.unfinished()) {
+  const unfinished = await runs.unfinished();
+  for (const { run_id, status } of unfinished) {
     if (status !== "running") continue;
     const last = await events.last(run_id);
     const [event] = await events.read(run_id, last - 1, 1);
     if (event?.at !== undefined) goOnFrom(event.at);
   }
+  return unfinished;
 }
 
 /** What was left because a process ended in between: sessions for one run only, and rolled back runs. */
@@ -101,5 +137,35 @@ async function tryAlone(suspects: readonly Run[], unfinished: readonly Run[], di
     for (const run of unfinished) if (run.session_id === session_id) dispatch.schedule(run);
     // A run that the server lets go of has no end; the next start takes it up.
     await dispatch.active.get(run_id)?.over.catch(() => undefined);
+  }
+}
+
+/**
+ * Parks running graphs before their next step; a step that takes longer than `graceMs` is aborted. Neither ends a
+ * run: its row stays `running`, and another server or the next start goes on with it, which counts as no crash.
+ */
+export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: RunnerDeps): Promise<void> {
+  const ended = dispatch.close();
+  const reason = new AppError("server", "The server is stopping; the run goes on after its restart.");
+  for (const active of dispatch.active.values()) {
+    if (active.walking) active.stop.control.requestDrain();
+    else active.abandon(reason);
+  }
+  // Before they have stopped, in case the server's stop is cut short.
+  await release(dispatch, deps);
+  const grace = setTimeout(() => {
+    for (const active of dispatch.active.values()) if (active.walking) active.stop.request("app_shutdown");
+  }, graceMs);
+  await ended;
+  clearTimeout(grace);
+}
+
+async function release(dispatch: Dispatch, { logger, storage }: RunnerDeps): Promise<void> {
+  const walking = [...dispatch.active.values()].filter((active) => active.walking);
+  try {
+    await Promise.all([...walking.map(({ store }) => store.release()), storage.runs.giveBack()]);
+  } catch (error) {
+    // The next start then takes the runs for crashed ones, of which they may have some.
+    logger.error({ err: error }, "runs_not_released");
   }
 }

@@ -5,15 +5,7 @@ import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session, Page } from "../storage/records.ts";
 import type { Admission, Storage } from "../storage/storage.ts";
 import type { ActiveRun, Stop, StopState } from "./active-run.ts";
-import {
-  cancelBehind,
-  cancelEarlier,
-  cancelRun,
-  cancelSession,
-  cancelSent,
-  removeRunsOf,
-  drainRuns,
-} from "./cancel.ts";
+import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent, removeRunsOf } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
 import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
 import { withBoundAnswer } from "./admission/bound-answer.ts";
@@ -25,6 +17,7 @@ import { findGap, type Gap } from "./follow/gaps.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
 import { placeAmong, placeInLine, stopStateIn } from "./follow/run-marks.ts";
+import { drainRuns, waitReason } from "./recover.ts";
 import { recoverAndFollow } from "./other-servers.ts";
 import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
 import { removeRun } from "./remove-run.ts";
@@ -220,6 +213,11 @@ export class Runs {
     const own = this.#dispatch.active.get(run.run_id);
     const waits = own !== undefined && !own.walking && !own.ended;
     return waits ? placeAmong(own, this.#dispatch.ofSession(run.session_id)) : undefined;
+  }
+
+  /** Why a run does not begin or go on, where its graph is not served; see there. */
+  waitReason(run: Run): Promise<string | undefined> {
+    return waitReason(run, this.#performance);
   }
 
   stopStateOf(sessionId: string): Promise<StopState | undefined> {

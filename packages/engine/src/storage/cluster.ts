@@ -20,6 +20,10 @@ export interface Cluster {
   readonly live: number;
   /** Changes whenever another server was there: what is known of a time when this one was alone holds no more. */
   readonly encounters: number;
+  /** Says which graphs this server serves, until it says others: it takes up no run of another graph but to end it. */
+  serves(graphs: readonly string[]): Promise<void>;
+  /** Whether a server that works serves a graph. */
+  isServed(graph: string): Promise<boolean>;
   /** Whether no other server can have taken what is in this one's hand. */
   trusts(): boolean;
   /** Calls back when what was in this server's hand is another one's, or may be soon: all of it ends. There is one listener. */
@@ -33,6 +37,8 @@ export const alone: Cluster = {
   id: 1,
   live: 1,
   encounters: 0,
+  serves: async () => undefined,
+  isServed: async () => false,
   trusts: () => true,
   onLost: () => undefined,
   onBeat: () => undefined,

@@ -135,7 +135,7 @@ export interface RunStore {
   unfinished(): Promise<Run[]>;
   /**
    * Takes in hand what is pending or running and in that of no server that works, of at most so many sessions; oldest first.
-   * Where only one server can work, that is all there is. `again`: also what is in this one's hand already, which it may not
+   * Where only one server can work, that is all there is; else without the runs of graphs that this server does not serve. `again`: also what is in this one's hand already, which it may not
    * know.
    */
   take(sessions?: number, again?: boolean): Promise<Run[]>;

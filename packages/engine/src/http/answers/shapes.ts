@@ -97,6 +97,7 @@ export const RunShape = z
     kwargs: JsonObject,
     multitask_strategy: MultitaskStrategy,
     cancel_reason: z.string().optional().describe("Why it was stopped, where somebody said so"),
+    wait_reason: z.string().optional().describe("Why it does not begin or go on, where its graph is not served"),
     created_at: z.string(),
     updated_at: z.string(),
   })

@@ -67,6 +67,7 @@ function runMethods(
   | "findGap"
   | "lastValues"
   | "placeOf"
+  | "waitReason"
   | "stopStateOf"
   | "companionOf"
   | "traces"
@@ -78,6 +79,7 @@ function runMethods(
     findGap: (run, after) => runs.findGap(run, after),
     lastValues: (run) => runs.lastValues(run),
     placeOf: (run) => runs.placeOf(run),
+    waitReason: (run) => runs.waitReason(run),
     stopStateOf: (sessionId) => runs.stopStateOf(sessionId),
     companionOf: (sessionId) => runs.companionOf(sessionId),
     traces: runs.traces,

@@ -13,6 +13,7 @@ export type SessionRuns = Pick<
   | "get"
   | "list"
   | "placeOf"
+  | "waitReason"
   | "stopStateOf"
   | "companionOf"
   | "followSession"

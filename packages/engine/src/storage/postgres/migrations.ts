@@ -6,6 +6,8 @@ import type { PostgresDatabase, Statements } from "./database/database.ts";
 /** One change of the schema. `id` counts from 1 without gaps; a published one is never edited. */
 export interface Migration {
   id: number;
+  /** The oldest schema whose programs can go on beside this one: one that only adds names it. Default this one. */
+  oldest?: number;
   /** Statements that run in one transaction. */
   sql: string;
 }
@@ -52,10 +54,12 @@ export async function migrate(
       throw newerSchema(database.place, found.current, known);
     }
     if (!isMove) await requireMoved(statements, database.place);
-    for (const { id, sql } of migrations) if (id > found.current) await statements.change(sql);
+    const made = migrations.filter(({ id }) => id > found.current);
+    for (const { sql } of made) await statements.change(sql);
     if (known <= found.current) return;
     await statements.change("DELETE FROM schema_version");
-    await statements.change("INSERT INTO schema_version (current, min_compatible) VALUES ($1, $1)", [known]);
+    const oldest = Math.max(found.min_compatible, ...made.map((migration) => migration.oldest ?? migration.id));
+    await statements.change("INSERT INTO schema_version (current, min_compatible) VALUES ($1, $2)", [known, oldest]);
   });
 }
 

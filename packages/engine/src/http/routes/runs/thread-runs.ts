@@ -134,7 +134,8 @@ function readingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
       await setPositionHeader(services, context, run);
-      return answerJson(context, toWireRun(run));
+      const wait_reason = await services.runs.waitReason(run);
+      return answerJson(context, { ...toWireRun(run), ...(wait_reason !== undefined && { wait_reason }) });
     },
   );
 

@@ -8,6 +8,7 @@ import { runUsage } from "./006-run-usage.ts";
 import { servers } from "./007-servers.ts";
 import { owners } from "./008-owners.ts";
 import { webhookOwners } from "./009-webhook-owners.ts";
+import { graphsOfServers } from "./010-graphs.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   servers,
   owners,
   webhookOwners,
+  graphsOfServers,
 ];

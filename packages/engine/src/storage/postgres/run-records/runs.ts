@@ -35,12 +35,14 @@ const reclaim = `WITH held AS (SELECT id FROM runs WHERE run_id = $1 AND status 
   WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
 
 /**
- * Takes in hand what is in that of no server, or of one that is gone: the oldest first, each session whole. Sessions that
- * another server looks through at the moment are its own.
+ * Takes in hand what is in that of no server, or of one that is gone: the oldest first, each session whole. What is of a graph
+ * that this server does not serve is left to others, unless it is only to be ended. Sessions that another server looks through
+ * at the moment are its own.
  */
 const isFree = "(NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) OR ($3 AND runs.owner = $1))";
 const take = `WITH left_over AS (
     SELECT open_runs.session, open_runs.run FROM open_runs JOIN runs ON runs.id = open_runs.run WHERE ${isFree}
+      AND (stop_requested IS NOT NULL OR graph_id = ANY ((SELECT graphs FROM servers WHERE id = $1)::text[]) IS NOT FALSE)
   ), taken AS (
     SELECT id FROM sessions WHERE id IN (SELECT session FROM left_over)
     ORDER BY (SELECT min(run) FROM left_over WHERE session = sessions.id) LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
@@ -83,7 +85,7 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   return true;
 }
 
-const claimNext = `SELECT ${runColumns} FROM millrace_claim_v3($1, $2, $3) AS runs`;
+const claimNext = `SELECT ${runColumns} FROM millrace_claim_v4($1, $2, $3) AS runs`;
 const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::text[]) AND owner = $3 AND id IN (
     SELECT run FROM open_runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND status = 'running')`;
 

@@ -29,16 +29,17 @@ const BeatRow = z.object({
 const ServerRow = z.object({ id: z.number(), host: z.string(), process: z.number() });
 const WaitRow = z.object({ waits: z.boolean() });
 
-const join = `INSERT INTO servers (host, process, lease_until)
-  VALUES ($1, $2, now() + make_interval(secs => $3)) RETURNING id`;
+const join = `INSERT INTO servers (host, process, lease_until, graphs)
+  VALUES ($1, $2, now() + make_interval(secs => $3), $4) RETURNING id`;
 /** Renews the lease, unless another server has taken this one for gone. */
 const renew = `WITH beat AS (
     UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
   ), open AS (
-    SELECT run_id, owner, stop_requested AS action FROM open_runs JOIN runs ON runs.id = open_runs.run
+    SELECT run_id, owner, graph_id, stop_requested AS action FROM open_runs JOIN runs ON runs.id = open_runs.run
   )
   SELECT EXISTS (SELECT FROM beat) AS is_alive, count(*) AS live, count(*) FILTER (WHERE lease_until < now()) AS silent,
-    EXISTS (SELECT FROM open WHERE NOT EXISTS (SELECT FROM servers WHERE servers.id = owner)) AS has_left_over,
+    EXISTS (SELECT FROM open WHERE NOT EXISTS (SELECT FROM servers WHERE servers.id = owner)
+      AND (action IS NOT NULL OR graph_id = ANY ($3) IS NOT FALSE)) AS has_left_over,
     (SELECT coalesce(json_agg(open), '[]') FROM open WHERE owner = $1 AND action IS NOT NULL) AS stops
   FROM servers`;
 /** Whether there is a server which came before and may not have heard of this one: its lease is still that of `$2`. */
@@ -69,6 +70,8 @@ export class ServerLease implements Cluster {
   #since: Moment = now();
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
+  /** The graphs that this server serves; all where it is not said. */
+  #graphs: readonly string[] | null = null;
   #looking: NodeJS.Timeout | undefined;
   #lookedAt = -Infinity;
   #hasLeft = false;
@@ -127,6 +130,16 @@ export class ServerLease implements Cluster {
     this.#onBeat = listener;
   }
 
+  async serves(graphs: readonly string[]): Promise<void> {
+    this.#graphs = graphs;
+    await this.#database.change("UPDATE servers SET graphs = $2 WHERE id = $1", [this.#id, graphs]);
+  }
+
+  async isServed(graph: string): Promise<boolean> {
+    const sql = "SELECT FROM servers WHERE $1 = ANY (graphs) IS NOT FALSE LIMIT 1";
+    return (await this.#database.read(sql, [graph])).length > 0;
+  }
+
   /** Calls back when runs are in no server's hand since this moment. There is one listener. */
   onFreed(listener: () => void): void {
     this.#onFreed = listener;
@@ -181,7 +194,7 @@ export class ServerLease implements Cluster {
   async #join(): Promise<void> {
     const sent = now();
     const { host, process } = thisProcess();
-    const [row] = await this.#database.rows(join, [host, process, this.#seconds]);
+    const [row] = await this.#database.rows(join, [host, process, this.#seconds, this.#graphs]);
     this.#id = parseRow(IdRow, "servers", row).id;
     ofProcess.add(this.#id);
     this.#renewed = this.#since = sent;
@@ -222,7 +235,7 @@ export class ServerLease implements Cluster {
   async #renew(): Promise<void> {
     const sent = now();
     try {
-      const [row] = await this.#database.rows(renew, [this.#id, this.#seconds]);
+      const [row] = await this.#database.rows(renew, [this.#id, this.#seconds, this.#graphs]);
       const { is_alive, live, silent, has_left_over, stops } = parseRow(BeatRow, "servers", row);
       this.#live = live;
       if (live > 1) this.#encounters += 1;
