@@ -42,6 +42,16 @@ describe("who calls", () => {
     expect(ada).toMatchObject({ caller: "owner", name: "ada", may_administer: false, language: "en" });
     expect(await me(server, { "x-api-key": "key-of-admin" })).toMatchObject({ name: "admin", may_administer: true });
     expect((await server.send("GET", "/me")).status).toBe(401);
+    // How the server is, is for those who may change it.
+    const asked = (owner: string) => server.send("GET", "/server", undefined, { "x-api-key": `key-of-${owner}` });
+    expect((await asked("ada")).status).toBe(403);
+    expect(await (await asked("admin")).json()).toMatchObject({
+      database: { kind: expect.stringMatching(/^(?:sqlite|postgres)$/u), bytes: expect.any(Object) },
+      disk: { free_bytes: expect.any(Number) },
+      runs: { running: 0, waiting: 0, slots: server.config.maxConcurrentRuns },
+      graphs: { served: expect.arrayContaining(["toolUser"]), not_served: [] },
+      problems: [],
+    });
   });
 
   it("GET /me 200: a user of the rules, and what the langgraph.json has switched off", async () => {

@@ -10,6 +10,7 @@ const Settings = z.object({
       name: z.string(),
       value: z.json(),
       source: z.string(),
+      default: z.json(),
       is_secret: z.boolean(),
       change: z.string().nullable(),
     }),
@@ -43,9 +44,9 @@ it("shows every variable with its value, where it comes from and what changes it
   });
   const settings = await settingsOf(server);
   expect(settings).toMatchObject({
-    MILLRACE_TOOL_RATE: { value: 5, source: "environment", is_secret: false, change: "PATCH /settings" },
+    MILLRACE_TOOL_RATE: { value: 5, default: null, source: "environment", is_secret: false, change: "PATCH /settings" },
     MILLRACE_MODEL_RATE: { value: null, source: "default", change: "PATCH /settings" },
-    MILLRACE_MAX_REQUESTS: { value: 2000, source: "default", change: null },
+    MILLRACE_MAX_REQUESTS: { value: 2000, default: 2000, source: "default", change: null },
     MILLRACE_CRITICAL_FILES: { value: [], source: "default" },
     BING_SEARCH_API_KEY: { value: "…7f3a", source: "environment", is_secret: true },
     MILLRACE_WEBHOOK_SECRET: { value: "…", source: "environment", is_secret: true, change: null },
@@ -84,6 +85,7 @@ it("a change counts from the next turn on, is kept over a restart, and can be ta
   expect(changed.settings).toContainEqual({
     name: "MILLRACE_CRITICAL_FILES",
     value: ["*.md"],
+    default: [],
     source: "changed",
     is_secret: false,
     change: "PATCH /settings",

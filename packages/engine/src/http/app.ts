@@ -45,6 +45,7 @@ import { traceRoutes } from "./routes/runs/trace.ts";
 import { threadStateRoutes } from "./routes/threads/thread-state.ts";
 import { threadStreamRoutes } from "./routes/threads/thread-stream.ts";
 import { threadRoutes } from "./routes/threads/threads.ts";
+import { serverRoutes } from "./routes/operation/server.ts";
 import { usageRoutes } from "./routes/operation/usage.ts";
 import { AppError } from "../errors/errors.ts";
 import { markSent } from "./answers/sse.ts";
@@ -54,6 +55,7 @@ import { usageOfCaller } from "../usage/usage-of-callers.ts";
 const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   metaRoutes,
   healthRoutes,
+  serverRoutes,
   usageRoutes,
   metricsRoutes,
   assistantRoutes,

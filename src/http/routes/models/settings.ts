@@ -16,7 +16,10 @@ const SettingShape = z
   .object({
     name: z.string().describe("The variable, as .env.example describes it"),
     value: z.unknown().describe("What counts now; null: nothing. Of a secret at most its end is shown"),
-    source: z.enum(["changed", "environment", "default"]).describe("changed: by the request under change"),
+    source: z
+      .enum(["changed", "environment", "default"])
+      .describe("changed: by the request under change, which keeps it in a file"),
+    default: z.unknown().describe("What counts where neither is said; null: nothing"),
     is_secret: z.boolean(),
     change: z.string().nullable().describe("The request that changes it; null: it counts from the next start on"),
   })
@@ -110,7 +113,7 @@ function fileValueOf(name: string, models: ProductServices["models"]): string | 
 
 function listOf({ settings, models }: ProductServices): z.infer<typeof SettingsShape> {
   const [changed, { given }] = [settings.changed(), settings.current()];
-  const values = valuesOf({ ...given, ...changed });
+  const [values, defaults] = [valuesOf({ ...given, ...changed }), valuesOf({})];
   return {
     settings: variableNames.map((name) => {
       const fileValue = fileValueOf(name, models);
@@ -119,6 +122,7 @@ function listOf({ settings, models }: ProductServices): z.infer<typeof SettingsS
         name,
         value: shownOf(name, fileValue ?? values[name]),
         source: isChanged ? "changed" : Object.hasOwn(given, name) ? "environment" : "default",
+        default: isSecret(name) ? null : (defaults[name] ?? null),
         is_secret: isSecret(name),
         change: Object.hasOwn(changeable, name) ? "PATCH /settings" : (otherWays[name] ?? null),
       };
