@@ -10,7 +10,7 @@ import { agentRoutes } from "./routes/runs/agents.ts";
 import { compressRoutes } from "./routes/threads/compress.ts";
 import { contextRoutes } from "./routes/threads/context.ts";
 import { exportRoutes } from "./routes/threads/export.ts";
-import { fileContentRoutes } from "./routes/knowledge/files.ts";
+import { fileRoutes } from "./routes/knowledge/files.ts";
 import { uploadRoutes } from "./routes/knowledge/uploads.ts";
 import { identityRoutes } from "./routes/knowledge/identity.ts";
 import { messageRoutes } from "./routes/threads/messages.ts";
@@ -42,7 +42,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   compressRoutes,
   contextRoutes,
   exportRoutes,
-  fileContentRoutes,
+  fileRoutes,
   identityRoutes,
   messageRoutes,
   modelServiceRoutes,

@@ -170,7 +170,8 @@ async function undoLocked(
   return card;
 }
 
-function cardOf(operation: OperationRecord): OperationCard {
+/** A record as clients show it. */
+export function cardOf(operation: OperationRecord): OperationCard {
   const { run_id, message_id, tool, status, change, created_at, updated_at } = operation;
   return {
     ...noteOf(operation),

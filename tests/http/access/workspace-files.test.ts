@@ -9,8 +9,8 @@ beforeAll(async () => {
   server = await startTestServer({
     graphs: join(projectFolder, "langgraph.json"),
     model: "offline",
-    apiKeys: ["guest", "ann"].map((owner) => ({ owner, key: `key-of-${owner}` })),
-    ownerTools: { guest: ["list_files"] },
+    apiKeys: ["guest", "ann", "ben"].map((owner) => ({ owner, key: `key-of-${owner}` })),
+    ownerTools: { guest: ["list_files"], ben: ["read_file"] },
   });
   const { workspace } = server.config;
   await mkdir(join(workspace, "notes"));
@@ -23,6 +23,42 @@ function read(path: string, { owner = "ann", ...headers }: Record<string, string
   const wanted = `/files/content?path=${encodeURIComponent(path)}`;
   return server.send("GET", wanted, undefined, { "x-api-key": `key-of-${owner}`, ...headers });
 }
+
+describe("a folder of the workspace", () => {
+  const list = (path: string, owner = "ann"): Promise<Response> =>
+    server.send("GET", `/files${path}`, undefined, { "x-api-key": `key-of-${owner}` });
+
+  it("is listed, folders first, links as such, without what is the program's own", async () => {
+    await mkdir(join(server.config.workspace, ".millrace"), { recursive: true });
+    const whole = await list("");
+    expect([whole.status, await whole.json()]).toEqual([
+      200,
+      {
+        path: "",
+        entries: [
+          expect.objectContaining({ name: "notes", path: "notes", kind: "folder", size: null }),
+          expect.objectContaining({ name: "outside", path: "outside", kind: "link", size: null }),
+        ],
+        more: 0,
+      },
+    ]);
+    expect(await (await list("?path=notes", "guest")).json()).toMatchObject({
+      path: "notes",
+      entries: [{ name: "page.html", path: "notes/page.html", kind: "file", size: 25 }],
+    });
+  });
+
+  it.each([
+    ["?path=notes/page.html", "ann", 400],
+    ["?path=nothing", "ann", 404],
+    ["?path=../..", "ann", 403],
+    ["?path=outside", "ann", 403],
+    ["?path=.millrace", "ann", 403],
+    ["", "ben", 403],
+  ])("is not listed: %s for %s is %i", async (path, owner, status) => {
+    expect((await list(path, owner)).status).toBe(status);
+  });
+});
 
 describe("a file of the workspace", () => {
   it("is given byte for byte, to be saved and never as a page", async () => {

@@ -28,6 +28,8 @@ const Changes = z.array(
   }),
 );
 
+const History = z.array(z.looseObject({ thread_id: z.string(), type: z.string(), path: z.string() }));
+
 let folders = 0;
 /** A thread with a folder of its own in the workspace, in which tools are run by hand. */
 async function workingThread() {
@@ -62,6 +64,31 @@ async function workingThread() {
     changes: async (query = "") => Changes.parse(await (await send("GET", `/changes${query}`)).json()),
   };
 }
+
+it("GET /operations has the history of a file over all threads, page by page", async () => {
+  const [one, other] = [await workingThread(), await workingThread()];
+  await one.create("shared.md", "one");
+  const args = { path: `${one.folder}/shared.md`, content: "two" };
+  await other.send("POST", "/tools/update_file/run", { args });
+  await other.create("own.md", "mine");
+  await one.move("shared.md", "moved.md");
+  const read = async (query: string) => {
+    const answer = await server.send("GET", `/operations?${query}`);
+    return [History.parse(await answer.json()), answer.headers.get("x-pagination-next")] as const;
+  };
+  const path = encodeURIComponent(`${one.folder}/shared.md`);
+  const [whole] = await read(`path=${path}`);
+  expect(whole.map(({ type, thread_id }) => [type, thread_id])).toEqual([
+    ["move", one.thread_id],
+    ["modify", other.thread_id],
+    ["create", one.thread_id],
+  ]);
+  const [first, next] = await read(`path=${path}&limit=2`);
+  const [rest, end] = await read(`path=${path}&limit=2&cursor=${encodeURIComponent(next ?? "")}`);
+  expect([[...first, ...rest], end]).toEqual([whole, null]);
+  const [ofOne] = await read(`thread_id=${other.thread_id}`);
+  expect(ofOne.map((operation) => operation.path)).toEqual([`${other.folder}/own.md`, `${one.folder}/shared.md`]);
+});
 
 describe("the undo of several operations", () => {
   it("takes all back, newest first, each once", async () => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
-import type { Approval, JsonObject, Run, RunStatus } from "./records.ts";
+import type { Approval, JsonObject, OperationRecord, Run, RunStatus } from "./records.ts";
 import type { Usage } from "./usage.ts";
 
 /** Which sessions are looked at: those of an owner, with `orphans` also those without one; those whose metadata contain this. */
@@ -44,6 +44,12 @@ export interface RunQuery extends PageQuery {
   error?: string | undefined;
 }
 
+/** Which operations of all sessions are wanted, newest first; `path`: of the file at it, also what was moved there or away. */
+export interface OperationQuery extends Omit<PageQuery, "graph_id"> {
+  run_id?: string | undefined;
+  path?: string | undefined;
+}
+
 /** How many runs were created in a span of time that begins `at`, by how they are now. */
 export interface RunCount {
   at: string;
@@ -59,6 +65,8 @@ export interface OverviewStore {
   /** How many runs are not over. */
   working(sessions: SessionFilter): Promise<number>;
   runs(query: RunQuery): Promise<PageOf<ListedRun>>;
+  /** What tools changed in the workspace. */
+  operations(query: OperationQuery): Promise<PageOf<OperationRecord>>;
   /** Counts in spans of so many seconds, oldest first; spans without runs are left out. */
   histogram(query: Omit<RunQuery, "limit" | "cursor"> & { seconds: number }): Promise<RunCount[]>;
 }

@@ -1,21 +1,114 @@
+import { lstat, readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { answerBytes } from "@millrace/engine/http/answers/bytes";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
-import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { query } from "@millrace/engine/http/validate";
-import { routeServicesOf, toolsOfCaller } from "../../../toolkits/route-services.ts";
-import { withFile } from "../../../tools/workspace/file-access.ts";
-import { locate } from "../../../tools/workspace/workspace-path.ts";
+import { type RouteServices, routeServicesOf, toolsOfCaller } from "../../../toolkits/route-services.ts";
+import { notFound, withFile } from "../../../tools/workspace/file-access.ts";
+import {
+  isTemporaryName,
+  kindOf,
+  locate,
+  type Place,
+  reservedFolder,
+  withFolder,
+} from "../../../tools/workspace/workspace-path.ts";
 
 /** Maximum bytes of a file sent to clients. */
 const largest = 20 * 1024 * 1024;
 
-/** `/files/content`: a workspace file, for clients that show what a message refers to. */
-export function fileContentRoutes(): HttpApp {
+/** Maximum entries of a folder in an answer. */
+const mostEntries = 1_000;
+
+const EntryShape = z.object({
+  name: z.string(),
+  path: z.string().describe("Relative to the workspace"),
+  kind: z.enum(["file", "folder", "link", "other"]),
+  size: z.number().int().nullable().describe("Bytes of a file"),
+  modified_at: z.string(),
+});
+const FolderShape = z
+  .object({
+    path: z.string().describe("Empty for the workspace itself"),
+    entries: z.array(EntryShape).describe("Folders first, then by name"),
+    more: z.number().int().describe("How many entries are left out"),
+  })
+  .meta({ ref: "WorkspaceFolder" });
+
+/** `/files`: the workspace's folders and files, for clients that show what a message refers to. */
+export function fileRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/files",
+    describe({
+      tag: "Operations",
+      summary: `What is in a folder of the workspace, at most ${mostEntries} entries`,
+      answer: FolderShape,
+      errors: {
+        400: "No path in the workspace, or a file",
+        403: "The path leads out of the workspace, or the owner of the key may not list files",
+        404: "No such folder",
+      },
+    }),
+    query(
+      z.object({ path: z.string().max(3_000).default("").describe("Relative to the workspace, which is the default") }),
+    ),
+    async (context) => {
+      const services = servicesWith(context, "list_files");
+      return answerJson(context, await folderAt(services.config.workspace, context.req.valid("query").path));
+    },
+  );
+  contentRoute(routes);
+  return routes;
+}
+
+/** The services of a caller who may use a tool. Throws 403 for others. */
+function servicesWith(context: HttpContext, tool: "list_files" | "read_file"): RouteServices {
+  const services = routeServicesOf(context);
+  if (toolsOfCaller(services)?.has(tool) === false) {
+    throw new AppError("permission", "The files of the workspace may not be read with this key.", {
+      suggestion: `Ask the operator of the server to allow the tool ${tool} for this key.`,
+    });
+  }
+  return services;
+}
+
+async function folderAt(workspace: string, path: string): Promise<z.infer<typeof FolderShape>> {
+  const place = path === "" ? undefined : await locate(workspace, path);
+  if (place !== undefined) await requireFolder(workspace, place);
+  const folder = place?.real ?? workspace;
+  const prefix = place === undefined ? "" : `${place.path}/`;
+  return await withFolder(workspace, folder, async (at) => {
+    const all = await readdir(at("."), { withFileTypes: true });
+    const own = all.filter(({ name }) => !isTemporaryName(name) && !(prefix === "" && name === reservedFolder));
+    const sorted = own.toSorted(
+      (one, other) => Number(other.isDirectory()) - Number(one.isDirectory()) || one.name.localeCompare(other.name),
+    );
+    const entries = await Promise.all(
+      sorted.slice(0, mostEntries).map(async ({ name }) => {
+        // It may have gone since the folder was read.
+        const stats = await lstat(at(name)).catch(() => undefined);
+        if (stats === undefined) return [];
+        const kind = kindOf(stats);
+        const size = kind === "file" ? stats.size : null;
+        return [{ name, path: `${prefix}${name}`, kind, size, modified_at: stats.mtime.toISOString() }];
+      }),
+    );
+    return { path: place?.path ?? "", entries: entries.flat(), more: Math.max(0, sorted.length - mostEntries) };
+  });
+}
+
+async function requireFolder(workspace: string, place: Place): Promise<void> {
+  if (place.kind === "missing") throw await notFound(workspace, place);
+  if (place.kind !== "folder") throw new AppError("invalid_parameter", `"${place.path}" is no folder.`);
+}
+
+function contentRoute(routes: HttpApp): void {
   routes.get(
     "/files/content",
     describe({
@@ -31,14 +124,7 @@ export function fileContentRoutes(): HttpApp {
     }),
     query(z.object({ path: z.string().max(3_000).describe("Relative to the workspace") })),
     async (context) => {
-      const services = routeServicesOf(context);
-      const tools = toolsOfCaller(services);
-      if (tools !== undefined && !tools.has("read_file")) {
-        throw new AppError("permission", "The files of the workspace may not be read with this key.", {
-          suggestion: "Ask whoever runs the server to allow the tool read_file for this key.",
-        });
-      }
-      const { workspace } = services.config;
+      const { workspace } = servicesWith(context, "read_file").config;
       const { signal } = context.req.raw;
       const place = await locate(workspace, context.req.valid("query").path);
       const bytes = await withFile({ workspace, repeated: false, signal }, place, async (handle, { size }) => {
@@ -59,5 +145,4 @@ export function fileContentRoutes(): HttpApp {
       });
     },
   );
-  return routes;
 }

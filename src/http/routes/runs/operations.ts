@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Language } from "@millrace/engine/language";
 import { requireSession } from "@millrace/engine/sessions/sessions";
 import { operationText } from "../../../tools/undo/operation-diff.ts";
-import type { OperationCard } from "../../../tools/undo/operations.ts";
+import { cardOf, type OperationCard } from "../../../tools/undo/operations.ts";
 import { toolHistory, toolStatistics } from "../../../tools/runtime/tool-history.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
@@ -46,6 +46,16 @@ export const OperationShape = z
     updated_at: z.string(),
   })
   .meta({ ref: "Operation" });
+const AnyOperationShape = OperationShape.extend({
+  thread_id: z.string(),
+}).meta({ ref: "OperationOfAnyThread" });
+const AnyQuery = z.object({
+  path: z.string().min(1).max(4_096).optional().describe("The file, also where it was moved from or to"),
+  thread_id: Id.optional(),
+  run_id: Id.optional(),
+  limit: Count(1_000).default(50),
+  cursor: z.string().max(200).optional().describe("X-Pagination-Next of the page before"),
+});
 const OperationList = z.object({
   operations: z.array(OperationShape).describe("Newest first"),
   total: z.number().int(),
@@ -106,10 +116,33 @@ const unknownOperation = "No such thread or operation";
 /** Workspace changes by tools, with undo, and every tool call. */
 export function operationRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  historyRoute(routes);
   listRoutes(routes);
   toolLogRoute(routes);
   itemRoutes(routes);
   return routes;
+}
+
+function historyRoute(routes: HttpApp): void {
+  routes.get(
+    "/operations",
+    describe({
+      tag,
+      summary: "What tools changed in the workspace, in all threads, newest first; or the history of a file",
+      answer: z.array(AnyOperationShape),
+    }),
+    query(AnyQuery),
+    async (context) => {
+      const { thread_id: session_id, ...page } = context.req.valid("query");
+      const { rows, next } = await productServicesOf(context).overview.operations({ ...page, session_id });
+      if (next !== null) context.header("X-Pagination-Next", next);
+      const language = languageOf(context);
+      return answerJson(
+        context,
+        rows.map((row) => ({ ...toWireOperation(cardOf(row), language), thread_id: row.session_id })),
+      );
+    },
+  );
 }
 
 function listRoutes(routes: HttpApp): void {

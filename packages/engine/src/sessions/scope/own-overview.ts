@@ -1,5 +1,5 @@
 import type { Session } from "../../storage/records.ts";
-import type { ApprovalQuery, OverviewStore, RunQuery, SessionFilter } from "../../storage/overview.ts";
+import type { ApprovalQuery, OperationQuery, OverviewStore, RunQuery, SessionFilter } from "../../storage/overview.ts";
 import type { FeedEvent, ServerFeed } from "../overview/server-feed.ts";
 import { ask, bothOf, isAllowed, type Guard } from "./guard.ts";
 import { Refusal } from "../../manifest/auth.ts";
@@ -10,6 +10,7 @@ type Own<Query> = Omit<Query, "sessions">;
 export interface OwnOverview {
   approvals(query: Own<ApprovalQuery>): ReturnType<OverviewStore["approvals"]>;
   runs(query: Own<RunQuery>): ReturnType<OverviewStore["runs"]>;
+  operations(query: Own<OperationQuery>): ReturnType<OverviewStore["operations"]>;
   histogram(query: Own<Parameters<OverviewStore["histogram"]>[0]>): ReturnType<OverviewStore["histogram"]>;
   /** The numbers of open questions and of active runs. */
   counts(): Promise<{ waiting: number; working: number }>;
@@ -35,6 +36,10 @@ export function ownOverview(overview: OverviewStore, feed: ServerFeed, { filter,
     async runs(query) {
       const sessions = await filter();
       return sessions === undefined ? { rows: [], next: null } : await overview.runs({ ...query, sessions });
+    },
+    async operations(query) {
+      const sessions = await filter();
+      return sessions === undefined ? { rows: [], next: null } : await overview.operations({ ...query, sessions });
     },
     async histogram(query) {
       const sessions = await filter();

@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   type ApprovalQuery,
   type ListedRun,
+  type OperationQuery,
   type OverviewStore,
   type PageOf,
   pageOf,
@@ -9,10 +10,11 @@ import {
   type RunQuery,
   type SessionFilter,
 } from "../../overview.ts";
-import { type Approval, RunStatus } from "../../records.ts";
-import { ApprovalRow, CountRow, json, parseRow, readRows } from "../../rows.ts";
+import { type Approval, type OperationRecord, RunStatus } from "../../records.ts";
+import { ApprovalRow, CountRow, json, OperationRow, parseRow, readRows } from "../../rows.ts";
 import { Usage } from "../../usage.ts";
 import type { Statements } from "../database/database.ts";
+import { operationColumns } from "../run-records/operations.ts";
 import { runColumns, StoredRun } from "../run-records/run-rows.ts";
 import { approvalColumns } from "./approvals.ts";
 import { usageOfRun } from "./usage.ts";
@@ -24,7 +26,7 @@ class Conditions {
   readonly #clauses: string[] = [];
 
   /** Those that a row of `table` hangs on one of the sessions. */
-  constructor(table: "runs" | "approvals", sessions: FoundBy) {
+  constructor(table: "runs" | "approvals" | "operations", sessions: FoundBy) {
     const clauses = sessionClauses(sessions, (value) => this.value(value));
     if (clauses.length === 0) return;
     this.and(`EXISTS (SELECT FROM sessions WHERE sessions.id = ${table}.session AND ${clauses.join(" AND ")})`);
@@ -108,6 +110,24 @@ async function findRuns(database: Statements, query: RunQuery): Promise<PageOf<L
   return pageOf(found, readRows(ListedRunRow, "runs", found), query.limit, ({ created_at }) => created_at);
 }
 
+async function findOperations(database: Statements, query: OperationQuery): Promise<PageOf<OperationRecord>> {
+  const conditions = new Conditions("operations", await withFoundIds(database, query.sessions));
+  conditions.with(query.session_id, ofSession);
+  conditions.with(query.run_id, (place) => `run_id = ${place}`);
+  conditions.with(jsonText(query.path), (place) => {
+    const fields = ["path", "from", "to"].map((field) => hasText("change", field)(place));
+    return `(${fields.join(" OR ")})`;
+  });
+  if (query.cursor !== undefined) {
+    const [at, key] = readCursor(query.cursor).map(conditions.value);
+    conditions.and(`(created_at, operations.id) < (${at}, ${key})`);
+  }
+  const sql = `SELECT ${operationColumns}, operations.id AS key FROM operations ${conditions.where}
+    ORDER BY created_at DESC, operations.id DESC LIMIT ${conditions.value(query.limit + 1)}`;
+  const found = await database.read(sql, conditions.values);
+  return pageOf(found, readRows(OperationRow, "operations", found), query.limit, ({ created_at }) => created_at);
+}
+
 const ListedRunRow = StoredRun.extend({ usage: json(Usage).nullable() });
 const BucketRow = z.object({ at: z.number(), status: RunStatus, count: z.number() });
 
@@ -125,6 +145,7 @@ export function createOverviewStore(database: Statements): OverviewStore {
     waiting: (sessions) => count("approvals", "state = 'pending'", sessions),
     working: (sessions) => count("runs", "runs.id IN (SELECT run FROM open_runs)", sessions),
     runs: (query) => findRuns(database, query),
+    operations: (query) => findOperations(database, query),
     async histogram({ seconds, ...query }) {
       const conditions = await runConditions(database, query);
       const span = `${conditions.value(seconds)}::bigint`;

@@ -10,10 +10,11 @@ import { failFenced, heldRun, isHeld, type StreamStanding, writeFenced, writerVa
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;
 
-const columns = `operation_id, (SELECT session_id FROM sessions WHERE sessions.id = session) AS session_id, run_id,
+/** The columns of an operation. */
+export const operationColumns = `operation_id, (SELECT session_id FROM sessions WHERE sessions.id = session) AS session_id, run_id,
   message_id, tool_call_id, tool, status, change, lines_added, lines_removed, first_line, is_kept, created_at, updated_at`;
 const ofSession = "session = (SELECT id FROM sessions WHERE session_id = $1)";
-const select = `SELECT ${columns} FROM operations WHERE ${ofSession}`;
+const select = `SELECT ${operationColumns} FROM operations WHERE ${ofSession}`;
 const filter = "AND ($2::text IS NULL OR run_id = $2) AND ($3::text IS NULL OR message_id = $3)";
 
 /** A session that works for ever must not grow for ever: what was long ago loses its bytes, not its record. */
@@ -43,7 +44,7 @@ const settle = `WITH ${heldRun("$13")},
     SELECT w.id, hash, bytes FROM w, unnest($11::text[], $12::bytea[]) AS content (hash, bytes) WHERE w.is_kept = 1
     ON CONFLICT DO NOTHING),
   d AS (DELETE FROM operation_contents WHERE operation IN (SELECT id FROM w WHERE w.is_kept = 0))
-  SELECT held.is_held, ${columns} FROM (SELECT ${isHeld} AS is_held) AS held LEFT JOIN w ON true`;
+  SELECT held.is_held, ${operationColumns} FROM (SELECT ${isHeld} AS is_held) AS held LEFT JOIN w ON true`;
 const HeldRow = z.object({ is_held: z.boolean(), operation_id: z.string().nullable() });
 
 function contentValues(contents: FileContents): Values {

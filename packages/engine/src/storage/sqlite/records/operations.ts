@@ -10,12 +10,13 @@ import { requireAttempt } from "./run-statements.ts";
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;
 
-const columns = `operation_id, sessions.session_id, run_id, message_id, tool_call_id, tool, operations.status, change,
+/** The columns of an operation, with its session joined. */
+export const operationColumns = `operation_id, sessions.session_id, run_id, message_id, tool_call_id, tool, operations.status, change,
   lines_added, lines_removed, first_line, is_kept, operations.created_at, operations.updated_at`;
-const select = `SELECT ${columns}
+const select = `SELECT ${operationColumns}
   FROM operations JOIN sessions ON sessions.id = operations.session WHERE sessions.session_id = @session_id`;
 
-const byId = `SELECT ${columns} FROM operations JOIN sessions ON sessions.id = operations.session WHERE operation_id = @operation_id`;
+const byId = `SELECT ${operationColumns} FROM operations JOIN sessions ON sessions.id = operations.session WHERE operation_id = @operation_id`;
 
 const filter = `AND (@run_id IS NULL OR run_id = @run_id) AND (@message_id IS NULL OR message_id = @message_id)`;
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { RunStatus } from "../../records.ts";
+import { type OperationRecord, RunStatus } from "../../records.ts";
 import {
   type ApprovalQuery,
   type ListedRun,
+  type OperationQuery,
   type OverviewStore,
   type PageOf,
   pageOf,
@@ -11,8 +12,9 @@ import {
   type SessionFilter,
 } from "../../overview.ts";
 import type { Database } from "../database/database.ts";
-import { ApprovalRow, CountRow, ListedRunRow, parseRow, readRows } from "../../rows.ts";
+import { ApprovalRow, CountRow, ListedRunRow, OperationRow, parseRow, readRows } from "../../rows.ts";
 import { approvalColumns } from "./approvals.ts";
+import { operationColumns } from "./operations.ts";
 import { isUnfinished, runColumns } from "./run-statements.ts";
 import { searchCondition } from "./sessions.ts";
 import { usageOfRun } from "./usage.ts";
@@ -20,7 +22,10 @@ import { usageOfRun } from "./usage.ts";
 type Parameters = Record<string, string | number>;
 
 /** The condition that a row of `table` hangs on one of the sessions. */
-function ofSessions(table: "runs" | "approvals", filter: SessionFilter): { clauses: string[]; parameters: Parameters } {
+function ofSessions(
+  table: "runs" | "approvals" | "operations",
+  filter: SessionFilter,
+): { clauses: string[]; parameters: Parameters } {
   const { where, parameters } = searchCondition({ ...filter, limit: 0, offset: 0 });
   if (where === "") return { clauses: [], parameters };
   const session = `SELECT 1 FROM sessions ${where} AND sessions.id = ${table}.session`;
@@ -87,6 +92,32 @@ function findRuns(database: Database, query: RunQuery): PageOf<ListedRun> {
   return pageOf(found, readRows(ListedRunRow, "runs", found), query.limit, ({ created_at }) => created_at);
 }
 
+function findOperations(database: Database, query: OperationQuery): PageOf<OperationRecord> {
+  const { clauses, parameters } = ofSessions("operations", query.sessions);
+  const filters = {
+    session_id: "sessions.session_id = @session_id",
+    run_id: "run_id = @run_id",
+    path: "@path IN (change ->> '$.path', change ->> '$.from', change ->> '$.to')",
+  };
+  for (const [name, clause] of Object.entries(filters)) {
+    // The names are those of the object above.
+    const value = query[name as keyof typeof filters];
+    if (value === undefined) continue;
+    clauses.push(clause);
+    parameters[name] = value;
+  }
+  if (query.cursor !== undefined) {
+    clauses.push("(operations.created_at, operations.id) < (@cursor_at, @cursor_key)");
+    [parameters["cursor_at"], parameters["cursor_key"]] = readCursor(query.cursor);
+  }
+  const where = clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`;
+  const sql = `SELECT ${operationColumns}, operations.id AS key
+    FROM operations JOIN sessions ON sessions.id = operations.session ${where}
+    ORDER BY operations.created_at DESC, operations.id DESC LIMIT @limit`;
+  const found = database.prepare(sql).all({ ...parameters, limit: query.limit + 1 });
+  return pageOf(found, readRows(OperationRow, "operations", found), query.limit, ({ created_at }) => created_at);
+}
+
 const BucketRow = z.object({ at: z.number(), status: RunStatus, count: z.number() });
 
 /** What a look over all sessions finds in SQLite. */
@@ -101,6 +132,7 @@ export function createOverviewStore(database: Database): OverviewStore {
     waiting: async (sessions) => database.read(() => count("approvals", "state = 'pending'", sessions)),
     working: async (sessions) => database.read(() => count("runs", isUnfinished, sessions)),
     runs: async (query) => database.read(() => findRuns(database, query)),
+    operations: async (query) => database.read(() => findOperations(database, query)),
     histogram: async ({ seconds, ...query }) =>
       database.read(() => {
         const { where, parameters } = runCondition(query);
