@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import { currentCommands } from "./commands.ts";
-import { preferences } from "./preferences.ts";
+import { preferences } from "./kept/preferences.ts";
 
 /** Milliseconds between the two keys of one shortcut. */
 const pause = 1_200;

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
 import { usePageTitle } from "../app/news.ts";
-import { bringBack, putOff, usePutOff } from "../app/put-off.ts";
+import { bringBack, putOff, usePutOff } from "../app/kept/put-off.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { useThreads } from "../api/threads.ts";
 import type { Approval } from "../api/shapes.ts";

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { bringBack, putOff, usePutOff } from "../../app/put-off.ts";
+import { bringBack, putOff, usePutOff } from "../../app/kept/put-off.ts";
 import { ApprovalCard } from "../../parts/approval/approval-card.tsx";
 import { approvable, ApproveMany } from "../../parts/approval/approve-many.tsx";
 import { Button } from "../../parts/button.tsx";

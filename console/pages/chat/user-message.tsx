@@ -5,7 +5,7 @@ import { use, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
-import { keepDraft, readDraft } from "../../app/drafts.ts";
+import { keepDraft, readDraft } from "../../app/kept/drafts.ts";
 import { isComposing } from "../../app/keys.ts";
 import { rerun } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";

@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { Section } from "../../api/context.ts";
 import { Disclosure } from "../../parts/disclosure.tsx";
-import { LongText } from "../../parts/json-view.tsx";
+import { LongText } from "../../parts/values/json-view.tsx";
 import { work } from "../../text/inspector/work.ts";
 import { count, percent } from "../../text/time.ts";
 import { useSectionName } from "./section-name.ts";

@@ -4,7 +4,7 @@ import { useCallsOf, useSentRequest, type RequestDifference } from "../../api/co
 import { CopyButton } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
 import { DiffLines } from "../../parts/diff.tsx";
-import { LongText } from "../../parts/json-view.tsx";
+import { LongText } from "../../parts/values/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { diffOf } from "../../run/state-diff.ts";
 import { work } from "../../text/inspector/work.ts";

@@ -8,7 +8,7 @@ import type { ServerEvent } from "../../api/live/server-events.ts";
 import { eventsPath, useRunEvents } from "../../api/runs/run-events.ts";
 import { visible } from "../../markdown/links.ts";
 import { IconButton } from "../../parts/button.tsx";
-import { LongText } from "../../parts/json-view.tsx";
+import { LongText } from "../../parts/values/json-view.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { jsonText } from "../../text/json-text.ts";

@@ -1,6 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { useRequest, useRequestsOf } from "../../api/runs/requests.ts";
-import { JsonView } from "../../parts/json-view.tsx";
+import { JsonView } from "../../parts/values/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { work } from "../../text/inspector/work.ts";
 

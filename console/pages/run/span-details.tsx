@@ -2,7 +2,7 @@ import X from "icon:x";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import { IconButton } from "../../parts/button.tsx";
-import { Payload } from "../../parts/payload.tsx";
+import { Payload } from "../../parts/values/payload.tsx";
 import type { Span } from "../../run/spans.ts";
 import { count, longTime, preciseDuration } from "../../text/time.ts";
 import { ModelRequests } from "./model-request.tsx";

@@ -8,7 +8,7 @@ import { answerApproval, type Decision } from "../../api/approvals.ts";
 import { ApiError } from "../../api/client.ts";
 import type { Approval } from "../../api/shapes.ts";
 import { isTyping } from "../../app/keys.ts";
-import { preferences } from "../../app/preferences.ts";
+import { preferences } from "../../app/kept/preferences.ts";
 import { visible } from "../../markdown/links.ts";
 import { longTime, preciseDuration, shortTime } from "../../text/time.ts";
 import { Button } from "../button.tsx";

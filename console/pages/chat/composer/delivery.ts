@@ -1,5 +1,5 @@
 import { useEffect, useEffectEvent, useState } from "react";
-import { forgetUnsent, sendMessage, unsentOf, type Unsent } from "../../../app/outbox.ts";
+import { forgetUnsent, sendMessage, unsentOf, type Unsent } from "../../../app/kept/outbox.ts";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { OpenThread } from "../../../thread/open-thread.ts";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";

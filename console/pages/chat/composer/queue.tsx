@@ -4,7 +4,7 @@ import X from "icon:x";
 import Zap from "icon:zap";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { forgetUnsent, keepUnsent, sendMessage, unsentOf, type Unsent } from "../../../app/outbox.ts";
+import { forgetUnsent, keepUnsent, sendMessage, unsentOf, type Unsent } from "../../../app/kept/outbox.ts";
 import { cancelRun } from "../../../api/runs/runs.ts";
 import { visible } from "../../../markdown/links.ts";
 import { IconButton } from "../../../parts/button.tsx";

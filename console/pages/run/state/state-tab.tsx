@@ -7,7 +7,7 @@ import type { StartedRun } from "../../../api/runs/all-runs.ts";
 import { startGraphRun } from "../../../api/graphs.ts";
 import { runAddress } from "../../../app/addresses.ts";
 import { Button } from "../../../parts/button.tsx";
-import { Channels } from "../../../parts/channels.tsx";
+import { Channels } from "../../../parts/values/channels.tsx";
 import { Empty, Failed, Loading } from "../../../parts/states.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import { shortTime } from "../../../text/time.ts";

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { readPayload } from "../api/runs/trace.ts";
-import { jsonText } from "../text/json-text.ts";
-import { byteSize } from "../text/time.ts";
-import { work } from "../text/inspector/work.ts";
-import { Button } from "./button.tsx";
+import { readPayload } from "../../api/runs/trace.ts";
+import { jsonText } from "../../text/json-text.ts";
+import { byteSize } from "../../text/time.ts";
+import { work } from "../../text/inspector/work.ts";
+import { Button } from "../button.tsx";
 import { LongText } from "./json-view.tsx";
-import { Failed, Loading } from "./states.tsx";
+import { Failed, Loading } from "../states.tsx";
 
 /** What went into or came out of a part of a run; a large one is read as a whole only on request. */
 export function Payload({

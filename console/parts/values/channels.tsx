@@ -1,11 +1,11 @@
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { visible } from "../markdown/links.ts";
-import { changesOf, type ChannelChange } from "../run/state-diff.ts";
-import { byteSize } from "../text/time.ts";
-import { work } from "../text/inspector/work.ts";
-import { DiffLines } from "./diff.tsx";
-import { Disclosure } from "./disclosure.tsx";
+import { visible } from "../../markdown/links.ts";
+import { changesOf, type ChannelChange } from "../../run/state-diff.ts";
+import { byteSize } from "../../text/time.ts";
+import { work } from "../../text/inspector/work.ts";
+import { DiffLines } from "../diff.tsx";
+import { Disclosure } from "../disclosure.tsx";
 import { JsonView } from "./json-view.tsx";
 
 /** The values of a state, by channel. `before`: only what differs from that is shown, and how. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { ApiError } from "../api/client.ts";
-import { startRun } from "../api/runs/runs.ts";
+import { ApiError } from "../../api/client.ts";
+import { startRun } from "../../api/runs/runs.ts";
 
 const Said = z.object({ id: z.string(), text: z.string(), attachments: z.array(z.string()), at: z.string() });
 const Unsent = z.object({ said: Said, assistant: z.string(), context: z.record(z.string(), z.unknown()) });

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { visible } from "../markdown/links.ts";
-import { jsonText } from "../text/json-text.ts";
-import { byteSize } from "../text/time.ts";
-import { work } from "../text/inspector/work.ts";
-import { Button } from "./button.tsx";
-import "../style/later.css";
+import { visible } from "../../markdown/links.ts";
+import { jsonText } from "../../text/json-text.ts";
+import { byteSize } from "../../text/time.ts";
+import { work } from "../../text/inspector/work.ts";
+import { Button } from "../button.tsx";
+import "../../style/later.css";
 
 /** Characters that are shown before somebody asks for all. */
 const firstPart = 20_000;
