@@ -45,6 +45,22 @@ export async function readFileOf(path: string, signal: AbortSignal): Promise<Fil
   return contentOf(await send(`/files/content?path=${encodeURIComponent(path)}`, { signal }));
 }
 
+/** Saves a copy of a file of the workspace where the person's files are. */
+export async function saveFile(path: string): Promise<void> {
+  const response = await send(`/files/content?path=${encodeURIComponent(path)}`);
+  saveAs(await response.blob(), path.split("/").at(-1) ?? path);
+}
+
+/** Hands bytes to the browser as a file to be saved. */
+export function saveAs(bytes: Blob, name: string): void {
+  const address = URL.createObjectURL(bytes);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1_000);
+}
+
 async function contentOf(response: Response): Promise<FileContent> {
   const path = response.headers.get("content-disposition") ?? "";
   const bytes = await response.arrayBuffer();

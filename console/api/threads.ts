@@ -1,6 +1,7 @@
 import { QueryClient, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { ApiError, perform, request, send } from "./client.ts";
+import { saveAs } from "./operations.ts";
 import { Assistant, Caller, ModelList, Thread, ThreadDetails, ThreadPage, type ThreadInfo } from "./shapes.ts";
 
 /** What the server has said, by the route that said it. */
@@ -104,12 +105,8 @@ export async function exportThread(
   format: ExportFormat,
 ): Promise<void> {
   const response = await send(`/threads/${thread_id}/export?format=${format}`);
-  const address = URL.createObjectURL(await response.blob());
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = `${name.replaceAll(/[^\p{L}\p{N} _-]/gu, "").slice(0, 80) || "chat"}.${endings[format]}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 1_000);
+  const title = name.replaceAll(/[^\p{L}\p{N} _-]/gu, "").slice(0, 80) || "chat";
+  saveAs(await response.blob(), `${title}.${endings[format]}`);
 }
 
 /** Makes a thread of an exported file; gives its id. Throws for a file that is no JSON. */

@@ -10,6 +10,13 @@ export const addresses = {
   runs: "/runs",
   prompts: "/prompts/:name?",
   identities: "/identity/:name?",
+  models: "/models/:name?",
+  vendors: "/vendors/:name?",
+  roles: "/roles",
+  settings: "/settings",
+  files: "/files",
+  changes: "/changes",
+  server: "/server",
 } as const;
 
 /** Where a thread is shown. */
@@ -26,10 +33,17 @@ export const contextAddress = (thread: string): string => `${threadAddress(threa
 /** Where a graph or an assistant is shown. */
 export const graphAddress = (assistant: string): string => `/g/${encodeURIComponent(assistant)}`;
 /** Where the prompts are changed, or the identities of the profiles; one of them, or their list. */
-export const promptAddress = (kind: "prompt" | "identity", name?: string): string => {
-  const list = kind === "prompt" ? "/prompts" : "/identity";
-  return name === undefined ? list : `${list}/${encodeURIComponent(name)}`;
-};
+export const promptAddress = (kind: "prompt" | "identity", name?: string): string =>
+  listAddress(kind === "prompt" ? "/prompts" : "/identity", name);
+const listAddress = (list: string, name: string | undefined): string =>
+  name === undefined ? list : `${list}/${encodeURIComponent(name)}`;
+/** Where models are shown, or one of them. */
+export const modelAddress = (name?: string): string => listAddress("/models", name);
+/** Where the vendors of models are shown, or one of them. */
+export const vendorAddress = (name?: string): string => listAddress("/vendors", name);
+/** Where the files of the workspace are shown, or one of them. */
+export const fileAddress = (path?: string): string =>
+  path === undefined ? "/files" : `/files?path=${encodeURIComponent(path)}`;
 /** Where a thread of a list is shown: at the message in which something was looked for and found. */
 export function foundAddress(
   { thread_id, hits }: { thread_id: string; hits?: readonly { message_id?: string | null | undefined }[] | undefined },

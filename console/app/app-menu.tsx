@@ -6,15 +6,20 @@ import Monitor from "icon:monitor";
 import Moon from "icon:moon";
 import Sun from "icon:sun";
 import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
 import { currentKey, forgetKey } from "../api/key.ts";
 import type { Caller } from "../api/shapes.ts";
 import { Menu } from "../parts/menu.tsx";
 import { languages, switchLanguage, type LanguageName } from "../text/language.ts";
-import { setPreferences, usePreferences } from "./preferences.ts";
+import { setPreferences, usePreferences } from "./kept/preferences.ts";
+import { places } from "./places.tsx";
 
-/** Who is signed in, and how the page looks. */
+const isHereByMenu = (at: string) => places.some(({ isIn, isHere }) => isIn === "menu" && isHere(at));
+
+/** Places that the rail has no room for, who is signed in, and how the page looks. */
 export function AppMenu({ caller, onKeys }: { caller: Caller | undefined; onKeys: () => void }) {
   const { t, i18n } = useTranslation();
+  const [place, navigate] = useLocation();
   const { theme, enterSends, singleKeys } = usePreferences();
   const name = caller?.name ?? undefined;
   const who = name === undefined ? t("app.anyone") : t("app.account", { name });
@@ -25,7 +30,7 @@ export function AppMenu({ caller, onKeys }: { caller: Caller | undefined; onKeys
   return (
     <Menu
       label={`${t("app.more")}: ${t("app.settings")} · ${who}`}
-      className="rail-item"
+      className={isHereByMenu(place) ? "rail-item rail-here" : "rail-item"}
       button={
         <>
           <CircleUser size={20} />
@@ -33,6 +38,16 @@ export function AppMenu({ caller, onKeys }: { caller: Caller | undefined; onKeys
         </>
       }
       entries={[
+        ...places
+          .filter(({ isIn }) => isIn === "menu")
+          .map(({ address, label, icon: Icon, keys, isHere }) => ({
+            label: t(label),
+            icon: <Icon size={16} />,
+            shortcut: keys,
+            checked: isHere(place),
+            onSelect: () => navigate(address),
+          })),
+        "line",
         {
           label: t("app.themeSystem"),
           icon: <Monitor size={16} />,

@@ -10,7 +10,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     ["n", t("keys.new")],
     ["/", t("keys.search")],
     ["mod+f", t("find.title")],
-    ["g c · g i · g r · g g · g p", t("keys.go")],
+    ["g c · g i · g r · g g · g p · g m · g f · g s", t("keys.go")],
     ["mod+j", t("keys.waiting")],
     ["j · k", t("keys.next")],
     ["e", t("keys.edit")],

@@ -1,47 +1,88 @@
 import Activity from "icon:activity";
+import Bot from "icon:bot";
 import FilePenLine from "icon:file-pen-line";
+import FolderTree from "icon:folder-tree";
 import Inbox from "icon:inbox";
 import MessageSquare from "icon:message-square";
+import Settings from "icon:settings-2";
 import Workflow from "icon:workflow";
-import { useTranslation } from "react-i18next";
 
 /** Places that are as wide as the window. */
-export const widePlace = /^\/(runs|g|prompts|identity)(\/|$)|^\/t\/[^/]+\/run\//u;
+export const widePlace =
+  /^\/(runs|g|prompts|identity|models|vendors|roles|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
 
-/** Where one can go by the rail. */
-export function usePlaces(location: string, waiting: number) {
-  const { t } = useTranslation();
-  return [
-    {
-      address: "/",
-      label: t("app.chats"),
-      icon: <MessageSquare size={20} />,
-      isHere: location === "/" || (location.startsWith("/t/") && !widePlace.test(location)),
-    },
-    {
-      address: "/inbox",
-      label: t("app.inbox"),
-      icon: <Inbox size={20} />,
-      isHere: location === "/inbox",
-      count: waiting,
-    },
-    {
-      address: "/runs",
-      label: t("app.runs"),
-      icon: <Activity size={20} />,
-      isHere: location === "/runs" || /^\/t\/[^/]+\/run\//u.test(location),
-    },
-    {
-      address: "/g",
-      label: t("app.graphs"),
-      icon: <Workflow size={20} />,
-      isHere: location === "/g" || location.startsWith("/g/"),
-    },
-    {
-      address: "/prompts",
-      label: t("app.prompts"),
-      icon: <FilePenLine size={20} />,
-      isHere: /^\/(prompts|identity)(\/|$)/u.test(location),
-    },
-  ];
-}
+/** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
+export const places = [
+  {
+    id: "chats",
+    address: "/",
+    label: "app.chats",
+    icon: MessageSquare,
+    keys: "g c",
+    isIn: "rail",
+    isHere: (at: string) => at === "/" || (at.startsWith("/t/") && !widePlace.test(at)),
+  },
+  {
+    id: "inbox",
+    address: "/inbox",
+    label: "app.inbox",
+    icon: Inbox,
+    keys: "g i",
+    isIn: "rail",
+    isHere: (at: string) => at === "/inbox",
+  },
+  {
+    id: "runs",
+    address: "/runs",
+    label: "app.runs",
+    icon: Activity,
+    keys: "g r",
+    isIn: "rail",
+    isHere: (at: string) => at === "/runs" || /^\/t\/[^/]+\/run\//u.test(at),
+  },
+  {
+    id: "graphs",
+    address: "/g",
+    label: "app.graphs",
+    icon: Workflow,
+    keys: "g g",
+    isIn: "rail",
+    isHere: (at: string) => /^\/g(\/|$)/u.test(at),
+  },
+  {
+    id: "prompts",
+    address: "/prompts",
+    label: "app.prompts",
+    icon: FilePenLine,
+    keys: "g p",
+    isIn: "rail",
+    isHere: (at: string) => /^\/(prompts|identity)(\/|$)/u.test(at),
+  },
+  {
+    id: "models",
+    address: "/models",
+    label: "app.models",
+    icon: Bot,
+    keys: "g m",
+    isIn: "menu",
+    isHere: (at: string) => /^\/(models|vendors|roles)(\/|$)/u.test(at),
+  },
+  {
+    id: "files",
+    address: "/files",
+    label: "app.files",
+    icon: FolderTree,
+    keys: "g f",
+    isIn: "menu",
+    isHere: (at: string) => /^\/(files|changes)(\/|$)/u.test(at),
+  },
+  {
+    id: "settings",
+    address: "/settings",
+    label: "app.serverSettings",
+    icon: Settings,
+    keys: "g s",
+    isIn: "menu",
+    isHere: (at: string) => /^\/(settings|server)(\/|$)/u.test(at),
+  },
+] as const;

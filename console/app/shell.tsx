@@ -1,15 +1,11 @@
-import Activity from "icon:activity";
 import CloudOff from "icon:cloud-off";
-import FilePenLine from "icon:file-pen-line";
 import Inbox from "icon:inbox";
 import Keyboard from "icon:keyboard";
 import Languages from "icon:languages";
-import MessageSquare from "icon:message-square";
 import MoonStar from "icon:moon-star";
 import PanelLeft from "icon:panel-left";
 import Search from "icon:search";
 import SquarePen from "icon:square-pen";
-import Workflow from "icon:workflow";
 import { useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
@@ -25,8 +21,8 @@ import { useCommands, type Command } from "./commands.ts";
 import { useKeys } from "./keys.ts";
 import { KeysDialog } from "./keys-dialog.tsx";
 import { useNews, useSpokenQuestions } from "./news.ts";
-import { usePlaces, widePlace } from "./places.tsx";
-import { setPreferences, usePreferences } from "./preferences.ts";
+import { places, widePlace } from "./places.tsx";
+import { setPreferences, usePreferences } from "./kept/preferences.ts";
 
 const lazyPalette = loadable(() => import("./palette.tsx"));
 
@@ -53,7 +49,6 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
     if (!isBesideList || matchMedia("(width < 1000px)").matches) setListOverAt(isListOver ? undefined : location);
     else setPreferences({ listShown: !listShown });
   };
-  const places = usePlaces(location, waiting);
   return (
     <div className="shell" data-list={listShown ? "shown" : "hidden"} data-list-over={isListOver || undefined}>
       <a
@@ -71,23 +66,25 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
         <a className="rail-logo" href="/console/" aria-label={t("app.home")}>
           <img src="/console/icon.svg" width={28} height={28} alt="" />
         </a>
-        {places.map(({ address, label, icon, isHere, count }) => (
-          <a
-            key={address}
-            className="rail-item"
-            href={`/console${address}`}
-            aria-current={isHere ? "page" : undefined}
-            onClick={(event) => {
-              if (event.metaKey || event.ctrlKey) return;
-              event.preventDefault();
-              navigate(address);
-            }}
-          >
-            {icon}
-            <span>{label}</span>
-            {count !== undefined && count > 0 && <b className="badge">{count}</b>}
-          </a>
-        ))}
+        {places
+          .filter(({ isIn }) => isIn === "rail")
+          .map(({ id, address, label, icon: Icon, isHere }) => (
+            <a
+              key={id}
+              className="rail-item"
+              href={`/console${address}`}
+              aria-current={isHere(location) ? "page" : undefined}
+              onClick={(event) => {
+                if (event.metaKey || event.ctrlKey) return;
+                event.preventDefault();
+                navigate(address);
+              }}
+            >
+              <Icon size={20} />
+              <span>{t(label)}</span>
+              {id === "inbox" && waiting > 0 && <b className="badge">{waiting}</b>}
+            </a>
+          ))}
         <button type="button" className="rail-item" onClick={() => setOpen("palette")}>
           <Search size={20} />
           <span>{t("app.search")}</span>
@@ -189,30 +186,14 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         icon: <SquarePen size={16} />,
         run: () => navigate("/"),
       },
-      {
-        id: "chats",
+      ...places.map(({ id, address, label, icon: Icon, keys }): Command => ({
+        id,
         group: "places",
-        label: t("app.chats"),
-        keys: "g c",
-        icon: <MessageSquare size={16} />,
-        run: () => navigate("/"),
-      },
-      {
-        id: "inbox",
-        group: "places",
-        label: t("app.inbox"),
-        keys: "g i",
-        icon: <Inbox size={16} />,
-        run: () => navigate("/inbox"),
-      },
-      {
-        id: "runs",
-        group: "places",
-        label: t("app.runs"),
-        keys: "g r",
-        icon: <Activity size={16} />,
-        run: () => navigate("/runs"),
-      },
+        label: t(label),
+        keys,
+        icon: <Icon size={16} />,
+        run: () => navigate(address),
+      })),
       {
         id: "waiting",
         group: "places",
@@ -220,22 +201,6 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         keys: "mod+j",
         icon: <Inbox size={16} />,
         run: () => goToWaiting(navigate),
-      },
-      {
-        id: "graphs",
-        group: "places",
-        label: t("app.graphs"),
-        keys: "g g",
-        icon: <Workflow size={16} />,
-        run: () => navigate("/g"),
-      },
-      {
-        id: "prompts",
-        group: "places",
-        label: t("app.prompts"),
-        keys: "g p",
-        icon: <FilePenLine size={16} />,
-        run: () => navigate("/prompts"),
       },
       { id: "next", group: "here", label: t("keys.nextItem"), keys: "j", run: () => moveBy(1) },
       { id: "previous", group: "here", label: t("keys.previousItem"), keys: "k", run: () => moveBy(-1) },

@@ -6,6 +6,7 @@ import MoreHorizontal from "icon:ellipsis";
 import Pencil from "icon:pencil";
 import Pin from "icon:pin";
 import Trash from "icon:trash-2";
+import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
@@ -178,7 +179,7 @@ async function copyText(text: string, told: string): Promise<void> {
   notify(told, { milliseconds: 1_500 });
 }
 
-function statusWords(t: ReturnType<typeof useTranslation>["t"], status: ThreadInfo["status"]): string {
+function statusWords(t: TFunction, status: ThreadInfo["status"]): string {
   const words = {
     idle: t("threads.statusIdle"),
     busy: t("threads.statusBusy"),

@@ -90,7 +90,8 @@ export function ageGroup(iso: string, now = Date.now()): "today" | "yesterday" |
 export function byteSize(bytes: number): string {
   // "146 byte" is what Intl says of bytes.
   if (bytes < 1_000) return `${count(bytes)} B`;
-  const [value, unit] = bytes < 1_000_000 ? [bytes / 1_000, "kilobyte"] : [bytes / 1_000_000, "megabyte"];
+  const [value, unit] =
+    bytes < 1e6 ? [bytes / 1e3, "kilobyte"] : bytes < 1e9 ? [bytes / 1e6, "megabyte"] : [bytes / 1e9, "gigabyte"];
   return new Intl.NumberFormat(currentLocale(), {
     style: "unit",
     unit,

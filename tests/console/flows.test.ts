@@ -142,6 +142,23 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     expect([await isThere("a.md"), await isThere("b.md"), await isThere("c.md")]).toEqual([false, false, false]);
     await one.tab.page.keyboard.press("Escape");
   },
+  "read a file with its history, and take back what a run did": async (one) => {
+    const { files } = one.words.manage;
+    const { operation } = one.words.all;
+    const { page } = one.tab;
+    await one.begin("make three notes");
+    await rests(one.tab);
+    await one.go("/files");
+    await one.use("a.md");
+    await page.locator(".shaping-view .code-block").getByText("one").waitFor();
+    await page.locator(".change-row .operations-card").first().waitFor();
+    await one.use(files.changes);
+    await one.use(files.undoRun);
+    await page.getByRole("dialog").last().locator(".button-primary:enabled").waitFor();
+    await one.use(operation.undo, true);
+    await expect.poll(() => isThere("c.md")).toBe(false);
+    await page.locator('.shaping-view .operations-card[data-status="undone"]').nth(2).waitFor();
+  },
   "queue two messages": async (one) => {
     const { chat } = one.words.all;
     const queue = one.tab.page.locator(".queue li");
@@ -256,6 +273,40 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await page.getByText(prompts.isReset).first().waitFor();
     await sayAgain();
     expect(told.at(-1)).toBe(builtIn);
+  },
+  "give a vendor another key, correct a model, and change a setting": async (one) => {
+    const { models, prompts, settings } = one.words.manage;
+    const { page } = one.tab;
+    const ask = async (path: string): Promise<string> =>
+      (await stage.server.send("GET", path, undefined, { "x-api-key": ada.key })).text();
+    await one.go("/vendors/openai");
+    await one.write(models.setKey, "a-key-that-nobody-sees-again-7f3a");
+    await one.use(models.saveKey);
+    await page.getByText("…7f3a").waitFor();
+    expect(await page.content()).not.toContain("nobody-sees");
+    expect(await ask("/providers")).toContain('"source":"file"');
+    await one.use(models.forgetKey);
+    await page.getByRole("dialog").waitFor();
+    await one.use(models.forgetKey, true);
+    await page.getByText("…7f3a").waitFor({ state: "detached" });
+    expect(await ask("/providers")).not.toContain('"source":"file"');
+    await one.go("/models/openai:scripted");
+    await one.use(models.test);
+    await page.locator(".shaping-good").waitFor();
+    await one.use(models.edit);
+    const before = await ask("/models/openai:scripted");
+    const tokens = before.includes('"context":64000') ? 65_000 : 64_000;
+    await one.write(models.window, String(tokens));
+    await one.use(prompts.save);
+    await expect.poll(() => ask("/models/openai:scripted")).toContain(`"context":${tokens}`);
+    await one.go("/settings");
+    await one.use(settings.changeOf.replace("{{name}}", "MILLRACE_TOOL_RATE"));
+    await one.write(settings.valueOf.replace("{{name}}", "MILLRACE_TOOL_RATE"), "7");
+    await one.use(prompts.save);
+    await page.locator('.setting .chip[data-source="changed"]').first().waitFor();
+    expect(await ask("/settings")).toMatch(/"MILLRACE_TOOL_RATE","value":7,"source":"changed"/u);
+    await one.use(settings.resetOf.replace("{{name}}", "MILLRACE_TOOL_RATE"));
+    await expect.poll(() => ask("/settings")).toMatch(/"MILLRACE_TOOL_RATE","value":null/u);
   },
   "export a chat, and bring it in again": async (one) => {
     const { app, threads } = one.words.all;

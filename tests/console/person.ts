@@ -176,6 +176,9 @@ export class Person {
       if (seenByAxe.has(page)) return;
       seenByAxe.add(page);
       const found = await axeFindings(this.tab);
+      // What came in the midst of the look, such as a note that fades in, is looked at when it is still.
+      const now = `${this.#screen} ${String(await this.tab.page.evaluate(structure))}`;
+      if (found.length > 0 && now !== page) return await this.#look(step);
       this.findings.push(...found.map((finding) => `${step}: ${finding}`));
     } catch (error) {
       // The step has loaded the page anew.

@@ -123,6 +123,12 @@ async function writePrompt({ page }: Tab): Promise<void> {
   await page.locator(".diff").waitFor();
 }
 
+/** The form behind the first button of what is shown. */
+async function showForm({ page }: Tab): Promise<void> {
+  await page.locator(".shaping-view .prompt-head .button").first().click();
+  await page.locator(".shaping-form").first().waitFor();
+}
+
 /** What is always allowed, by the menu of the chat. */
 async function showAllowed({ page }: Tab): Promise<void> {
   await page.locator(".title-bar [aria-haspopup=menu]").click();
@@ -229,10 +235,20 @@ function screens(): Screen[] {
       part,
     })),
     { name: "context", path: `/t/${note}/context`, part: ".context-request .diff" },
-    { name: "prompts", path: "/prompts", part: ".prompt-entry" },
+    { name: "prompts", path: "/prompts", part: ".shaping-entry" },
     { name: "prompt", path: "/prompts/confirmation", part: ".prompt-editor pre", before: writePrompt },
     { name: "identity", path: "/identity/general", part: ".prompt-editor pre" },
-    { name: "prompt-gone", path: "/prompts/none", part: ".prompts-one .blank-title" },
+    { name: "prompt-gone", path: "/prompts/none", part: ".shaping-one .blank-title" },
+    { name: "models", path: "/models", part: ".shaping-entry" },
+    { name: "model", path: "/models/openai:scripted", part: ".facts", before: showForm },
+    { name: "vendor", path: "/vendors/openai", part: ".facts", before: showForm },
+    { name: "vendor-gone", path: "/vendors/none", part: ".shaping-one .blank-title" },
+    { name: "roles", path: "/roles", part: ".role" },
+    { name: "files", path: "/files?path=notes%2Ftoday.md", part: ".change-row" },
+    { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
+    { name: "file-gone", path: "/files?path=none.md", part: ".shaping-view .blank-title" },
+    { name: "settings", path: "/settings", part: ".setting" },
+    { name: "server", path: "/server", part: ".facts" },
     { name: "gone", path: "/t/00000000-0000-7000-8000-000000000000", part: "h1.blank-title" },
     { name: "nowhere", path: "/nowhere", part: "h1.blank-title" },
   ];
@@ -265,6 +281,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["home-new", "/", ".examples"],
         ["inbox-empty", "/inbox", ".main .blank-title"],
         ["runs-empty", "/runs", ".main .blank-title"],
+        ["changes-empty", "/changes", ".main .blank-title"],
       ] as const) {
         await go(tab, { path, part });
         found.push(...(await findings(tab, name, look)));
@@ -349,6 +366,14 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/prompts", "/prompts", "/prompts"],
         ["/prompts/:name", "/prompts/confirmation", "/prompts/confirmation"],
         ["/identity", "/identity/profiles", "/identity"],
+        ["the models of a server", "/models", "/models"],
+        ["the facts of a model", "/models/openai%3Ascripted", "/models/openai:scripted"],
+        ["the vendors of a server", "/providers", "/vendors"],
+        ["the tree of a workspace", "/files", "/files"],
+        ["the content of a file", "/files/content", "/files?path=old.md"],
+        ["the changes of a workspace", "/operations", "/changes"],
+        ["the settings of a server", "/settings", "/settings"],
+        ["the figures of a server", "/server", "/server"],
         ["/g", "/assistants/search", "/g"],
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
         ["the list of chats", "/threads/info/search", "/"],

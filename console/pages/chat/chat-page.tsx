@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
-import { takeDraftAlong } from "../../app/drafts.ts";
+import { takeDraftAlong } from "../../app/kept/drafts.ts";
 import { isTyping } from "../../app/keys.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { onChange } from "../../api/live/feed.ts";
@@ -22,6 +22,7 @@ import SearchX from "icon:search-x";
 import { useAnnouncements } from "./announcements.ts";
 import { ApprovalDock } from "./approval-dock.tsx";
 import { Composer, editLast } from "./composer/composer.tsx";
+import { ChangesOfChat } from "./changes/changes-place.tsx";
 import { WorkspaceFile } from "./changes/workspace-file.tsx";
 import { Conversation } from "./conversation.tsx";
 import { FindBar } from "./find/find-bar.tsx";
@@ -35,7 +36,9 @@ export function ChatPage({ threadId }: { threadId: string }) {
   useEffect(() => onChange((event) => thread.heard(event)), [thread]);
   return (
     <ThreadContext value={thread}>
-      <Chat />
+      <ChangesOfChat>
+        <Chat />
+      </ChangesOfChat>
     </ThreadContext>
   );
 }

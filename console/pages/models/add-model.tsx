@@ -1,6 +1,14 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { answerWith, tryModel, useOllama, useProviders, type ModelVerdict, type Provider } from "../../api/models.ts";
+import {
+  addModel,
+  answerWith,
+  tryModel,
+  useOllama,
+  useProviders,
+  type ModelVerdict,
+  type Provider,
+} from "../../api/shaping/models.ts";
 import { CopyButton } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
@@ -10,7 +18,7 @@ import { notify } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 
 /** The one step from nothing to a model that answers: whose, with which key, tested. */
-export function AddModel({ onClose }: { onClose: () => void }) {
+export function AddModel({ onClose, onAdded }: { onClose: () => void; onAdded?: (name: string) => void }) {
   const { t } = useTranslation(manage);
   const { data, error, refetch } = useProviders();
   const [chosen, setChosen] = useState<string>();
@@ -32,7 +40,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
                 ))}
               </select>
             </label>
-            <OneModel key={provider.name} provider={provider} onClose={onClose} />
+            <OneModel key={provider.name} provider={provider} onClose={onClose} onAdded={onAdded} />
           </>
         )}
       </div>
@@ -41,17 +49,32 @@ export function AddModel({ onClose }: { onClose: () => void }) {
 }
 
 /** Asks for what a provider needs, and tests it before it counts. */
-function OneModel({ provider, onClose }: { provider: Provider; onClose: () => void }) {
+function OneModel({
+  provider,
+  onClose,
+  onAdded,
+}: {
+  provider: Provider;
+  onClose: () => void;
+  onAdded: ((name: string) => void) | undefined;
+}) {
   const { t } = useTranslation(manage);
   const isOllama = provider.name === "ollama";
   const ollama = useOllama(isOllama);
   const [named, setName] = useState<string>();
   const [key, setKey] = useState("");
+  // Where models are looked at, one can be added that answers only where it is chosen.
+  const [answers, setAnswers] = useState(onAdded === undefined);
   const [isBusy, setBusy] = useState(false);
   const [verdict, setVerdict] = useState<Pick<ModelVerdict, "message" | "suggestion">>();
   const usual = isOllama ? ollama.data?.models[0]?.model : (provider.usual_model ?? undefined);
   const name = (named ?? usual?.slice(provider.name.length + 1) ?? "").trim();
   const needsKey = provider.needs_key && provider.key?.is_set === false && key.trim() === "";
+  const take = async (model: string) => {
+    await (answers ? answerWith(model) : addModel(model));
+    notify(t(answers ? "model.answers" : "models.added", { name: visible(model) }));
+  };
+  const words = answers ? "model.use" : "models.testAndAdd";
   const use = async () => {
     if (name === "" || needsKey || isBusy) return;
     const model = `${provider.name}:${name}`;
@@ -63,9 +86,9 @@ function OneModel({ provider, onClose }: { provider: Provider; onClose: () => vo
         setVerdict(told);
         return;
       }
-      await answerWith(model);
-      notify(t("model.answers", { name: visible(model) }));
+      await take(model);
       onClose();
+      onAdded?.(model);
     } catch (error) {
       setVerdict({ message: messageOf(error), suggestion: null });
     } finally {
@@ -84,19 +107,7 @@ function OneModel({ provider, onClose }: { provider: Provider; onClose: () => vo
         <OllamaModels ollama={ollama} value={name} onChange={setName} />
       ) : (
         <>
-          {provider.key !== null && (
-            <label className="field">
-              <span>{t("model.key")}</span>
-              <input
-                type="password"
-                className="input mono"
-                autoComplete="off"
-                value={key}
-                placeholder={provider.key.is_set ? t("model.keySet") : ""}
-                onChange={({ target }) => setKey(target.value)}
-              />
-            </label>
-          )}
+          {provider.key !== null && <KeyField isSet={provider.key.is_set} value={key} onChange={setKey} />}
           <label className="field">
             <span>{t("model.name")}</span>
             <input
@@ -106,16 +117,42 @@ function OneModel({ provider, onClose }: { provider: Provider; onClose: () => vo
               onChange={({ target }) => setName(target.value)}
             />
           </label>
-          {provider.key !== null && <p className="hint">{t("model.keyHint")}</p>}
         </>
+      )}
+      {onAdded !== undefined && (
+        <label className="check">
+          <input type="checkbox" checked={answers} onChange={({ target }) => setAnswers(target.checked)} />
+          <span>{t("models.answers")}</span>
+        </label>
       )}
       {verdict !== undefined && <Refusal verdict={verdict} />}
       <div className="row-end">
         <Button type="submit" kind="primary" disabled={name === "" || needsKey || isBusy}>
-          {t(isBusy ? "model.testing" : "model.use")}
+          {t(isBusy ? "model.testing" : words)}
         </Button>
       </div>
     </form>
+  );
+}
+
+/** A key is written and never shown. */
+function KeyField({ isSet, value, onChange }: { isSet: boolean; value: string; onChange: (key: string) => void }) {
+  const { t } = useTranslation(manage);
+  return (
+    <>
+      <label className="field">
+        <span>{t("model.key")}</span>
+        <input
+          type="password"
+          className="input mono"
+          autoComplete="off"
+          value={value}
+          placeholder={isSet ? t("model.keySet") : ""}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      </label>
+      <p className="hint">{t("model.keyHint")}</p>
+    </>
   );
 }
 

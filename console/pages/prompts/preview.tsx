@@ -1,11 +1,11 @@
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { PromptPlace, PromptVerdict } from "../../api/prompts.ts";
-import { useTokens } from "../../api/prompts.ts";
+import type { PromptPlace, PromptVerdict } from "../../api/shaping/prompts.ts";
+import { useTokens } from "../../api/shaping/prompts.ts";
 import { useThreads } from "../../api/threads.ts";
 import { visible } from "../../markdown/links.ts";
 import { DiffLines } from "../../parts/diff.tsx";
-import { LongText } from "../../parts/json-view.tsx";
+import { LongText } from "../../parts/values/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { diffOf } from "../../run/state-diff.ts";
 import { manage } from "../../text/manage/words.ts";

@@ -7,7 +7,7 @@ import {
   type PromptPlace,
   type PromptProblem,
   type PromptText,
-} from "../../api/prompts.ts";
+} from "../../api/shaping/prompts.ts";
 import { useCaller, useThreads } from "../../api/threads.ts";
 import { useCommands } from "../../app/commands.ts";
 import { shownKeys } from "../../app/keys.ts";

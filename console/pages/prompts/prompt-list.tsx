@@ -1,9 +1,10 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useIdentities, usePrompts, type PromptPlace } from "../../api/prompts.ts";
+import { useIdentities, usePrompts, type PromptPlace } from "../../api/shaping/prompts.ts";
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { ListEntry } from "../list-and-one.tsx";
 
 /** A title in the reader's language. */
 export function titleOf(title: { readonly en: string; readonly zh: string }, language: string): string {
@@ -37,7 +38,7 @@ export function PromptList({
     .map(({ title, entries }) => ({ title, entries: entries.filter(fits) }))
     .filter(({ entries }) => entries.length > 0);
   return (
-    <div className="prompt-list">
+    <>
       <input
         type="search"
         className="input"
@@ -57,28 +58,25 @@ export function PromptList({
           <ul>
             {entries.map((entry) => (
               <li key={entry.name}>
-                <button
-                  type="button"
-                  className="prompt-entry"
-                  aria-current={entry.name === current || undefined}
-                  onClick={() => onOpen(entry.name)}
-                >
-                  <span>
-                    {visible(entry.title)}
-                    <small className="mono">{visible(entry.name)}</small>
-                  </span>
-                  {isUnsaved(entry.name) ? (
-                    <b className="chip">* {t("prompts.unsaved")}</b>
-                  ) : (
-                    entry.isChanged && <b className="chip">{t("prompts.custom")}</b>
-                  )}
-                </button>
+                <ListEntry
+                  title={visible(entry.title)}
+                  name={visible(entry.name)}
+                  isHere={entry.name === current}
+                  chip={
+                    isUnsaved(entry.name)
+                      ? `* ${t("prompts.unsaved")}`
+                      : entry.isChanged
+                        ? t("prompts.custom")
+                        : undefined
+                  }
+                  onOpen={() => onOpen(entry.name)}
+                />
               </li>
             ))}
           </ul>
         </section>
       ))}
-    </div>
+    </>
   );
 }
 

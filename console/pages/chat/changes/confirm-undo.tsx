@@ -9,7 +9,7 @@ import { Dialog } from "../../../parts/dialog.tsx";
 import { LineCounts } from "../../../parts/diff.tsx";
 import { Failed } from "../../../parts/states.tsx";
 import { notify, notifyError } from "../../../parts/toast.tsx";
-import { useOpenThread, useSnapshot } from "../thread-context.tsx";
+import { useChangesPlace } from "./changes-place.tsx";
 
 /**
  * Asks before several changes are taken back, and names them. Where something stands in the way nothing is taken back: it
@@ -33,11 +33,10 @@ export function ConfirmUndo({
   onClose: () => void;
 }) {
   const { t } = useTranslation();
-  const thread = useOpenThread();
-  const all = useSnapshot((snapshot) => snapshot.operations);
+  const { id, operations: all, sync } = useChangesPlace();
   const plan = useQuery({
-    queryKey: ["undo", thread.id, what],
-    queryFn: ({ signal }) => planUndo(thread.id, what ?? { run_id: "" }, signal),
+    queryKey: ["undo", id, what],
+    queryFn: ({ signal }) => planUndo(id, what ?? { run_id: "" }, signal),
     enabled: what !== undefined,
     gcTime: 0,
   });
@@ -54,13 +53,13 @@ export function ConfirmUndo({
     setUndoing(true);
     setMore([...wanted]);
     try {
-      const { operations: done, conflicts: now } = await undoTogether(thread.id, [...wanted]);
+      const { operations: done, conflicts: now } = await undoTogether(id, [...wanted]);
       setConflicts(now);
       if (now.length > 0) return;
       notify(t("operation.undoCount", { count: done.length }));
       if (before === undefined) onClose();
       else before(true);
-      await thread.sync();
+      await sync();
     } catch (error) {
       notifyError(error);
     } finally {

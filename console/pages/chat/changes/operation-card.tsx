@@ -16,7 +16,7 @@ import { Failed, Loading } from "../../../parts/states.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import { ConfirmUndo } from "./confirm-undo.tsx";
 import { FileDialog } from "./file-dialog.tsx";
-import { useOpenThread, useSnapshot } from "../thread-context.tsx";
+import { useChangesPlace } from "./changes-place.tsx";
 
 const icons = { create: FilePlus, modify: FilePenLine, delete: FileX, move: FileSymlink, edit: FilePenLine };
 /** Operations of a message that are shown at once, and lines of a diff. */
@@ -26,7 +26,7 @@ const allLines = 5_000;
 
 /** What the calls of a message changed in the workspace, each with its way back. */
 export function MessageOperations({ messageId }: { messageId: string }) {
-  const all = useSnapshot((snapshot) => snapshot.operations);
+  const { operations: all } = useChangesPlace();
   const [isWhole, setWhole] = useState(false);
   const own = all.filter(({ message_id }) => message_id === messageId).toReversed();
   if (own.length === 0) return null;
@@ -48,21 +48,21 @@ export function MessageOperations({ messageId }: { messageId: string }) {
 /** One change of the workspace. */
 export function OperationCard({ operation }: { operation: Operation }) {
   const { t } = useTranslation();
-  const thread = useOpenThread();
+  const { id: threadId, sync } = useChangesPlace();
   const [isOpen, setOpen] = useState(false);
   const [limit, setLimit] = useState(firstLines);
   const [isUndoing, setUndoing] = useState(false);
   const [showsFile, setShowsFile] = useState(false);
   const [conflicts, setConflicts] = useState<readonly Conflict[]>();
-  const diff = useDiff(thread.id, operation.operation_id, limit, isOpen);
+  const diff = useDiff(threadId, operation.operation_id, limit, isOpen);
   const Icon = icons[operation.type];
   const isUndone = operation.status === "undone";
   const undo = async () => {
     setUndoing(true);
     try {
-      const { conflicts: found } = await undoTogether(thread.id, [operation.operation_id]);
+      const { conflicts: found } = await undoTogether(threadId, [operation.operation_id]);
       if (found.length > 0) setConflicts(found);
-      else await thread.sync();
+      else await sync();
     } catch (error) {
       notifyError(error);
     } finally {
@@ -95,7 +95,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
           </Button>
         )}
       </div>
-      {showsFile && <FileDialog threadId={thread.id} operation={operation} onClose={() => setShowsFile(false)} />}
+      {showsFile && <FileDialog threadId={threadId} operation={operation} onClose={() => setShowsFile(false)} />}
       {conflicts !== undefined && (
         <ConfirmUndo operations={[operation]} found={conflicts} onClose={() => setConflicts(undefined)} />
       )}

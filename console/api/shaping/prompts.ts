@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import { perform, request } from "./client.ts";
+import { perform, request } from "../client.ts";
 
 const Title = z.object({ en: z.string(), zh: z.string() });
 const Problem = z.object({

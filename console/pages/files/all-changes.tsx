@@ -1,0 +1,74 @@
+import FilePenLine from "icon:file-pen-line";
+import { useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { readFilesAgain, useAllChanges, type Change } from "../../api/files.ts";
+import { runAddress, threadAddress } from "../../app/addresses.ts";
+import { Button } from "../../parts/button.tsx";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { manage } from "../../text/manage/words.ts";
+import { longTime, shortTime } from "../../text/time.ts";
+import { ChangesContext } from "../chat/changes/changes-place.tsx";
+import { ConfirmUndo } from "../chat/changes/confirm-undo.tsx";
+import { OperationCard } from "../chat/changes/operation-card.tsx";
+import { PlaceLink } from "./change-row.tsx";
+
+/** What tools have changed in all chats, by the run in which they did. */
+export function AllChanges() {
+  const { t } = useTranslation(manage);
+  const { data, error, hasNextPage, fetchNextPage, isFetching, refetch } = useAllChanges();
+  if (data === undefined) {
+    return error === null ? <Loading lines={8} /> : <Failed error={error} onRetry={() => void refetch()} />;
+  }
+  const changes = data.pages.flatMap((page) => page.changes);
+  if (changes.length === 0) {
+    return <Empty icon={<FilePenLine />} title={t("files.noChanges")} hint={t("files.noChangesHint")} />;
+  }
+  const runs = Map.groupBy(changes, ({ thread_id, run_id }) => `${thread_id} ${run_id}`);
+  return (
+    <div className="shaping-view">
+      {[...runs].map(([key, own]) => (
+        <RunChanges key={key} changes={own} />
+      ))}
+      {hasNextPage && (
+        <Button size="small" disabled={isFetching} onClick={() => void fetchNextPage()}>
+          {t("files.older")}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function RunChanges({ changes }: { changes: readonly Change[] }) {
+  const { t } = useTranslation(manage);
+  const [isAsked, setAsked] = useState(false);
+  const [newest] = changes;
+  const id = newest?.thread_id ?? "";
+  const place = useMemo(() => ({ id, operations: changes, sync: readFilesAgain }), [id, changes]);
+  if (newest === undefined) return null;
+  const { run_id, created_at } = newest;
+  const canUndo = changes.some(({ can_undo, status }) => can_undo && status !== "undone");
+  return (
+    <section className="prompt-part" aria-label={longTime(created_at)}>
+      <div className="row-between">
+        <h2>
+          <time dateTime={created_at} title={longTime(created_at)}>
+            {shortTime(created_at)}
+          </time>
+          <PlaceLink address={threadAddress(id)}>{t("files.toChat")}</PlaceLink>
+          {run_id !== "" && <PlaceLink address={runAddress(id, run_id)}>{t("files.toRun")}</PlaceLink>}
+        </h2>
+        {canUndo && run_id !== "" && (
+          <Button size="small" kind="quiet" onClick={() => setAsked(true)}>
+            {t("files.undoRun")}
+          </Button>
+        )}
+      </div>
+      <ChangesContext value={place}>
+        {changes.map((change) => (
+          <OperationCard key={change.operation_id} operation={change} />
+        ))}
+        {isAsked && <ConfirmUndo operations={[]} what={{ run_id }} onClose={() => setAsked(false)} />}
+      </ChangesContext>
+    </section>
+  );
+}

@@ -1,0 +1,51 @@
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { readFilesAgain, type Change } from "../../api/files.ts";
+import { runAddress, threadAddress } from "../../app/addresses.ts";
+import { manage } from "../../text/manage/words.ts";
+import { longTime, shortTime } from "../../text/time.ts";
+import { ChangesContext } from "../chat/changes/changes-place.tsx";
+import { OperationCard } from "../chat/changes/operation-card.tsx";
+
+/** A change of a file, where it was made, and its way back. `all`: what the page knows besides. */
+export function ChangeRow({ change, all }: { change: Change; all: readonly Change[] }) {
+  const { t } = useTranslation(manage);
+  const { thread_id: id } = change;
+  const place = useMemo(
+    () => ({ id, operations: all.filter(({ thread_id }) => thread_id === id), sync: readFilesAgain }),
+    [id, all],
+  );
+  return (
+    <div className="change-row">
+      <p className="hint">
+        <time dateTime={change.created_at} title={longTime(change.created_at)}>
+          {shortTime(change.created_at)}
+        </time>
+        <PlaceLink address={threadAddress(id)}>{t("files.toChat")}</PlaceLink>
+        {change.run_id !== "" && <PlaceLink address={runAddress(id, change.run_id)}>{t("files.toRun")}</PlaceLink>}
+      </p>
+      <ChangesContext value={place}>
+        <OperationCard operation={change} />
+      </ChangesContext>
+    </div>
+  );
+}
+
+/** A link to another place of the console. */
+export function PlaceLink({ address, children }: { address: string; children: string }) {
+  const [, navigate] = useLocation();
+  return (
+    <a
+      className="place-link"
+      href={`/console${address}`}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey) return;
+        event.preventDefault();
+        navigate(address);
+      }}
+    >
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,65 @@
+import ChevronRight from "icon:chevron-right";
+import FileText from "icon:file-text";
+import Folder from "icon:folder";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useFolder, type Entry } from "../../api/files.ts";
+import { visible } from "../../markdown/links.ts";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { manage } from "../../text/manage/words.ts";
+import { ListEntry } from "../list-and-one.tsx";
+
+interface Choice {
+  current: string | undefined;
+  onOpen: (path: string) => void;
+}
+
+/** The files of the workspace; a folder is read when it is opened. */
+export function FileTree(choice: Choice) {
+  return <FolderEntries path="" {...choice} />;
+}
+
+function FolderEntries({ path, ...choice }: Choice & { path: string }) {
+  const { t } = useTranslation(manage);
+  const { data, error, refetch } = useFolder(path);
+  if (data === undefined) {
+    return error === null ? <Loading lines={4} /> : <Failed error={error} onRetry={() => void refetch()} />;
+  }
+  if (data.entries.length === 0) return <p className="hint">{t("files.empty")}</p>;
+  return (
+    <ul className="file-tree" aria-label={path === "" ? t("files.files") : visible(path)}>
+      {data.entries.map((entry) => (
+        <li key={entry.name}>
+          {entry.kind === "folder" ? (
+            <FolderEntry entry={entry} {...choice} />
+          ) : (
+            <ListEntry
+              title={visible(entry.name)}
+              icon={<FileText size={15} />}
+              isHere={entry.path === choice.current}
+              onOpen={() => choice.onOpen(entry.path)}
+            />
+          )}
+        </li>
+      ))}
+      {data.more > 0 && <li className="hint">{t("files.more", { count: data.more })}</li>}
+    </ul>
+  );
+}
+
+function FolderEntry({ entry: { name, path }, ...choice }: Choice & { entry: Entry }) {
+  // Until it is chosen, a folder is open where what is shown lies in it.
+  const holdsCurrent = choice.current?.startsWith(`${path}/`) === true;
+  const [chosen, setOpen] = useState<boolean>();
+  const isOpen = chosen ?? holdsCurrent;
+  return (
+    <>
+      <button type="button" className="shaping-entry" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <ChevronRight size={14} className="chevron" />
+        <Folder size={15} />
+        <span>{visible(name)}</span>
+      </button>
+      {isOpen && <FolderEntries path={path} {...choice} />}
+    </>
+  );
+}
