@@ -142,6 +142,37 @@ export async function leave(tab: Tab): Promise<void> {
   expect(tab.problems).toEqual([]);
 }
 
+/** Holds back what a page asks for at a path until it is to be answered. */
+export interface Held {
+  /** Answers with a status and an object. */
+  answer(status: number, json: object): void;
+  /** Lets everything pass again. */
+  release(): Promise<void>;
+}
+
+/**
+ * Holds back one path of the server. By the debugger: `page.route` sends everything else through the test as well, and the page
+ * has to compile its scripts anew each time, since it turns the cache off.
+ */
+export async function holdBack({ page, context }: Tab, address: string): Promise<Held> {
+  const given = Promise.withResolvers<{ responseCode: number; body: string }>();
+  const session = await context.newCDPSession(page);
+  session.on("Fetch.requestPaused", ({ requestId }) => {
+    const responseHeaders = [{ name: "content-type", value: "application/json" }];
+    void given.promise
+      .then((answer) => session.send("Fetch.fulfillRequest", { requestId, responseHeaders, ...answer }))
+      // The page may have been left meanwhile.
+      .catch(() => undefined);
+  });
+  const patterns = [address, String.raw`${address}\?*`].map((urlPattern) => ({ urlPattern }));
+  await session.send("Fetch.enable", { patterns });
+  return {
+    answer: (status, json) =>
+      given.resolve({ responseCode: status, body: Buffer.from(JSON.stringify(json)).toString("base64") }),
+    release: () => session.detach(),
+  };
+}
+
 /** Writes a message into the field and sends it. */
 export async function say({ page }: Tab, text: string): Promise<void> {
   await page.locator(".composer-field").fill(text);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
+import { axeFindings, chromiumPath, holdBack, leave, openStage, type Stage, type Tab } from "./console-page.ts";
 
 /** A folder for pictures of the screens, for a look at them; none are made without it. */
 const pictures = process.env["SCREENS"];
@@ -396,22 +396,17 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
           // The parts of a screen fail in one way each, in the usual sample.
           if (looks.length === sample.length && /^the \w+ of a /u.test(name) && at % failures.length !== place)
             continue;
-          const answered = Promise.withResolvers<void>();
-          const isAsked = ({ pathname }: URL): boolean => pathname === asked;
-          await page.route(isAsked, async (route) => {
-            await answered.promise;
-            await route.fulfill({ status, json: { error: "x", message: `Answer ${status}.` } });
-          });
+          const held = await holdBack(tab, `${stage.server.url}${asked}`);
           await page.goto(`${stage.server.url}/console${path}`, { waitUntil: "commit" });
           await page.locator(".loading").first().waitFor();
-          answered.resolve();
+          held.answer(status, { error: "x", message: `Answer ${status}.` });
           const blank = page.locator(".blank-title").filter({ hasText: words });
           await blank
             .first()
             .waitFor()
             .catch(() => found.push(`${name} says nothing of ${status}`));
           if (status === 500) found.push(...(await axeFindings(tab)).map((finding) => `${name} ${status}: ${finding}`));
-          await page.unroute(isAsked);
+          await held.release();
         }
         expect(found).toEqual([]);
         await leave(tab);
