@@ -171,7 +171,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
     const body = { input: { messages: [{ role: "user", content: "hi" }] }, streamMode: ["values" as const] };
-    await other.client.runs.wait(thread_id, "nested", body);
+    await other.client.runs.wait(thread_id, "nested", { input: body.input });
     const run = await one.client.runs.create(thread_id, "nested", body);
     const told = await one.client.runs.join(thread_id, run.run_id);
     const events = await Array.fromAsync(
