@@ -39,7 +39,7 @@ const scenarios: Record<string, () => Promise<Scenario>> = {
 };
 
 /** Those that the short form plays only when they are named, since they take half a minute of both cores or more. */
-const onlyLong = new Set(["database", "readers"]);
+const onlyLong = new Set(["database", "readers", "servers"]);
 
 const { values } = parseArgs({
   options: {
