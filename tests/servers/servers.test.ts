@@ -49,6 +49,37 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
   });
 
+  it("roll back each other's runs: the states are gone with the end, and then the run", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    // The next run may begin at another server as soon as the end of the last one is written.
+    await servers.query(`CREATE TABLE states_at_end (count int);
+      CREATE FUNCTION note_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO states_at_end SELECT count(*) FROM checkpoint_rows AS c JOIN checkpoint_runs AS r ON r.key = c.run
+          WHERE r.run_id = NEW.run_id;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER note_states BEFORE UPDATE OF status ON runs FOR EACH ROW WHEN (NEW.status = 'interrupted')
+        EXECUTE FUNCTION note_states()`);
+    const { thread_id } = await one.client.threads.create();
+    const begin = async (): Promise<string> => {
+      const { run_id } = await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+      await expect.poll(async () => (await other.client.threads.getState(thread_id)).next).toEqual(["wait"]);
+      return run_id;
+    };
+    const cancelled = await begin();
+    await other.client.runs.cancel(thread_id, cancelled, true, "rollback");
+    await expect(other.client.runs.get(thread_id, cancelled)).rejects.toThrow("404");
+    const replaced = await begin();
+    const input = { value: 1 };
+    expect(await other.client.runs.wait(thread_id, "counter", { input, multitaskStrategy: "rollback" })).toMatchObject({
+      value: 2,
+    });
+    await expect
+      .poll(() => one.send("GET", `/threads/${thread_id}/runs/${replaced}`).then(({ status }) => status))
+      .toBe(404);
+    expect(await servers.query("SELECT count FROM states_at_end")).toEqual([{ count: 0 }, { count: 0 }]);
+  });
+
   it("give back what they have in hand when they stop, and a start takes nothing of the other one's", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();

@@ -28,6 +28,21 @@ async function pauseLeftBy(run: Run, graphs: Graphs): Promise<Pause> {
   return await readPause(await graphs.ofRun(run, "threads.read"), run.session_id);
 }
 
+/**
+ * Removes the states of a run that is about to end and to be rolled back: the session's next run may begin at another server
+ * as soon as that end is written. A failure is logged: `rollBack` tries again.
+ */
+export async function removeStates(
+  run: Run,
+  { storage, logger }: Pick<RunnerDeps, "storage" | "logger">,
+): Promise<void> {
+  try {
+    await removeProgress(storage.checkpointer, run);
+  } catch (error) {
+    logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
+  }
+}
+
 /** Removes a run that is over with all it has written. A failure is logged: the next start tries again. */
 export async function rollBack(
   run: Run,

@@ -21,7 +21,7 @@ import { drainRuns, waitReason } from "./recover.ts";
 import { recoverAndFollow } from "./other-servers.ts";
 import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
 import { removeRun } from "./remove-run.ts";
-import { endElsewhere } from "./stop-elsewhere.ts";
+import { endElsewhere, waitForStop } from "./stop-elsewhere.ts";
 import { Traces } from "./trace/traces.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { wholeUser } from "./admission/user-of-run.ts";
@@ -251,7 +251,7 @@ export class Runs {
     ]);
     if (active === undefined || !wait) {
       await asked;
-      return active === undefined && wait ? this.wait(runId, this.#drained.signal) : (active?.run ?? run);
+      return active === undefined && wait ? waitForStop(run, this.#sources) : (active?.run ?? run);
     }
     // With its end on disk nothing depends on the note.
     asked.catch((error: unknown) => this.#logger.error({ err: error, run_id: runId }, "stop_not_noted"));

@@ -1,3 +1,4 @@
+import { isAppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { waitForEnd, type RunSources } from "./follow/follow.ts";
@@ -15,6 +16,16 @@ async function openElsewhere(
 ): Promise<Run[]> {
   const list = (status: "running" | "pending") => storage.runs.list(sessionId, { status, limit: many, offset: 0 });
   return [...(await list("running")), ...(await list("pending"))].filter(({ run_id }) => !active.has(run_id));
+}
+
+/** The row of a run that another server was asked to stop, when it has ended; as it was, when it was removed with its end. */
+export async function waitForStop(run: Run, sources: RunSources): Promise<Run> {
+  try {
+    return await waitForEnd(sources, run.run_id, sources.drained);
+  } catch (error) {
+    if (isAppError(error) && error.code === "not_found") return run;
+    throw error;
+  }
 }
 
 /** Has other servers stop runs of theirs, and resolves when the ends are written. */

@@ -5,6 +5,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { readStored } from "../../storage/events/follow-events.ts";
 import { isOver } from "../status.ts";
+import { unlessRemoved } from "./run-marks.ts";
 import { type Begun, SessionWatch, type WatchParts } from "./session-watch.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
@@ -129,7 +130,7 @@ async function endOf(found: ActiveRun, sources: RunSources, signal: AbortSignal)
 async function waitElsewhere({ storage, drained }: RunSources, runId: string, signal: AbortSignal): Promise<Run> {
   const run = await storage.runs.get(runId);
   if (run === undefined) throw runNotFound();
-  if (isOver(run.status)) return run;
+  if (isOver(run.status)) return await unlessRemoved(storage, run, signal);
   const stored = storage.events.follow(runId, await storage.events.last(runId), AbortSignal.any([signal, drained]));
   // Its end comes after its events.
   for await (const _ of stored) signal.throwIfAborted();
@@ -137,7 +138,7 @@ async function waitElsewhere({ storage, drained }: RunSources, runId: string, si
   const ended = await storage.runs.get(runId);
   if (ended === undefined) throw runNotFound();
   if (!isOver(ended.status)) throw letGo();
-  return ended;
+  return await unlessRemoved(storage, ended, signal);
 }
 
 /** The other servers: where their runs are found, and who of them is told of a run that begins here. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Run, RunMark } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { ActiveRun, StopState } from "../active-run.ts";
@@ -36,4 +37,16 @@ export async function stopStateIn(
   if (current === undefined) return undefined;
   if (current.stop_requested !== null) return "stop_requested";
   return current.status === "running" ? "running" : "idle";
+}
+
+/** Milliseconds between two looks whether a run is gone, and how long it is waited for: its server may have ended. */
+const [removalLook, removalPatience] = [25, 5_000];
+
+/** The run that has ended; where it is rolled back, once it is gone, which comes right after its end. */
+export async function unlessRemoved({ runs }: Pick<Storage, "runs">, run: Run, signal: AbortSignal): Promise<Run> {
+  const until = performance.now() + (run.stop_requested === "rollback" ? removalPatience : 0);
+  while (performance.now() < until && (await runs.get(run.run_id)) !== undefined) {
+    await sleep(removalLook, undefined, { signal });
+  }
+  return run;
 }
