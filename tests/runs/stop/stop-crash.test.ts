@@ -55,12 +55,16 @@ function start(storage: Storage, gate = createGate()): Runs {
   return runs;
 }
 
-/** Where the process ends. */
-type Place = keyof RunStore | "finish";
+/** Where the process ends: before the states of a run that is rolled back go, before its end, or in an operation of the store. */
+type Place = keyof RunStore | "states" | "finish";
 
-/** A storage that is dead in one place, as it is when the process ends there. */
-function deadAt(storage: Storage, operation: Place): Storage {
-  const dead = (): Promise<never> => Promise.reject(new Error("the process is dead"));
+/** A storage that is dead in one place, as it is when the process ends there. A removal is under way until `copied`. */
+function deadAt(storage: Storage, operation: Place, copied = Promise.resolve()): Storage {
+  const dead = async (): Promise<never> => {
+    if (operation === "delete") await copied;
+    throw new Error("the process is dead");
+  };
+  if (operation === "states") return storage;
   if (operation === "finish") return withAttempts(storage, () => ({ finish: dead }));
   return { ...storage, runs: { ...storage.runs, [operation]: dead } };
 }
@@ -70,9 +74,15 @@ async function crashDuringStop(options: { action: "interrupt" | "rollback"; at: 
   const first = open(folder);
   const gate = createGate();
   const copied = Promise.withResolvers<void>();
-  // What a run has written is removed before its row; nothing else happens after the moment of the crash.
-  if (options.at === "delete") first.checkpointer.deleteRun = () => copied.promise;
-  const runs = start(deadAt(first, options.at), gate);
+  const removing = Promise.withResolvers<void>();
+  if (options.at === "states") {
+    // Nothing else happens after the moment of the crash.
+    first.checkpointer.deleteRun = () => {
+      removing.resolve();
+      return copied.promise;
+    };
+  }
+  const runs = start(deadAt(first, options.at, copied.promise), gate);
   const session = await createSession(first);
   const walking = await runs.start(session, request("agent"));
   const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
@@ -84,7 +94,10 @@ async function crashDuringStop(options: { action: "interrupt" | "rollback"; at: 
   if (options.queued === true) answered.catch(() => undefined);
   else await answered;
   while ((await first.runs.get(run.run_id))?.stop_requested === null) await settle();
+  if (options.at === "states") await removing.promise;
   if (options.at === "delete") while (isGoing(await first.runs.get(run.run_id))) await settle();
+  const isRemoved = options.action === "rollback" && options.at === "finish";
+  if (isRemoved) while (first.checkpointer.hasRun(session.session_id, run.run_id)) await settle();
   const copy = crashCopy(folder, join(folder, "after"));
   copied.resolve();
   const free = createGate();
@@ -122,11 +135,12 @@ describe("a crash between a stop and the end of its run", () => {
     expect(calls).toMatchObject({ after: 1 });
   });
 
-  it.each(["finish", "delete"] as const)(
+  it.each(["states", "finish", "delete"] as const)(
     "removes one that is rolled back, with its checkpoints (at %s)",
     async (at) => {
       const { storage, next, run, other, session } = await crashDuringStop({ action: "rollback", at });
-      expect(storage.checkpointer.hasRun(session.session_id, run.run_id)).toBe(true);
+      expect(storage.checkpointer.hasRun(session.session_id, run.run_id)).toBe(at === "states");
+      expect(isGoing(await storage.runs.get(run.run_id))).toBe(at !== "delete");
       expect(await next.recover()).toEqual({ resumed: 0 });
       expect((await next.wait(other.run_id, never)).status).toBe("success");
       expect(await storage.runs.get(run.run_id)).toBeUndefined();

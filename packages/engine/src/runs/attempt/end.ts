@@ -6,6 +6,7 @@ import type { ActiveRun } from "../active-run.ts";
 import { freshTime } from "../events/log.ts";
 import { readNewest } from "../follow/follow.ts";
 import type { RunnerDeps } from "../options.ts";
+import { removeStates } from "../remove-run.ts";
 import { crashLoop, isOver } from "../status.ts";
 import { isOwnPath } from "../webhook-sender.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
@@ -14,7 +15,8 @@ import type { KeptTurn } from "../companion.ts";
 
 /**
  * Stores the last events and the end; of a failed run an `error` event is the last. While the store refuses (a full disk),
- * this tries again: until it is written the run is not over for anybody. `undefined` when the server stops first.
+ * this tries again: until it is written the run is not over for anybody. `undefined` when the server stops first. The states
+ * of a run that is rolled back go before it.
  */
 export async function writeEnd(
   active: ActiveRun,
@@ -24,6 +26,7 @@ export async function writeEnd(
 ): Promise<Run | undefined> {
   const { storage, stopping, logger, retryDelay } = deps;
   const { run_id } = active.run;
+  if (active.rollback && active.hasBegun) await removeStates(active.run, deps);
   let told = false;
   for (;;) {
     try {

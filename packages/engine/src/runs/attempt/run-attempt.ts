@@ -27,7 +27,7 @@ import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
 import { endsInTime, keepFormer, keepStopped, letGo, stopPatience, webhookOf, writeEnd } from "./end.ts";
 import type { RunnerDeps } from "../options.ts";
 import { countFirstToken } from "../run-numbers.ts";
-import { removeStates, rollBack } from "../remove-run.ts";
+import { rollBack } from "../remove-run.ts";
 import type { StreamCompanion } from "../companion.ts";
 import type { EventBody } from "../events/log.ts";
 import { readToldMessages } from "../events/to-events.ts";
@@ -88,7 +88,6 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   const outcome = outcomeOf(ending, pause);
   const hasWebhook = active.run.kwargs.webhook !== undefined && !active.rollback;
   const webhook = hasWebhook ? await webhookOf(active.run, outcome, values, deps) : undefined;
-  if (active.rollback && active.hasBegun) await removeStates(active.run, deps);
   const run = await writeEnd(active, { ...outcome, webhook }, tellEnd, deps);
   // What a forced stop has left under way must not come after what the next run writes.
   void keeping?.close();
