@@ -46,6 +46,35 @@ describe("the log of a run", () => {
     expect(await stored()).toHaveLength(1);
   });
 
+  it("stores what comes after a write that took longer than its group gathers", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const written = Promise.withResolvers<void>();
+    const stored: unknown[] = [];
+    const slow = {
+      reserve: async () => undefined,
+      append: async (events: RunEvent[]) => {
+        await written.promise;
+        stored.push(...events.map((event) => "data" in event && event.data));
+      },
+    };
+    const log = new RunLog(createTestStorage().events, slow, runRecord("run", "session", { event_mark: idBlock }), () =>
+      expect.unreachable(),
+    );
+    const tell = (data: string): void => log.emit({ event: "custom", namespace: [], data });
+    tell("first");
+    await vi.advanceTimersByTimeAsync(60);
+    // The first one is being written; the next one's time comes meanwhile.
+    tell("second");
+    await vi.advanceTimersByTimeAsync(60);
+    written.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stored).toEqual(["first", "second"]);
+    tell("third");
+    await vi.advanceTimersByTimeAsync(60);
+    expect(stored).toEqual(["first", "second", "third"]);
+  });
+
   it("neither shows nor stores what is told while it is held, and loses nothing of it", async () => {
     const { stored, log, tell } = await createLog();
     await tell("before");

@@ -128,14 +128,14 @@ export class RunLog implements UnstoredEvents {
     if (this.#next - this.#stored >= groupSize) this.#write();
     else {
       const delay = this.#elsewhere?.isFollowed(this.#runId) === true ? followedDelay : groupDelay;
-      this.#timer ??= setTimeout(() => this.#write(), delay);
+      this.#writeAfter(delay);
     }
   }
 
   /** What a model call has used is stored with the next write of the run. */
   count(entry: UsageEntry): void {
     this.#usage = [...this.#usage, entry];
-    this.#timer ??= setTimeout(() => this.#write(), groupDelay);
+    this.#writeAfter(groupDelay);
   }
 
   /** What is told from now on is neither seen nor stored before `until` resolves. */
@@ -156,6 +156,14 @@ export class RunLog implements UnstoredEvents {
     const waiting = this.#waiting;
     this.#waiting = new Set();
     for (const wake of waiting) wake();
+  }
+
+  #writeAfter(delay: number): void {
+    this.#timer ??= setTimeout(() => {
+      // Also where a write is going on, which takes along what is there: what comes after it needs a time of its own.
+      this.#timer = undefined;
+      this.#write();
+    }, delay);
   }
 
   /** Starts a write in the background; its failure goes to `onStoreFailure`. */
