@@ -12,14 +12,18 @@ let langsmith: Server;
 let server: TestServer;
 /** The beginnings of spans, as they were sent. */
 const spans: Span[] = [];
+/** What was sent with the end of a span, by its id; of a short one that goes with its beginning. */
+const ends = new Map<string, z.infer<typeof End>>();
+const End = z.looseObject({ id: z.string(), reference_example_id: z.string().nullish() });
 const Span = z.looseObject({
+  id: z.string(),
   name: z.string(),
   session_name: z.string(),
   reference_example_id: z.string().nullish(),
   extra: z.looseObject({ metadata: z.looseObject({ run_id: z.string().optional() }) }),
 });
 type Span = z.infer<typeof Span>;
-const Sent = z.looseObject({ post: z.array(Span).default([]) });
+const Sent = z.looseObject({ post: z.array(Span).default([]), patch: z.array(End).default([]) });
 beforeAll(async () => {
   langsmith = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -32,7 +36,11 @@ beforeAll(async () => {
       }
       if (request.url?.endsWith("/feedback/tokens") !== true) {
         const text = (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString("utf8");
-        if (text.startsWith("{")) spans.push(...Sent.parse(JSON.parse(text)).post);
+        if (text.startsWith("{")) {
+          const { post, patch } = Sent.parse(JSON.parse(text));
+          spans.push(...post);
+          for (const end of patch) ends.set(end.id, end);
+        }
         return response.end("{}");
       }
       const asked: { feedback_key: string; run_id: string } = JSON.parse(body.toString("utf8"));
@@ -95,7 +103,9 @@ test("langsmith_tracer sends the spans of a run to its project as well, as the e
   const placesOf = (runId: string): unknown[] =>
     spans
       .filter(({ name, extra }) => name === "LangGraph" && extra.metadata.run_id === runId)
-      .map(({ session_name, reference_example_id = null }) => [session_name, reference_example_id])
+      .map(({ id, session_name, reference_example_id }) => {
+        return [session_name, reference_example_id ?? ends.get(id)?.reference_example_id ?? null];
+      })
       .toSorted(([one], [other]) => String(one).localeCompare(String(other)));
   const patience = { timeout: 10_000 };
   await expect.poll(() => placesOf(plain.run_id), patience).toEqual([["test", null]]);
