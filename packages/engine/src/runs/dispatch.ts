@@ -40,7 +40,7 @@ export class Dispatch {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.readers = connectReaders(options.storage, (runId) => this.active.has(runId));
+    this.readers = connectReaders(options.storage, this.active);
     this.#queue = new SessionQueue(options.maxConcurrent, (sessionId) => this.#work(sessionId));
   }
 

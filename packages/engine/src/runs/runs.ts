@@ -251,7 +251,9 @@ export class Runs {
     ]);
     if (active === undefined || !wait) {
       await asked;
-      return active === undefined && wait ? waitForStop(run, this.#sources) : (active?.run ?? run);
+      if (active === undefined && wait) return await waitForStop(run, this.#sources, "to its end");
+      const isElsewhere = active === undefined && run.status === "pending" && this.#storage.cluster.live > 1;
+      return isElsewhere ? await waitForStop(run, this.#sources, "briefly") : (active?.run ?? run);
     }
     // With its end on disk nothing depends on the note.
     asked.catch((error: unknown) => this.#logger.error({ err: error, run_id: runId }, "stop_not_noted"));

@@ -18,12 +18,20 @@ async function openElsewhere(
   return [...(await list("running")), ...(await list("pending"))].filter(({ run_id }) => !active.has(run_id));
 }
 
-/** The row of a run that another server was asked to stop, when it has ended; as it was, when it was removed with its end. */
-export async function waitForStop(run: Run, sources: RunSources): Promise<Run> {
+/** Milliseconds that the end of a run that has not begun is waited for where nobody asked to wait. */
+const briefly = 2_000;
+
+/**
+ * The row of a run that another server was asked to stop, when it has ended; as it was, where it was removed with its end, or
+ * where it is waited for only `briefly`, since a run that has not begun ends at once, and its server may have gone.
+ */
+export async function waitForStop(run: Run, sources: RunSources, how: "to its end" | "briefly"): Promise<Run> {
+  const enough = how === "briefly" ? AbortSignal.timeout(briefly) : undefined;
+  const signal = enough === undefined ? sources.drained : AbortSignal.any([sources.drained, enough]);
   try {
-    return await waitForEnd(sources, run.run_id, sources.drained);
+    return await waitForEnd(sources, run.run_id, signal);
   } catch (error) {
-    if (isAppError(error) && error.code === "not_found") return run;
+    if (enough?.aborted === true || (isAppError(error) && error.code === "not_found")) return run;
     throw error;
   }
 }

@@ -47,12 +47,12 @@ export const alone: Cluster = {
 /**
  * What servers on one database tell each other. It says where to look, by ids: what is so is in the database, and a hint
  * can be lost. `follow` and `watch`: readers at the sender want to hear of a run, or of a session, for some seconds.
- * `moved`: there may be more of a run. `begun` and `stopped`: a run of a session has begun, or has ended without that.
+ * `moved`: there may be more of a run. `read`: one of them has read a run to its end. `begun` and `stopped`: a run of a session has begun, or has ended without that.
  * `due`: something of a kind has to be done at a date. `look`: a beat may find something, a stop or what no server has in hand.
  * `free`: what held the next run of a session back has ended.
  */
 export const Hint = z.discriminatedUnion("type", [
-  z.object({ type: z.enum(["follow", "moved"]), run_id: z.string() }),
+  z.object({ type: z.enum(["follow", "moved", "read"]), run_id: z.string() }),
   z.object({ type: z.literal("watch"), session_id: z.string() }),
   z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
   z.object({ type: z.literal("look") }),

@@ -128,14 +128,14 @@ export class RunLog implements UnstoredEvents {
     if (this.#next - this.#stored >= groupSize) this.#write();
     else {
       const delay = this.#elsewhere?.isFollowed(this.#runId) === true ? followedDelay : groupDelay;
-      this.#writeAfter(delay);
+      this.#timer ??= setTimeout(this.#writeInTime, delay);
     }
   }
 
   /** What a model call has used is stored with the next write of the run. */
   count(entry: UsageEntry): void {
     this.#usage = [...this.#usage, entry];
-    this.#writeAfter(groupDelay);
+    this.#timer ??= setTimeout(this.#writeInTime, groupDelay);
   }
 
   /** What is told from now on is neither seen nor stored before `until` resolves. */
@@ -158,18 +158,16 @@ export class RunLog implements UnstoredEvents {
     for (const wake of waiting) wake();
   }
 
-  #writeAfter(delay: number): void {
-    this.#timer ??= setTimeout(() => {
-      // Also where a write is going on, which takes along what is there: what comes after it needs a time of its own.
-      this.#timer = undefined;
-      this.#write();
-    }, delay);
-  }
-
   /** Starts a write in the background; its failure goes to `onStoreFailure`. */
   #write(): void {
     if (this.#writing === undefined) this.flush().catch((error: unknown) => this.#onStoreFailure(error));
   }
+
+  /** Where a write is going on, it takes along what is there; what comes after it needs a time of its own. */
+  readonly #writeInTime = (): void => {
+    this.#timer = undefined;
+    this.#write();
+  };
 
   /** Resolves when everything emitted and counted so far is in the store. Throws what the store throws. */
   flush(): Promise<void> {

@@ -19,9 +19,7 @@ export interface RunSources {
   drained: AbortSignal;
 }
 
-function runNotFound(): AppError {
-  return new AppError("not_found", "Run not found");
-}
+const runNotFound = (): AppError => new AppError("not_found", "Run not found");
 
 /** Of the kind `server`: what was followed has not ended, the server has. */
 export function letGo(): AppError {
@@ -60,7 +58,9 @@ export async function* followRun(
     former = found;
   }
   yield* storage.events.follow(runId, cursor, AbortSignal.any([signal, drained]));
-  if (toEnd && drained.aborted && !signal.aborted && !(await hasEnded(storage, runId))) throw letGo();
+  if (signal.aborted) return;
+  if (!drained.aborted) storage.hints.hint("all", { type: "read", run_id: runId });
+  else if (toEnd && !(await hasEnded(storage, runId))) throw letGo();
 }
 
 /**

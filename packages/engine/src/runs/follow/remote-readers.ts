@@ -1,6 +1,7 @@
 import type { Hints } from "../../storage/cluster.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { LogReaders } from "../events/log.ts";
+import type { ActiveRun } from "../active-run.ts";
 import { SessionFeeds } from "./follow.ts";
 import type { Begun } from "./session-watch.ts";
 
@@ -13,15 +14,17 @@ class RemoteReaders implements LogReaders {
   readonly #ofRuns = new Asked();
   readonly #ofSessions = new Asked();
 
-  /** `isInHand`: whether this server executes a run, or is going to. */
-  constructor(hints: Hints, isInHand: (runId: string) => boolean) {
+  /** `inHand`: the runs that this server executes, or is going to. */
+  constructor(hints: Hints, inHand: ReadonlyMap<string, ActiveRun>) {
     this.#hints = hints;
     hints.onHint((hint, from) => {
       if (hint.type === "watch") this.#ofSessions.add(hint.session_id, from);
+      // A temporary session need not wait for its reader any more.
+      if (hint.type === "read") inHand.get(hint.run_id)?.hold()();
       if (hint.type !== "follow") return;
       this.#ofRuns.add(hint.run_id, from);
       // It is heard of at once, so that the follower need not look often.
-      if (isInHand(hint.run_id)) hints.hint(from, { type: "moved", run_id: hint.run_id });
+      if (inHand.has(hint.run_id)) hints.hint(from, { type: "moved", run_id: hint.run_id });
     });
   }
 
@@ -47,13 +50,13 @@ export interface ConnectedReaders {
   elsewhere: LogReaders | undefined;
 }
 
-/** What tells readers here and at other servers. `isInHand`: see `RemoteReaders`. */
+/** What tells readers here and at other servers. `inHand`: see `RemoteReaders`. */
 export function connectReaders(
   { hints, runs }: Pick<Storage, "hints" | "runs">,
-  isInHand: (runId: string) => boolean,
+  inHand: ReadonlyMap<string, ActiveRun>,
 ): ConnectedReaders {
   if (!hints.isShared) return { feeds: new SessionFeeds(), elsewhere: undefined };
-  const elsewhere = new RemoteReaders(hints, isInHand);
+  const elsewhere = new RemoteReaders(hints, inHand);
   const feeds = new SessionFeeds({
     begins: (sessionId, run) => elsewhere.begins(sessionId, run),
     watched: {
