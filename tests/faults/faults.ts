@@ -27,6 +27,7 @@ const scenarios: Record<string, () => Promise<Scenario>> = {
   cuts: async () => (await import("./crashes/cuts.ts")).cuts,
   stalled: async () => (await import("./load/stalled.ts")).stalled,
   sequences: async () => (await import("./sequences/sequences.ts")).sequences,
+  roaming: async () => (await import("./sequences/roaming.ts")).roaming,
   crash_loop: async () => (await import("./crashes/crash-loop.ts")).crashLoop,
   soak: async () => (await import("./load/soak.ts")).soak,
   clients: async () => (await import("./load/clients.ts")).clients,
@@ -39,7 +40,7 @@ const scenarios: Record<string, () => Promise<Scenario>> = {
 };
 
 /** Those that the short form plays only when they are named, since they take half a minute of both cores or more. */
-const onlyLong = new Set(["database", "readers", "servers"]);
+const onlyLong = new Set(["database", "readers", "roaming", "servers"]);
 
 const { values } = parseArgs({
   options: {

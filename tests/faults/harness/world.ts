@@ -119,6 +119,9 @@ export async function openWorld(
   return { folder, workspace, effectsFile, stepsFile, server, servers, model, database, close };
 }
 
+/** Where requests go: a server, or each time another one of several. */
+export type Addressed = Pick<ServerProcess, "url">;
+
 /** An answer of the server: status and body, parsed where it is JSON (`undefined` when there is none). */
 export interface Answer {
   status: number;
@@ -126,7 +129,7 @@ export interface Answer {
 }
 
 /** One request with a JSON body, given up after 30 s and without any retry: a suite about faults wants to see each. */
-export async function call(server: ServerProcess, method: string, path: string, body?: unknown): Promise<Answer> {
+export async function call(server: Addressed, method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(server.url + path, {
     method,
     signal: AbortSignal.timeout(30_000),
@@ -138,7 +141,7 @@ export async function call(server: ServerProcess, method: string, path: string, 
 }
 
 /** Like `call`, and throws unless the answer is a success. */
-export async function ask(server: ServerProcess, method: string, path: string, body?: unknown): Promise<unknown> {
+export async function ask(server: Addressed, method: string, path: string, body?: unknown): Promise<unknown> {
   const answered = await call(server, method, path, body);
   if (answered.status < 300) return answered.body;
   throw new Error(`${method} ${path} was answered with ${answered.status}: ${JSON.stringify(answered.body)}`);
@@ -167,34 +170,34 @@ export type StateMessage = z.infer<typeof WireMessage>;
 const StateAnswer = z.looseObject({ values: z.looseObject({ messages: z.array(WireMessage).default([]) }).nullish() });
 
 /** A new thread's id. */
-export async function newThread(server: ServerProcess): Promise<string> {
+export async function newThread(server: Addressed): Promise<string> {
   return ThreadAnswer.parse(await ask(server, "POST", "/threads", {})).thread_id;
 }
 
 /** The thread itself. */
-export async function getThread(server: ServerProcess, threadId: string): Promise<ThreadAnswer> {
+export async function getThread(server: Addressed, threadId: string): Promise<ThreadAnswer> {
   return ThreadAnswer.parse(await ask(server, "GET", `/threads/${threadId}`));
 }
 
 /** Starts a run in the background; resolves when the server has accepted it. */
-export async function startRun(server: ServerProcess, threadId: string, body: object): Promise<RunAnswer> {
+export async function startRun(server: Addressed, threadId: string, body: object): Promise<RunAnswer> {
   return RunAnswer.parse(await ask(server, "POST", `/threads/${threadId}/runs`, body));
 }
 
 /** The runs of a thread. */
-export async function listRuns(server: ServerProcess, threadId: string): Promise<RunAnswer[]> {
+export async function listRuns(server: Addressed, threadId: string): Promise<RunAnswer[]> {
   return z.array(RunAnswer).parse(await ask(server, "GET", `/threads/${threadId}/runs?limit=1000`));
 }
 
 /** The run, or `undefined` when there is none. */
-export async function getRun(server: ServerProcess, threadId: string, runId: string): Promise<RunAnswer | undefined> {
+export async function getRun(server: Addressed, threadId: string, runId: string): Promise<RunAnswer | undefined> {
   const { status, body } = await call(server, "GET", `/threads/${threadId}/runs/${runId}`);
   if (status === 404) return undefined;
   return RunAnswer.parse(body);
 }
 
 /** The messages of a thread's newest state. */
-export async function readMessages(server: ServerProcess, threadId: string): Promise<StateMessage[]> {
+export async function readMessages(server: Addressed, threadId: string): Promise<StateMessage[]> {
   const state = StateAnswer.parse(await ask(server, "GET", `/threads/${threadId}/state`));
   return state.values?.messages ?? [];
 }

@@ -1,6 +1,13 @@
 import { z } from "zod";
-import type { ServerProcess } from "../../support/processes/server-process.ts";
-import { ask, getThread, readMessages, textOf, WireMessage, type StateMessage } from "../harness/world.ts";
+import {
+  ask,
+  getThread,
+  readMessages,
+  textOf,
+  WireMessage,
+  type Addressed,
+  type StateMessage,
+} from "../harness/world.ts";
 
 /**
  * How a client edits an earlier message: by a run from the checkpoint before it, named in either of two ways (as useStream
@@ -21,7 +28,7 @@ const Updated = z.looseObject({ checkpoint: z.looseObject({ checkpoint_id: z.str
 export type PastState = z.infer<typeof PastState>;
 
 /** The states of a session, newest first, of all its branches. */
-export async function readPast(server: ServerProcess, threadId: string, limit: number): Promise<PastState[]> {
+export async function readPast(server: Addressed, threadId: string, limit: number): Promise<PastState[]> {
   return z.array(PastState).parse(await ask(server, "GET", `/threads/${threadId}/history?limit=${limit}`));
 }
 
@@ -41,7 +48,7 @@ export interface Edit {
 
 /** Prepares the edit of the person's message number `which` (modulo their number); nothing when there is none. */
 export async function prepareEdit(
-  server: ServerProcess,
+  server: Addressed,
   threadId: string,
   { which, way, text }: { which: number; way: EditWay; text: string },
 ): Promise<Edit | undefined> {
@@ -76,7 +83,7 @@ export async function prepareEdit(
 }
 
 /** What is wrong after the edit's run: on the new branch, or with the old one. */
-export async function editProblems(server: ServerProcess, threadId: string, edit: Edit): Promise<string[]> {
+export async function editProblems(server: Addressed, threadId: string, edit: Edit): Promise<string[]> {
   const problems: string[] = [];
   const now = (await readMessages(server, threadId)).map(textOf);
   if (JSON.stringify(now.slice(0, -1)) !== JSON.stringify(edit.texts)) {

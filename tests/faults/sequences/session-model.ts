@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { ServerProcess } from "../../support/processes/server-process.ts";
 import { editProblems, messagesAt, prepareEdit, readPast, type EditWay } from "./session-edit.ts";
 import { storedProblem, type Step } from "./session-step.ts";
 import {
@@ -12,6 +11,7 @@ import {
   newThread,
   readMessages,
   textOf,
+  type Addressed,
   type StateMessage,
 } from "../harness/world.ts";
 
@@ -36,13 +36,13 @@ export class SessionModel {
   accepted = 0;
   /** How many steps of each kind did something; the others came at a moment when there was nothing to do. */
   readonly done = new Map<Step["kind"], number>();
-  readonly #server: ServerProcess;
+  readonly #server: Addressed;
   readonly #name: string;
   readonly #problems: string[] = [];
   #thread = "";
   #sent: Sent[] = [];
 
-  constructor(server: ServerProcess, name: string) {
+  constructor(server: Addressed, name: string) {
     this.#server = server;
     this.#name = name;
   }
