@@ -49,6 +49,38 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
   });
 
+  it("clear what waits behind a run, whichever of them have either", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const input = { door: crypto.randomUUID() };
+    const walking = await one.client.runs.create(thread_id, "gated", { input });
+    await expect.poll(async () => (await other.client.runs.get(thread_id, walking.run_id)).status).toBe("running");
+    await one.client.runs.create(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "enqueue" });
+    await other.client.runs.create(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "enqueue" });
+    await other.send("POST", `/threads/${thread_id}/runs/${walking.run_id}/cancel?wait=true&queue=clear`);
+    expect(await servers.query("SELECT DISTINCT status FROM runs")).toEqual([{ status: "interrupted" }]);
+    expect((await one.client.threads.getState(thread_id)).values).toEqual({ value: 0 });
+    // Also where none of them is in this one's hand.
+    const next = await one.client.runs.create(thread_id, "gated", { input });
+    await one.client.runs.create(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "enqueue" });
+    await other.send("POST", `/threads/${thread_id}/runs/${next.run_id}/cancel?wait=true&queue=clear`);
+    expect(await servers.query("SELECT DISTINCT status FROM runs")).toEqual([{ status: "interrupted" }]);
+  });
+
+  it("delete a thread whose run goes with its rollback meanwhile", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    // Which comes first, its removal or the look for its end, is a matter of chance.
+    const startAndDelete = async (): Promise<void> => {
+      const { thread_id } = await one.client.threads.create();
+      const { run_id } = await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+      await expect.poll(async () => (await other.client.runs.get(thread_id, run_id)).status).toBe("running");
+      await other.client.runs.cancel(thread_id, run_id, false, "rollback");
+      await other.client.threads.delete(thread_id);
+    };
+    await Promise.all(Array.from({ length: 5 }, startAndDelete));
+    expect(await servers.query("SELECT FROM sessions")).toEqual([]);
+  });
+
   it("roll back each other's runs: the states are gone with the end, and then the run", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     // The next run may begin at another server as soon as the end of the last one is written.

@@ -6,7 +6,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { RunSources } from "./follow/follow.ts";
-import { endOfAssistantElsewhere, sentBy, stopSentElsewhere } from "./stop-elsewhere.ts";
+import { endOfAssistantElsewhere, sentBy, stopBehindElsewhere, stopSentElsewhere } from "./stop-elsewhere.ts";
 import { comesBefore, isOver } from "./status.ts";
 
 /** What cancelling needs. */
@@ -58,11 +58,19 @@ function waitingBehind(active: ReadonlyMap<string, ActiveRun>, run: Run): Active
   );
 }
 
-/** Stops the runs of a session that wait behind `run`: none of them begins when it ends. */
-export async function cancelBehind(run: Run, cancelling: Cancelling): Promise<void> {
+/**
+ * Stops the runs of a session that wait behind `run`: none of them begins when it ends, also at another server, of which
+ * that is on disk when this resolves. It has `ended` when they have.
+ */
+export async function cancelBehind(
+  run: Run,
+  sources: RunSources,
+  cancelling: Cancelling,
+): Promise<{ ended: Promise<unknown> }> {
+  const waitElsewhere = await stopBehindElsewhere(run, sources);
   const behind = waitingBehind(cancelling.dispatch.active, run);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
-  await Promise.all(behind.map((other) => cancelRun(other.run, order, cancelling)));
+  return { ended: Promise.all([waitElsewhere(), ...behind.map((other) => cancelRun(other.run, order, cancelling))]) };
 }
 
 /** Stops what the session was asked before `active`; never what was asked since. Its admission has written that down. */

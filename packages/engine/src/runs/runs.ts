@@ -211,8 +211,7 @@ export class Runs {
   async placeOf(run: Run): Promise<number | undefined> {
     if (this.#storage.hints.hasOthers) return await placeInLine(this.#storage, run);
     const own = this.#dispatch.active.get(run.run_id);
-    const waits = own !== undefined && !own.walking && !own.ended;
-    return waits ? placeAmong(own, this.#dispatch.ofSession(run.session_id)) : undefined;
+    return own?.walking === false && !own.ended ? placeAmong(own, this.#dispatch.ofSession(run.session_id)) : undefined;
   }
 
   /** Why a run does not begin or go on, where its graph is not served; see there. */
@@ -244,8 +243,9 @@ export class Runs {
     const active = this.#dispatch.active.get(runId);
     const run = active?.run ?? (await this.#storage.runs.get(runId));
     if (run === undefined) return undefined;
+    const cleared = clearQueue ? await cancelBehind(run, this.#sources, this.#cancelling) : undefined;
     const asked = Promise.all([
-      clearQueue ? cancelBehind(run, this.#cancelling) : undefined,
+      cleared?.ended,
       cancelRun(run, { action, reason, said }, this.#cancelling),
       active?.hasBegun ? cancelSent(run.session_id, this.#cancelling) : undefined,
     ]);

@@ -1,6 +1,7 @@
 import { isAppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
+import { comesBefore } from "./status.ts";
 import { waitForEnd, type RunSources } from "./follow/follow.ts";
 
 /** The key of a run's metadata, and its session's, with the session that has begun it for its own work: it is stopped with that one. */
@@ -39,9 +40,10 @@ export async function waitForStop(run: Run, sources: RunSources, how: "to its en
 /** Has other servers stop runs of theirs, and resolves when the ends are written. */
 async function endAll(runs: readonly Run[], sources: RunSources): Promise<void> {
   await Promise.all(
-    runs.map(async ({ run_id }) => {
-      await sources.storage.runs.requestStop(run_id, "interrupt");
-      await waitForEnd(sources, run_id, sources.drained);
+    runs.map(async (run) => {
+      await sources.storage.runs.requestStop(run.run_id, "interrupt");
+      // One that is rolled back is gone with its end.
+      await waitForStop(run, sources, "to its end");
     }),
   );
 }
@@ -51,7 +53,19 @@ export async function endElsewhere(sessionId: string, sources: RunSources): Prom
   if (sources.storage.cluster.live > 1) await endAll(await openElsewhere(sessionId, sources), sources);
 }
 
-/** The same of the runs of an assistant. */
+/**
+ * Has other servers stop the runs that wait behind `run`, so that none of them begins when that ends. Resolves when it is on
+ * disk; gives what waits for their ends, which come at once.
+ */
+export async function stopBehindElsewhere(run: Run, sources: RunSources): Promise<() => Promise<unknown>> {
+  if (sources.storage.cluster.live === 1) return () => Promise.resolve();
+  const open = await openElsewhere(run.session_id, sources);
+  const behind = open.filter((other) => other.status === "pending" && comesBefore(run, other));
+  await Promise.all(behind.map(({ run_id }) => sources.storage.runs.requestStop(run_id, "interrupt")));
+  return () => Promise.all(behind.map((other) => waitForStop(other, sources, "briefly")));
+}
+
+/** Has other servers stop their runs of an assistant, and resolves when the ends are written. */
 export async function endOfAssistantElsewhere(assistantId: string, sources: RunSources): Promise<void> {
   const { storage, active } = sources;
   if (storage.cluster.live === 1) return;
