@@ -5,16 +5,56 @@ import { jsonText } from "../text/json-text.ts";
 import { ApiError, request } from "./client.ts";
 import { Effect } from "./shapes.ts";
 
-const Tool = z.object({ name: z.string(), parameters: z.record(z.string(), z.unknown()) });
+const Tool = z.object({
+  name: z.string(),
+  toolkit: z.nullable(z.string()),
+  description: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+  effect: z.enum(["pure", "idempotent", "reconcilable", "unsafe"]),
+  timeout_seconds: z.number(),
+  is_default: z.boolean(),
+  confirmation: z.nullable(z.array(z.object({ operation: z.string(), asks: z.string() }))),
+  example: z.nullable(z.object({ title: z.string(), body: z.string() })),
+  guideline: z.nullable(z.string()),
+  statistics: z.nullable(
+    z.object({ calls: z.number(), failures: z.number(), total_ms: z.number(), longest_ms: z.number() }),
+  ),
+});
+/** A tool: what it does, what it is given, when a person is asked. */
+export type Tool = z.infer<typeof Tool>;
+
+/** All tools that the server has now. */
+export function useTools(enabled = true) {
+  return useQuery({
+    queryKey: ["tools"],
+    queryFn: ({ signal }) => request("/tools", z.array(Tool), { signal }),
+    enabled,
+    staleTime: 60_000,
+  });
+}
+
+const Toolkit = z.object({
+  name: z.string(),
+  title: z.string(),
+  description: z.string(),
+  is_enabled: z.boolean(),
+  is_always: z.boolean(),
+});
+/** A kind of work with its tools. */
+export type Toolkit = z.infer<typeof Toolkit>;
+
+/** All toolkits, also those that are switched off, in the language of the page. */
+export function useToolkits(language: string) {
+  return useQuery({
+    queryKey: ["toolkits", language],
+    queryFn: ({ signal }) => request("/toolkits", z.array(Toolkit), { signal }),
+    staleTime: 60_000,
+  });
+}
 
 /** The JSON Schema of a tool's arguments; `undefined` for a tool that the server does not know. */
 export function useParameters(tool: string | null) {
-  const { data, isPending } = useQuery({
-    queryKey: ["tools"],
-    queryFn: ({ signal }) => request("/tools", z.array(Tool), { signal }),
-    enabled: tool !== null,
-    staleTime: 60_000,
-  });
+  const { data, isPending } = useTools(tool !== null);
   return { parameters: data?.find(({ name }) => name === tool)?.parameters, isPending: isPending && tool !== null };
 }
 

@@ -13,6 +13,7 @@ export const addresses = {
   models: "/models/:name?",
   vendors: "/vendors/:name?",
   roles: "/roles",
+  tools: "/tools/:name?",
   settings: "/settings",
   files: "/files",
   changes: "/changes",
@@ -41,6 +42,8 @@ const listAddress = (list: string, name: string | undefined): string =>
 export const modelAddress = (name?: string): string => listAddress("/models", name);
 /** Where the vendors of models are shown, or one of them. */
 export const vendorAddress = (name?: string): string => listAddress("/vendors", name);
+/** Where tools are shown, or one of them. */
+export const toolAddress = (name?: string): string => listAddress("/tools", name);
 /** Where the files of the workspace are shown, or one of them. */
 export const fileAddress = (path?: string): string =>
   path === undefined ? "/files" : `/files?path=${encodeURIComponent(path)}`;

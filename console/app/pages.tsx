@@ -17,6 +17,7 @@ const pages = {
   graph: () => import("../pages/graph/graph-page.tsx"),
   prompts: () => import("../pages/prompts/prompts-page.tsx"),
   models: () => import("../pages/models/models-page.tsx"),
+  tools: () => import("../pages/tools/tools-page.tsx"),
   files: () => import("../pages/files/files-page.tsx"),
   settings: () => import("../pages/settings/settings-page.tsx"),
 };
@@ -29,6 +30,7 @@ const GraphsPage = lazy(async () => ({ default: (await pages.graphs()).GraphsPag
 const GraphPage = lazy(async () => ({ default: (await pages.graph()).GraphPage }));
 const PromptsPage = lazy(async () => ({ default: (await pages.prompts()).PromptsPage }));
 const ModelsPage = lazy(async () => ({ default: (await pages.models()).ModelsPage }));
+const ToolsPage = lazy(async () => ({ default: (await pages.tools()).ToolsPage }));
 const FilesPage = lazy(async () => ({ default: (await pages.files()).FilesPage }));
 const SettingsPage = lazy(async () => ({ default: (await pages.settings()).SettingsPage }));
 
@@ -45,6 +47,7 @@ export function loadPageOf(path: string): void {
   else if (place === "runs") loadAhead("runs");
   else if (place === "prompts" || place === "identity") loadAhead("prompts");
   else if (place === "models" || place === "vendors" || place === "roles") loadAhead("models");
+  else if (place === "tools") loadAhead("tools");
   else if (place === "files" || place === "changes") loadAhead("files");
   else if (place === "settings" || place === "server") loadAhead("settings");
 }
@@ -57,6 +60,7 @@ export function pageOf(location: string): string {
 const samePages = [
   [/^\/(?:prompts|identity)(?:\/|$)/u, "/prompts"],
   [/^\/(?:models|vendors|roles)(?:\/|$)/u, "/models"],
+  [/^\/tools(?:\/|$)/u, "/tools"],
   [/^\/(?:files|changes)(?:\/|$)/u, "/files"],
   [/^\/(?:settings|server)(?:\/|$)/u, "/settings"],
 ] as const;
@@ -125,6 +129,7 @@ export function Places() {
         <Route path={addresses.roles}>
           <ModelsPage part="roles" />
         </Route>
+        <Route path={addresses.tools}>{({ name }) => <ToolsPage name={name && decodeURIComponent(name)} />}</Route>
         <Route path={addresses.files}>
           <FilesPage part="files" />
         </Route>

@@ -6,10 +6,11 @@ import Inbox from "icon:inbox";
 import MessageSquare from "icon:message-square";
 import Settings from "icon:settings-2";
 import Workflow from "icon:workflow";
+import Wrench from "icon:wrench";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|g|prompts|identity|models|vendors|roles|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -66,6 +67,15 @@ export const places = [
     keys: "g m",
     isIn: "menu",
     isHere: (at: string) => /^\/(models|vendors|roles)(\/|$)/u.test(at),
+  },
+  {
+    id: "tools",
+    address: "/tools",
+    label: "app.tools",
+    icon: Wrench,
+    keys: "g t",
+    isIn: "menu",
+    isHere: (at: string) => /^\/tools(\/|$)/u.test(at),
   },
   {
     id: "files",

@@ -274,6 +274,23 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await sayAgain();
     expect(told.at(-1)).toBe(builtIn);
   },
+  "try a tool by hand: what it would do comes before it": async (one) => {
+    const { tools } = one.words.manage;
+    const { page } = one.tab;
+    const name = `tried-${Date.now()}.md`;
+    await one.begin("try a tool");
+    await rests(one.tab);
+    await one.go("/tools");
+    await one.use(/^create_file/u);
+    await page.getByRole("heading", { name: tools.try }).waitFor();
+    await one.write("path", name);
+    await one.write("content", "by hand");
+    await page.locator(".effect").getByText(name).waitFor();
+    expect(await isThere(name)).toBe(false);
+    await one.use(tools.run);
+    await page.locator(".tool-result:not([data-failed])").waitFor();
+    expect(await readFile(file(name), "utf8")).toBe("by hand");
+  },
   "give a vendor another key, correct a model, and change a setting": async (one) => {
     const { models, prompts, settings } = one.words.manage;
     const { page } = one.tab;

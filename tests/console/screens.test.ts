@@ -129,6 +129,13 @@ async function showForm({ page }: Tab): Promise<void> {
   await page.locator(".shaping-form").first().waitFor();
 }
 
+/** A tool that is tried, with all that it would do. */
+async function tryTool({ page }: Tab): Promise<void> {
+  await page.locator(".schema-form .form-control").first().fill(`notes/${long}.md`);
+  await page.locator(".schema-form .form-control").nth(1).fill(`${long}\n`);
+  await page.locator(".effect .diff").waitFor();
+}
+
 /** What is always allowed, by the menu of the chat. */
 async function showAllowed({ page }: Tab): Promise<void> {
   await page.locator(".title-bar [aria-haspopup=menu]").click();
@@ -244,6 +251,9 @@ function screens(): Screen[] {
     { name: "vendor", path: "/vendors/openai", part: ".facts", before: showForm },
     { name: "vendor-gone", path: "/vendors/none", part: ".shaping-one .blank-title" },
     { name: "roles", path: "/roles", part: ".role" },
+    { name: "tools", path: "/tools", part: ".shaping-entry" },
+    { name: "tool", path: "/tools/create_file", part: ".schema-form .form-control", before: tryTool },
+    { name: "tool-gone", path: "/tools/none", part: ".shaping-one .blank-title" },
     { name: "files", path: "/files?path=notes%2Ftoday.md", part: ".change-row" },
     { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
     { name: "file-gone", path: "/files?path=none.md", part: ".shaping-view .blank-title" },
@@ -377,6 +387,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/g", "/assistants/search", "/g"],
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
         ["the list of chats", "/threads/info/search", "/"],
+        ["the tools of a server", "/tools", "/tools"],
       ] as const;
     const failures = [
       [403, "You may not see this"],

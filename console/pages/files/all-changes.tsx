@@ -10,7 +10,7 @@ import { longTime, shortTime } from "../../text/time.ts";
 import { ChangesContext } from "../chat/changes/changes-place.tsx";
 import { ConfirmUndo } from "../chat/changes/confirm-undo.tsx";
 import { OperationCard } from "../chat/changes/operation-card.tsx";
-import { PlaceLink } from "./change-row.tsx";
+import { PlaceLink } from "../place-link.tsx";
 
 /** What tools have changed in all chats, by the run in which they did. */
 export function AllChanges() {

@@ -1,12 +1,12 @@
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { useLocation } from "wouter";
 import { readFilesAgain, type Change } from "../../api/files.ts";
 import { runAddress, threadAddress } from "../../app/addresses.ts";
 import { manage } from "../../text/manage/words.ts";
 import { longTime, shortTime } from "../../text/time.ts";
 import { ChangesContext } from "../chat/changes/changes-place.tsx";
 import { OperationCard } from "../chat/changes/operation-card.tsx";
+import { PlaceLink } from "../place-link.tsx";
 
 /** A change of a file, where it was made, and its way back. `all`: what the page knows besides. */
 export function ChangeRow({ change, all }: { change: Change; all: readonly Change[] }) {
@@ -29,23 +29,5 @@ export function ChangeRow({ change, all }: { change: Change; all: readonly Chang
         <OperationCard operation={change} />
       </ChangesContext>
     </div>
-  );
-}
-
-/** A link to another place of the console. */
-export function PlaceLink({ address, children }: { address: string; children: string }) {
-  const [, navigate] = useLocation();
-  return (
-    <a
-      className="place-link"
-      href={`/console${address}`}
-      onClick={(event) => {
-        if (event.metaKey || event.ctrlKey) return;
-        event.preventDefault();
-        navigate(address);
-      }}
-    >
-      {children}
-    </a>
   );
 }

@@ -2,14 +2,13 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { PromptPlace, PromptVerdict } from "../../api/shaping/prompts.ts";
 import { useTokens } from "../../api/shaping/prompts.ts";
-import { useThreads } from "../../api/threads.ts";
-import { visible } from "../../markdown/links.ts";
 import { DiffLines } from "../../parts/diff.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { diffOf } from "../../run/state-diff.ts";
 import { manage } from "../../text/manage/words.ts";
 import { count } from "../../text/time.ts";
+import { ThreadChoice } from "../thread-choice.tsx";
 
 /** The text as a model would read it, with the values of a chat. */
 export function Preview({
@@ -26,7 +25,6 @@ export function Preview({
   onThread: (threadId: string | undefined) => void;
 }) {
   const { t } = useTranslation(manage);
-  const threads = useThreads({ archived: false }).data?.pages.flatMap((page) => page.threads) ?? [];
   const text = verdict?.text ?? "";
   const tokens = useTokens(text).data?.tokens;
   const hasNoValues = threadId !== undefined && verdict !== undefined && verdict.values === null;
@@ -34,21 +32,12 @@ export function Preview({
     <section className="prompt-part" aria-label={t("prompts.preview")}>
       <div className="row-between">
         <h2>{t("prompts.preview")}</h2>
-        <label className="prompt-thread">
-          <span>{t("prompts.previewOf")}</span>
-          <select
-            className="filter"
-            value={threadId ?? ""}
-            onChange={({ target }) => onThread(target.value === "" ? undefined : target.value)}
-          >
-            <option value="">{t("prompts.noThread")}</option>
-            {threads.map(({ thread_id, name, preview }) => (
-              <option key={thread_id} value={thread_id}>
-                {visible((name === "" ? preview : name).slice(0, 80))}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ThreadChoice
+          label={t("prompts.previewOf")}
+          none={t("prompts.noThread")}
+          threadId={threadId}
+          onThread={onThread}
+        />
       </div>
       {error !== null && verdict === undefined && <Failed error={error} />}
       {error === null && verdict === undefined && <Loading lines={4} />}

@@ -1,7 +1,9 @@
 import type { Words } from "../words.ts";
+import { toolsEn } from "./tools-en.ts";
 
 /** The words of the pages by which the assistant is shaped, in English. They are loaded with the first of these pages. */
 export const manageEn = {
+  ...toolsEn,
   model: {
     add: "Add a model",
     vendor: "Whose model",

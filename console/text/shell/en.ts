@@ -11,6 +11,7 @@ export const shellEn = {
     graphs: "Graphs",
     prompts: "Prompts",
     models: "Models",
+    tools: "Tools",
     files: "Files",
     serverSettings: "Settings",
     more: "More",

@@ -11,6 +11,7 @@ export const shellZh: ShellCatalogue = {
     graphs: "图",
     prompts: "提示词",
     models: "模型",
+    tools: "工具",
     files: "文件",
     serverSettings: "设置",
     more: "更多",
