@@ -18,6 +18,7 @@ export const addresses = {
   files: "/files",
   changes: "/changes",
   server: "/server",
+  store: "/store",
 } as const;
 
 /** Where a thread is shown. */
@@ -47,6 +48,12 @@ export const toolAddress = (name?: string): string => listAddress("/tools", name
 /** Where the files of the workspace are shown, or one of them. */
 export const fileAddress = (path?: string): string =>
   path === undefined ? "/files" : `/files?path=${encodeURIComponent(path)}`;
+/** Where the store is shown, what lies below a namespace, or one item. */
+export function storeAddress(namespace?: readonly string[], key?: string): string {
+  if (namespace === undefined) return "/store";
+  const asked = new URLSearchParams({ in: namespace.join("."), ...(key !== undefined && { key }) });
+  return `/store?${asked.toString()}`;
+}
 /** Where a thread of a list is shown: at the message in which something was looked for and found. */
 export function foundAddress(
   { thread_id, hits }: { thread_id: string; hits?: readonly { message_id?: string | null | undefined }[] | undefined },

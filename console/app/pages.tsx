@@ -19,6 +19,7 @@ const pages = {
   models: () => import("../pages/models/models-page.tsx"),
   tools: () => import("../pages/tools/tools-page.tsx"),
   files: () => import("../pages/files/files-page.tsx"),
+  store: () => import("../pages/store/store-page.tsx"),
   settings: () => import("../pages/settings/settings-page.tsx"),
 };
 const ChatPage = lazy(async () => ({ default: (await pages.chat()).ChatPage }));
@@ -32,6 +33,7 @@ const PromptsPage = lazy(async () => ({ default: (await pages.prompts()).Prompts
 const ModelsPage = lazy(async () => ({ default: (await pages.models()).ModelsPage }));
 const ToolsPage = lazy(async () => ({ default: (await pages.tools()).ToolsPage }));
 const FilesPage = lazy(async () => ({ default: (await pages.files()).FilesPage }));
+const StorePage = lazy(async () => ({ default: (await pages.store()).StorePage }));
 const SettingsPage = lazy(async () => ({ default: (await pages.settings()).SettingsPage }));
 
 /** Loads what somebody needs soon; where that cannot be loaded now, the place that needs it says so. */
@@ -47,7 +49,7 @@ export function loadPageOf(path: string): void {
   else if (place === "runs") loadAhead("runs");
   else if (place === "prompts" || place === "identity") loadAhead("prompts");
   else if (place === "models" || place === "vendors" || place === "roles") loadAhead("models");
-  else if (place === "tools") loadAhead("tools");
+  else if (place === "tools" || place === "store") loadAhead(place);
   else if (place === "files" || place === "changes") loadAhead("files");
   else if (place === "settings" || place === "server") loadAhead("settings");
 }
@@ -135,6 +137,9 @@ export function Places() {
         </Route>
         <Route path={addresses.changes}>
           <FilesPage part="changes" />
+        </Route>
+        <Route path={addresses.store}>
+          <StorePage />
         </Route>
         <Route path={addresses.settings}>
           <SettingsPage part="settings" />

@@ -1,5 +1,6 @@
 import Activity from "icon:activity";
 import Bot from "icon:bot";
+import Database from "icon:database";
 import FilePenLine from "icon:file-pen-line";
 import FolderTree from "icon:folder-tree";
 import Inbox from "icon:inbox";
@@ -10,7 +11,7 @@ import Wrench from "icon:wrench";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|store|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -85,6 +86,15 @@ export const places = [
     keys: "g f",
     isIn: "menu",
     isHere: (at: string) => /^\/(files|changes)(\/|$)/u.test(at),
+  },
+  {
+    id: "store",
+    address: "/store",
+    label: "app.store",
+    icon: Database,
+    keys: "g d",
+    isIn: "menu",
+    isHere: (at: string) => /^\/store(\/|$)/u.test(at),
   },
   {
     id: "settings",

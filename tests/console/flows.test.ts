@@ -291,6 +291,30 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await page.locator(".tool-result:not([data-failed])").waitFor();
     expect(await readFile(file(name), "utf8")).toBe("by hand");
   },
+  "keep something in the store, find it, change it, and be rid of it": async (one) => {
+    const { prompts, store } = one.words.manage;
+    const { page } = one.tab;
+    const read = async (): Promise<string> => {
+      const path = "/store/items?namespace=people.ada&key=likes";
+      return (await stage.server.send("GET", path, undefined, { "x-api-key": ada.key })).text();
+    };
+    await one.go("/store");
+    await one.use(store.add);
+    await one.write(store.namespace, "people.ada");
+    await one.write(store.key, "likes");
+    await one.write(store.value, '{"drink": "tea"}');
+    await one.use(store.add, true);
+    await one.write(store.value, '{"drink": "coffee"}');
+    await one.use(prompts.save);
+    await expect.poll(read).toContain("coffee");
+    await one.go("/store?in=people");
+    await one.write(store.search, "coffee");
+    await one.use(/^likes/u);
+    await one.use(store.delete);
+    await page.getByRole("dialog").waitFor();
+    await one.use(store.delete, true);
+    await expect.poll(read).toBe("null");
+  },
   "give a vendor another key, correct a model, and change a setting": async (one) => {
     const { models, prompts, settings } = one.words.manage;
     const { page } = one.tab;

@@ -257,6 +257,9 @@ function screens(): Screen[] {
     { name: "files", path: "/files?path=notes%2Ftoday.md", part: ".change-row" },
     { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
     { name: "file-gone", path: "/files?path=none.md", part: ".shaping-view .blank-title" },
+    { name: "store", path: "/store?in=users", part: ".store-item" },
+    { name: "store-item", path: "/store?in=users.ada&key=likes", part: ".form-json textarea" },
+    { name: "store-gone", path: "/store?in=users&key=none", part: ".shaping-one .blank-title" },
     { name: "settings", path: "/settings", part: ".setting" },
     { name: "server", path: "/server", part: ".facts" },
     { name: "gone", path: "/t/00000000-0000-7000-8000-000000000000", part: "h1.blank-title" },
@@ -292,6 +295,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["inbox-empty", "/inbox", ".main .blank-title"],
         ["runs-empty", "/runs", ".main .blank-title"],
         ["changes-empty", "/changes", ".main .blank-title"],
+        ["store-empty", "/store?in=", ".shaping-one .blank-title"],
       ] as const) {
         await go(tab, { path, part });
         found.push(...(await findings(tab, name, look)));
@@ -315,6 +319,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
     beforeAll(async () => {
       await writeFile(join(stage.server.config.workspace, "old.md"), "old\n".repeat(30));
       const { client } = stage.server;
+      await client.store.putItem(["users", "ada"], "likes", { drink: "tea", why: long });
+      await client.store.putItem(["users", "ada", "work"], long, { text: "one two ".repeat(100) });
       const start = async (content: string): Promise<{ thread: string; run: string }> => {
         const { thread_id: thread } = await client.threads.create();
         const input = { messages: [{ type: "human", content }] };
@@ -388,6 +394,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
         ["the list of chats", "/threads/info/search", "/"],
         ["the tools of a server", "/tools", "/tools"],
+        ["the namespaces of a store", "/store/namespaces", "/store"],
+        ["the items of a store", "/store/items/search", "/store?in=users"],
       ] as const;
     const failures = [
       [403, "You may not see this"],

@@ -1,9 +1,11 @@
 import type { Words } from "../words.ts";
+import { dataEn } from "./data-en.ts";
 import { toolsEn } from "./tools-en.ts";
 
 /** The words of the pages by which the assistant is shaped, in English. They are loaded with the first of these pages. */
 export const manageEn = {
   ...toolsEn,
+  ...dataEn,
   model: {
     add: "Add a model",
     vendor: "Whose model",

@@ -1,9 +1,11 @@
 import type { ManageCatalogue } from "./en.ts";
+import { dataZh } from "./data-zh.ts";
 import { toolsZh } from "./tools-zh.ts";
 
 /** The words of the pages by which the assistant is shaped, in Chinese. */
 export const manageZh: ManageCatalogue = {
   ...toolsZh,
+  ...dataZh,
   model: {
     add: "添加模型",
     vendor: "服务商",

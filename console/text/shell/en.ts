@@ -13,6 +13,7 @@ export const shellEn = {
     models: "Models",
     tools: "Tools",
     files: "Files",
+    store: "Store",
     serverSettings: "Settings",
     more: "More",
     home: "Home",

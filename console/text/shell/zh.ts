@@ -13,6 +13,7 @@ export const shellZh: ShellCatalogue = {
     models: "模型",
     tools: "工具",
     files: "文件",
+    store: "存储",
     serverSettings: "设置",
     more: "更多",
     home: "首页",

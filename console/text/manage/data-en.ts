@@ -1,0 +1,33 @@
+/** The words of the pages of the store and of schedules, in English. */
+export const dataEn = {
+  store: {
+    title: "Store",
+    namespaces: "Namespaces",
+    all: "Everything",
+    empty: "Nothing is kept here yet",
+    open: "What is below {{name}}",
+    choose: "Choose a namespace to see what it holds",
+    chooseHint: "Graphs and clients keep here what is to outlive a chat.",
+    add: "New item",
+    search: "Search these items",
+    nothing: "Nothing is kept here",
+    none: "Nothing found for “{{query}}”",
+    more: "More items",
+    select: "Choose {{key}}",
+    delete: "Delete for ever",
+    deleteOne: "Delete “{{key}}”",
+    deleteSome_one: "Delete {{count}} item",
+    deleteSome_other: "Delete {{count}} items",
+    deleteHint: "There is no way back, and what reads it finds nothing from now on.",
+    gone: "There is no such item",
+    goneHint: "It was deleted, or its time is over.",
+    changed: "Changed {{time}}",
+    namespace: "Namespace (labels with dots between them)",
+    key: "Key",
+    value: "Value",
+    noObject: "The value has to be an object: { … }",
+    saved: "The item is saved.",
+    saveHint:
+      "What is saved here stays until it is deleted, also where it had an end, and all its texts can be searched.",
+  },
+} as const;
