@@ -19,6 +19,7 @@ export const addresses = {
   changes: "/changes",
   server: "/server",
   store: "/store",
+  crons: "/crons/:id?",
 } as const;
 
 /** Where a thread is shown. */
@@ -54,6 +55,8 @@ export function storeAddress(namespace?: readonly string[], key?: string): strin
   const asked = new URLSearchParams({ in: namespace.join("."), ...(key !== undefined && { key }) });
   return `/store?${asked.toString()}`;
 }
+/** Where schedules are shown, or one of them. */
+export const cronAddress = (id?: string): string => listAddress("/crons", id);
 /** Where a thread of a list is shown: at the message in which something was looked for and found. */
 export function foundAddress(
   { thread_id, hits }: { thread_id: string; hits?: readonly { message_id?: string | null | undefined }[] | undefined },

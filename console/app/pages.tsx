@@ -20,6 +20,7 @@ const pages = {
   tools: () => import("../pages/tools/tools-page.tsx"),
   files: () => import("../pages/files/files-page.tsx"),
   store: () => import("../pages/store/store-page.tsx"),
+  crons: () => import("../pages/crons/crons-page.tsx"),
   settings: () => import("../pages/settings/settings-page.tsx"),
 };
 const ChatPage = lazy(async () => ({ default: (await pages.chat()).ChatPage }));
@@ -34,6 +35,7 @@ const ModelsPage = lazy(async () => ({ default: (await pages.models()).ModelsPag
 const ToolsPage = lazy(async () => ({ default: (await pages.tools()).ToolsPage }));
 const FilesPage = lazy(async () => ({ default: (await pages.files()).FilesPage }));
 const StorePage = lazy(async () => ({ default: (await pages.store()).StorePage }));
+const CronsPage = lazy(async () => ({ default: (await pages.crons()).CronsPage }));
 const SettingsPage = lazy(async () => ({ default: (await pages.settings()).SettingsPage }));
 
 /** Loads what somebody needs soon; where that cannot be loaded now, the place that needs it says so. */
@@ -49,7 +51,7 @@ export function loadPageOf(path: string): void {
   else if (place === "runs") loadAhead("runs");
   else if (place === "prompts" || place === "identity") loadAhead("prompts");
   else if (place === "models" || place === "vendors" || place === "roles") loadAhead("models");
-  else if (place === "tools" || place === "store") loadAhead(place);
+  else if (place === "tools" || place === "store" || place === "crons") loadAhead(place);
   else if (place === "files" || place === "changes") loadAhead("files");
   else if (place === "settings" || place === "server") loadAhead("settings");
 }
@@ -63,6 +65,7 @@ const samePages = [
   [/^\/(?:prompts|identity)(?:\/|$)/u, "/prompts"],
   [/^\/(?:models|vendors|roles)(?:\/|$)/u, "/models"],
   [/^\/tools(?:\/|$)/u, "/tools"],
+  [/^\/crons(?:\/|$)/u, "/crons"],
   [/^\/(?:files|changes)(?:\/|$)/u, "/files"],
   [/^\/(?:settings|server)(?:\/|$)/u, "/settings"],
 ] as const;
@@ -141,6 +144,7 @@ export function Places() {
         <Route path={addresses.store}>
           <StorePage />
         </Route>
+        <Route path={addresses.crons}>{({ id }) => <CronsPage id={id && decodeURIComponent(id)} />}</Route>
         <Route path={addresses.settings}>
           <SettingsPage part="settings" />
         </Route>

@@ -1,5 +1,6 @@
 import Activity from "icon:activity";
 import Bot from "icon:bot";
+import CalendarClock from "icon:calendar-clock";
 import Database from "icon:database";
 import FilePenLine from "icon:file-pen-line";
 import FolderTree from "icon:folder-tree";
@@ -11,7 +12,7 @@ import Wrench from "icon:wrench";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|store|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|store|crons|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -95,6 +96,15 @@ export const places = [
     keys: "g d",
     isIn: "menu",
     isHere: (at: string) => /^\/store(\/|$)/u.test(at),
+  },
+  {
+    id: "crons",
+    address: "/crons",
+    label: "app.crons",
+    icon: CalendarClock,
+    keys: "g e",
+    isIn: "menu",
+    isHere: (at: string) => /^\/crons(\/|$)/u.test(at),
   },
   {
     id: "settings",

@@ -40,6 +40,12 @@ export function longTime(iso: string): string {
   return moments({ dateStyle: "long", timeStyle: "medium" }).format(at);
 }
 
+/** A moment to come, with its day of the week. */
+export function weekdayTime(at: number): string {
+  const day: Intl.DateTimeFormatOptions = { weekday: "short", year: "numeric", month: "short", day: "numeric" };
+  return moments({ ...day, hour: "2-digit", minute: "2-digit" }).format(at);
+}
+
 /** How long something took. */
 export function duration(milliseconds: number): string {
   const seconds = milliseconds / 1_000;

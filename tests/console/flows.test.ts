@@ -315,6 +315,29 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.use(store.delete, true);
     await expect.poll(read).toBe("null");
   },
+  "have the clock start runs: make a schedule, switch it off, run it now, delete it": async (one) => {
+    const { crons } = one.words.manage;
+    const { page } = one.tab;
+    const found = async (): Promise<string> =>
+      (await stage.server.send("POST", "/runs/crons/search", {}, { "x-api-key": ada.key })).text();
+    await one.go("/crons");
+    await one.use(crons.add);
+    await one.write(crons.schedule, "15 7 * * *");
+    await page.getByText(crons.rhythm.day.replace("{{time}}", "07:15")).first().waitFor();
+    await one.write(crons.input, '{"messages": [{"type": "human", "content": "by the clock"}]}');
+    await one.use(crons.add, true);
+    await one.use(crons.switchOff);
+    await expect.poll(found).toContain('"enabled":false');
+    const place = new URL(page.url()).pathname.replace("/console", "");
+    await one.use(crons.run);
+    await page.waitForURL(/\/run\//u);
+    await expect.poll(() => sent).toContain("by the clock");
+    await one.go(place);
+    await one.use(crons.delete);
+    await page.getByRole("dialog").waitFor();
+    await one.use(crons.delete, true);
+    await expect.poll(found).toBe("[]");
+  },
   "give a vendor another key, correct a model, and change a setting": async (one) => {
     const { models, prompts, settings } = one.words.manage;
     const { page } = one.tab;

@@ -87,6 +87,7 @@ interface Screen {
 let stage: Stage;
 let threads: Record<"note" | "report" | "clean" | "tidy", string>;
 let run: string;
+let cron: string;
 
 /** Goes to a place as a link of the page does. */
 async function go({ page }: Tab, { path, part }: Pick<Screen, "path" | "part">): Promise<void> {
@@ -127,6 +128,13 @@ async function writePrompt({ page }: Tab): Promise<void> {
 async function showForm({ page }: Tab): Promise<void> {
   await page.locator(".shaping-view .prompt-head .button").first().click();
   await page.locator(".shaping-form").first().waitFor();
+}
+
+/** A schedule that is changed to one that cannot be read. */
+async function changeCron({ page }: Tab): Promise<void> {
+  await page.locator(".prompt-head [aria-expanded]").click();
+  await page.locator(".shaping-form input").first().fill(long);
+  await page.locator(".prompt-problem").waitFor();
 }
 
 /** A tool that is tried, with all that it would do. */
@@ -260,6 +268,9 @@ function screens(): Screen[] {
     { name: "store", path: "/store?in=users", part: ".store-item" },
     { name: "store-item", path: "/store?in=users.ada&key=likes", part: ".form-json textarea" },
     { name: "store-gone", path: "/store?in=users&key=none", part: ".shaping-one .blank-title" },
+    { name: "crons", path: "/crons", part: ".shaping-entry" },
+    { name: "cron", path: `/crons/${cron}`, part: ".facts", before: changeCron },
+    { name: "cron-gone", path: "/crons/none", part: ".shaping-one .blank-title" },
     { name: "settings", path: "/settings", part: ".setting" },
     { name: "server", path: "/server", part: ".facts" },
     { name: "gone", path: "/t/00000000-0000-7000-8000-000000000000", part: "h1.blank-title" },
@@ -321,6 +332,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       const { client } = stage.server;
       await client.store.putItem(["users", "ada"], "likes", { drink: "tea", why: long });
       await client.store.putItem(["users", "ada", "work"], long, { text: "one two ".repeat(100) });
+      const made = await client.crons.create("agent", { schedule: "30 9 * * 1-5", input: { messages: [] } });
+      cron = made.cron_id;
       const start = async (content: string): Promise<{ thread: string; run: string }> => {
         const { thread_id: thread } = await client.threads.create();
         const input = { messages: [{ type: "human", content }] };
@@ -395,6 +408,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["the list of chats", "/threads/info/search", "/"],
         ["the tools of a server", "/tools", "/tools"],
         ["the namespaces of a store", "/store/namespaces", "/store"],
+        ["the schedules of a server", "/runs/crons/search", "/crons"],
         ["the items of a store", "/store/items/search", "/store?in=users"],
       ] as const;
     const failures = [

@@ -14,6 +14,7 @@ export const shellEn = {
     tools: "Tools",
     files: "Files",
     store: "Store",
+    crons: "Schedules",
     serverSettings: "Settings",
     more: "More",
     home: "Home",

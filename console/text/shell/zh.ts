@@ -14,6 +14,7 @@ export const shellZh: ShellCatalogue = {
     tools: "工具",
     files: "文件",
     store: "存储",
+    crons: "定时任务",
     serverSettings: "设置",
     more: "更多",
     home: "首页",

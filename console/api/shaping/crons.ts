@@ -1,0 +1,96 @@
+import { useQuery } from "@tanstack/react-query";
+import * as z from "zod/mini";
+import { runStatuses } from "../../run/run-filter.ts";
+import { perform, request } from "../client.ts";
+import { Run } from "../shapes.ts";
+import { createThread, queryClient } from "../threads.ts";
+
+const Cron = z.object({
+  cron_id: z.string(),
+  assistant_id: z.string(),
+  thread_id: z.nullable(z.string()),
+  schedule: z.string(),
+  timezone: z.nullable(z.string()),
+  end_time: z.nullable(z.string()),
+  payload: z.record(z.string(), z.unknown()),
+  metadata: z.record(z.string(), z.unknown()),
+  enabled: z.boolean(),
+  on_run_completed: z.enum(["delete", "keep"]),
+  next_run_date: z.nullable(z.string()),
+  created_at: z.string(),
+});
+/** Runs that the clock starts. */
+export type Cron = z.infer<typeof Cron>;
+
+/** Schedules that are read at most. */
+const most = 1_000;
+
+/** All schedules, the newest first. */
+export function useCrons() {
+  return useQuery({
+    queryKey: ["crons"],
+    queryFn: ({ signal }) =>
+      request("/runs/crons/search", z.array(Cron), { method: "POST", body: { limit: most }, signal }),
+  });
+}
+
+const CronRun = z.object({
+  run_id: z.string(),
+  thread_id: z.string(),
+  status: z.enum(runStatuses),
+  queued_at: z.string(),
+  started_at: z.nullable(z.string()),
+  ended_at: z.nullable(z.string()),
+});
+
+/** The newest runs that a schedule has started and that are still kept. */
+export function useCronRuns(cronId: string) {
+  return useQuery({
+    queryKey: ["crons", cronId, "runs"],
+    queryFn: ({ signal }) => request(`/runs?cron_id=${cronId}&limit=10`, z.array(CronRun), { signal }),
+    // The clock tells nobody when it starts one.
+    staleTime: 0,
+  });
+}
+
+/** What of a schedule can be chosen. */
+export interface CronFields {
+  schedule: string;
+  timezone: string | null;
+  end_time: string | null;
+  on_run_completed: "delete" | "keep";
+  input: unknown;
+}
+
+/** Makes a schedule whose runs have a new thread each; gives its id. */
+export async function createCron(assistantId: string, { timezone, ...fields }: CronFields): Promise<string> {
+  const body = { assistant_id: assistantId, ...(timezone !== null && { timezone }), ...fields };
+  const { cron_id } = await request("/runs/crons", Cron, { method: "POST", body });
+  await readAgain();
+  return cron_id;
+}
+
+/** Changes what is named of a schedule. */
+export async function changeCron(cronId: string, fields: Partial<CronFields & { enabled: boolean }>): Promise<void> {
+  await perform(`/runs/crons/${cronId}`, { method: "PATCH", body: fields });
+  await readAgain();
+}
+
+/** Deletes a schedule; what it has started goes on. */
+export async function deleteCron(cronId: string): Promise<void> {
+  await perform(`/runs/crons/${cronId}`, { method: "DELETE" });
+  await readAgain();
+}
+
+/** Starts what a schedule starts, now: in its thread, or in a new one that stays. */
+export async function runCronNow(cron: Cron): Promise<{ thread_id: string; run_id: string }> {
+  const thread_id = cron.thread_id ?? (await createThread());
+  const { assistant_id, metadata, payload } = cron;
+  const body = { multitask_strategy: "enqueue", ...payload, assistant_id, metadata };
+  const { run_id } = await request(`/threads/${thread_id}/runs`, Run, { method: "POST", body });
+  return { thread_id, run_id };
+}
+
+function readAgain(): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: ["crons"] });
+}
