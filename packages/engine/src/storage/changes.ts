@@ -1,15 +1,17 @@
-import type { Approval, JsonObject, OperationRecord, Run, Session } from "./records.ts";
+import { z } from "zod";
+import { type Approval, JsonObject, type OperationRecord, type Run, Session } from "./records.ts";
 
 /** What a write has changed. `patch` is what is so now, by the names of the wire, as far as the write knows it. */
-export interface Change {
-  type: "thread" | "run" | "approval" | "operation";
-  what: "created" | "changed" | "deleted";
-  id: string;
-  session_id: string;
-  patch: JsonObject;
+export const Change = z.object({
+  type: z.enum(["thread", "run", "approval", "operation"]),
+  what: z.enum(["created", "changed", "deleted"]),
+  id: z.string(),
+  session_id: z.string(),
+  patch: JsonObject,
   /** The row of a session that is gone. */
-  session?: Session;
-}
+  session: Session.optional(),
+});
+export type Change = z.infer<typeof Change>;
 
 /** Is told of what each transaction has changed, once it is committed. It must not throw and must not take long. */
 export type ChangeListener = (changes: readonly Change[]) => void;

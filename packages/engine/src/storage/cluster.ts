@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Change } from "./changes.ts";
 import type { StopAction } from "./records.ts";
 
 /** What a server finds at each of its beats. */
@@ -49,13 +50,27 @@ export const alone: Cluster = {
  * can be lost. `follow` and `watch`: readers at the sender want to hear of a run, or of a session, for some seconds.
  * `moved`: there may be more of a run. `read`: one of them has read a run to its end. `begun` and `stopped`: a run of a session has begun, or has ended without that.
  * `due`: something of a kind has to be done at a date. `look`: a beat may find something, a stop or what no server has in hand.
- * `free`: what held the next run of a session back has ended.
+ * `free`: what held the next run of a session back has ended. `news`: what has happened in a session outside of its runs.
+ * `changes`: readers at the sender want to hear of all changes, for some seconds; `changed` is one, and after `missed` there
+ * may be others. `joined`: the sender hears from now on, and has not heard what was asked before.
  */
 export const Hint = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["follow", "moved", "read"]), run_id: z.string() }),
   z.object({ type: z.literal("watch"), session_id: z.string() }),
   z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
-  z.object({ type: z.literal("look") }),
+  z.object({ type: z.enum(["look", "changes", "missed", "joined"]) }),
+  z.object({ type: z.literal("changed"), change: Change }),
+  z.object({
+    type: z.literal("news"),
+    session_id: z.string(),
+    news: z.object({
+      type: z.literal("operation_undone"),
+      operation_id: z.string(),
+      path: z.string(),
+      content: z.string().optional(),
+      time: z.string(),
+    }),
+  }),
   z.object({ type: z.literal("free"), session_id: z.string() }),
   z.object({ type: z.literal("due"), what: z.enum(["crons", "items", "ttls"]), date: z.string() }),
 ]);
@@ -69,8 +84,8 @@ export interface Hints {
   readonly hasOthers: boolean;
   /** Whether what they tell arrives; else they are followed by looking. */
   readonly listens: boolean;
-  /** Tells the server of a number, or all others, soon. Never throws. */
-  hint(to: number | "all", hint: Hint): void;
+  /** Tells the server of a number, or all others, soon; false where that is too long to be told. Never throws. */
+  hint(to: number | "all", hint: Hint): boolean;
   /** Calls back with what the server of a number tells. */
   onHint(tell: (hint: Hint, from: number) => void): void;
 }
@@ -80,6 +95,6 @@ export const noHints: Hints = {
   isShared: false,
   listens: false,
   hasOthers: false,
-  hint: () => undefined,
+  hint: () => true,
   onHint: () => undefined,
 };

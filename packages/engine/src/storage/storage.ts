@@ -225,8 +225,11 @@ export interface Storage {
   checkpointer: BaseCheckpointSaver;
   overview: OverviewStore;
   usage: UsageStore;
-  /** Tells the listener of every change of sessions, runs, approvals and operations from now on. There is one listener. */
-  watch(listener: ChangeListener): void;
+  /**
+   * Tells the listener of every change of sessions, runs, approvals and operations from now on, also by other servers, of
+   * which some can be lost: then it calls `onMissed`. There is one listener.
+   */
+  watch(listener: ChangeListener, onMissed: () => void): void;
   close(): Promise<void>;
 }
 

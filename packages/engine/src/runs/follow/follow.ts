@@ -141,14 +141,14 @@ async function waitElsewhere({ storage, drained }: RunSources, runId: string, si
   return await unlessRemoved(storage, ended, signal);
 }
 
-/** The other servers: where their runs are found, and who of them is told of a run that begins here. */
+/** The other servers: where their runs are found, and how those with readers are told of what comes here. */
 export interface Elsewhere {
   watched: WatchParts;
-  begins(sessionId: string, run: Begun): void;
+  tell(sessionId: string, item: Coming): void;
 }
 
 /** What comes next for a reader: a run that begins, or ends without having begun; or news from outside of runs. */
-type Coming = Begun | { news: SessionNews };
+export type Coming = Begun | { news: SessionNews };
 
 /** One reader's list of what has come of a session and that it has not taken yet. */
 interface Feed {
@@ -198,7 +198,7 @@ export class SessionFeeds {
    * a reader hears of it after the run that it is at.
    */
   tell(sessionId: string, item: Coming): void {
-    if ("run_id" in item) this.#elsewhere?.begins(sessionId, item);
+    this.#elsewhere?.tell(sessionId, item);
     if (this.#sessions.has(sessionId)) this.hear(sessionId, item);
   }
 

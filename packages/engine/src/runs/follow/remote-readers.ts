@@ -2,8 +2,7 @@ import type { Hints } from "../../storage/cluster.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { LogReaders } from "../events/log.ts";
 import type { ActiveRun } from "../active-run.ts";
-import { SessionFeeds } from "./follow.ts";
-import type { Begun } from "./session-watch.ts";
+import { type Coming, SessionFeeds } from "./follow.ts";
 
 /** Milliseconds that a server counts as a reader after it has asked; it asks again every five seconds. */
 const patience = 12_000;
@@ -36,10 +35,17 @@ class RemoteReaders implements LogReaders {
     for (const server of this.#ofRuns.of(run_id)) this.#hints.hint(server, { type: "moved", run_id });
   }
 
-  /** A run of the session begins here, or ends without having begun. */
-  begins(session_id: string, { run_id, hasBegun }: Begun): void {
-    const type = hasBegun ? "begun" : "stopped";
-    for (const server of this.#ofSessions.of(session_id)) this.#hints.hint(server, { type, session_id, run_id });
+  /** Something comes here for the readers of a session. */
+  tell(session_id: string, item: Coming): void {
+    for (const server of this.#ofSessions.of(session_id)) {
+      if ("run_id" in item) {
+        const { run_id, hasBegun } = item;
+        this.#hints.hint(server, { type: hasBegun ? "begun" : "stopped", session_id, run_id });
+      } else if (!this.#hints.hint(server, { type: "news", session_id, news: item.news })) {
+        // A long text can be read with the operation.
+        this.#hints.hint(server, { type: "news", session_id, news: { ...item.news, content: undefined } });
+      }
+    }
   }
 }
 
@@ -58,7 +64,7 @@ export function connectReaders(
   if (!hints.isShared) return { feeds: new SessionFeeds(), elsewhere: undefined };
   const elsewhere = new RemoteReaders(hints, inHand);
   const feeds = new SessionFeeds({
-    begins: (sessionId, run) => elsewhere.begins(sessionId, run),
+    tell: (sessionId, item) => elsewhere.tell(sessionId, item),
     watched: {
       marks: (sessionId) => runs.marks(sessionId),
       ask: (session_id) => hints.hint("all", { type: "watch", session_id }),
@@ -67,6 +73,7 @@ export function connectReaders(
     },
   });
   hints.onHint((hint) => {
+    if (hint.type === "news") feeds.hear(hint.session_id, { news: hint.news });
     if (hint.type === "begun" || hint.type === "stopped") {
       feeds.hear(hint.session_id, { run_id: hint.run_id, hasBegun: hint.type === "begun" });
     }

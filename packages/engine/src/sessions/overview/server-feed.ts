@@ -21,7 +21,7 @@ export type FeedEvent = FeedChange | { seq: number; type: "resync" };
 
 /** A change, with the session that decides who sees it; `null`: everyone. */
 interface Published {
-  change: FeedChange;
+  change: FeedEvent;
   session: Session | null;
 }
 type Unpublished = Omit<FeedChange, "seq">;
@@ -131,10 +131,27 @@ export class ServerFeed {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    this.#storage.watch((changes) => {
-      // In sequence, so that changes of an object stay in order.
-      this.#reading = this.#reading.then(() => this.#read(changes)).catch(() => undefined);
-    });
+    // In sequence, so that changes of an object stay in order.
+    const then = (work: () => unknown): void => {
+      this.#reading = this.#reading.then(work).then(undefined, () => undefined);
+    };
+    this.#storage.watch(
+      (changes) => then(() => this.#read(changes)),
+      () => then(() => this.#miss()),
+    );
+  }
+
+  /** Changes by other servers may have been missed: readers have to reload. */
+  #miss(): void {
+    // One is enough, also when several servers say so.
+    if (this.#ring[(this.head - this.#first) % ringSize]?.change.type === "resync") return;
+    this.#append({ seq: this.#next, type: "resync" }, null);
+  }
+
+  #append(change: FeedEvent, session: Session | null): void {
+    this.#ring[(this.#next - this.#first) % ringSize] = { change, session };
+    this.#next += 1;
+    this.#wake();
   }
 
   async #read(changes: readonly Change[]): Promise<void> {
@@ -164,13 +181,10 @@ export class ServerFeed {
   }
 
   #publish(key: string, change: Unpublished, session: Session | null): void {
-    const seq = this.#next;
-    this.#ring[(seq - this.#first) % ringSize] = { change: { seq, ...change }, session };
-    this.#next += 1;
+    this.#append({ seq: this.#next, ...change }, session);
     this.#recent.delete(key);
     this.#recent.set(key, { until: performance.now() + quietMilliseconds, pending: undefined });
     this.#timer ??= setTimeout(() => this.#publishDue(), quietMilliseconds).unref();
-    this.#wake();
   }
 
   #publishDue(): void {

@@ -9,6 +9,7 @@ import type { PostgresDatabase } from "./database/database.ts";
 import { TurnDatabase } from "./database/turn-database.ts";
 import { bytesOf } from "./database/look-at-database.ts";
 import { ServerLock } from "./database/server-lock.ts";
+import { SharedChanges } from "./hints/share-changes.ts";
 import { shareDates } from "./hints/share-dates.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
@@ -56,6 +57,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const threads = new Threads(database, options.limits, lease);
   const hints = openHints(url, { database, lease }, options);
   const peers = new Peers(hints, lease);
+  const changes = new SharedChanges(hints, database);
   const server = (): number => lease.id;
   const sessions = createSessionStore(database, server, peers);
   const [crons, ttls, items] = [
@@ -95,7 +97,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     usage: createUsageStore(database),
     checkpointer: new PostgresSaver(threads),
     overview: createOverviewStore(database),
-    watch: (listener) => database.watch(listener),
+    watch: (listener, onMissed) => changes.watch(listener, onMissed),
     commitTimes: database.times,
     sizes: () =>
       bytesOf(database).then(
@@ -106,7 +108,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
-    close: () => (closing ??= closeAll({ lock, lease }, { database, hints })),
+    close: () => (closing ??= closeAll({ lock, lease }, { database, hints, changes })),
   };
 }
 
@@ -136,8 +138,9 @@ async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: 
 /** Gives the lock back and closes the connections. */
 async function closeAll(
   { lock, lease }: Standing,
-  { database, hints }: { database: PostgresDatabase; hints: PostgresHints },
+  { database, hints, changes }: { database: PostgresDatabase; hints: PostgresHints; changes: SharedChanges },
 ): Promise<void> {
+  changes.close();
   await lease.leave();
   await hints.stop();
   // Where PostgreSQL is away, the lock runs out by itself; that must not keep the server from closing the rest.

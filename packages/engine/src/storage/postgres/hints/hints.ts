@@ -61,10 +61,12 @@ export class PostgresHints implements Hints {
     return this.#listener.start();
   }
 
-  hint(to: number | "all", hint: Hint): void {
-    if (!this.hasOthers) return;
+  hint(to: number | "all", hint: Hint): boolean {
+    if (!this.hasOthers) return true;
     const payload = noticeOf(this.#id(), hint);
-    if (Buffer.byteLength(payload) <= longestPayload) this.#notices.tell(channelOf(to), payload);
+    if (Buffer.byteLength(payload) > longestPayload) return false;
+    this.#notices.tell(channelOf(to), payload);
+    return true;
   }
 
   onHint(tell: (hint: Hint, from: number) => void): void {

@@ -15,7 +15,7 @@ interface Followed {
 /** Followers of logs that another server may write: they ask that server to tell, and look as well, but seldom. */
 export function createLogHints(hints: PostgresHints): LogHints {
   const followed = new Map<string, Followed>();
-  const ask = (run_id: string): void => hints.hint("all", { type: "follow", run_id });
+  const ask = (run_id: string): void => void hints.hint("all", { type: "follow", run_id });
   hints.onHint((hint) => {
     if (hint.type !== "moved") return;
     const log = followed.get(hint.run_id);

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { eventsOf } from "@millrace/testing/read-events";
+import { startPostgres } from "../support/processes/postgres.ts";
+import { projectFolder } from "../support/source-files.ts";
+import type { TestServer } from "../support/test-server.ts";
+import { createServers, type Servers } from "./two-servers.ts";
+
+const Cards = z.object({ operations: z.array(z.looseObject({ operation_id: z.string() })) });
+
+const postgres = await startPostgres();
+afterAll(() => postgres?.stop());
+
+describe.skipIf(postgres === undefined)("a reader at one of two servers", () => {
+  let servers: Servers;
+  const startBoth = async (graphs?: string): Promise<[TestServer, TestServer]> => {
+    const changes = graphs === undefined ? {} : { graphs };
+    return [await servers.start(changes), await servers.start(changes)];
+  };
+  beforeEach(async () => {
+    servers = await createServers(postgres);
+  });
+  afterEach(() => servers.close());
+
+  it("hears what changes at the other one, and is told to look where that could not be told", async () => {
+    const [one, other] = await startBoth();
+    const left = new AbortController();
+    const response = await fetch(`${other.url}/feed`, { signal: left.signal });
+    const seen: unknown[] = [];
+    const reading = (async () => {
+      for await (const { data } of eventsOf(response)) seen.push(data);
+    })().catch(() => undefined);
+    try {
+      // The other server has been asked: what it has changed before is to be read.
+      await expect.poll(() => seen).toContainEqual(expect.objectContaining({ type: "resync" }));
+      const { thread_id } = await one.client.threads.create({ metadata: { topic: "here" } });
+      await one.client.runs.wait(thread_id, "counter", { input: { value: 1 } });
+      await expect
+        .poll(() => seen)
+        .toContainEqual(
+          expect.objectContaining({ type: "run", thread_id, patch: expect.objectContaining({ status: "success" }) }),
+        );
+      expect(seen).toContainEqual(expect.objectContaining({ type: "thread", id: thread_id, what: "created" }));
+      await one.client.threads.delete(thread_id);
+      await expect
+        .poll(() => seen)
+        .toContainEqual(expect.objectContaining({ type: "thread", id: thread_id, what: "deleted" }));
+      const before = seen.length;
+      await one.client.threads.create({ metadata: { topic: "long ".repeat(2_000) } });
+      await expect.poll(() => seen.slice(before)).toContainEqual(expect.objectContaining({ type: "resync" }));
+    } finally {
+      left.abort();
+      await reading;
+    }
+  });
+
+  it("hears what was done to its thread outside of runs at the other one", async () => {
+    const [one, other] = await startBoth(join(projectFolder, "langgraph.json"));
+    const { thread_id } = await one.client.threads.create();
+    const input = { messages: [{ role: "user", content: "hello" }] };
+    await one.client.runs.wait(thread_id, "agent", { input });
+    const args = { path: "undone.md", content: "long ".repeat(2_000) };
+    await one.send("POST", `/threads/${thread_id}/tools/create_file/run`, { args });
+    const answer = await one.send("GET", `/threads/${thread_id}/operations`);
+    const { operations } = Cards.parse(await answer.json());
+    const events = eventsOf(await other.send("GET", `/threads/${thread_id}/stream`))[Symbol.asyncIterator]();
+    try {
+      // When it hears of a run, the other server knows that it listens.
+      const { run_id } = await one.client.runs.create(thread_id, "agent", { input });
+      expect((await events.next()).value).toMatchObject({ event: "metadata", id: `${run_id}.0` });
+      await one.client.runs.join(thread_id, run_id);
+      await one.send("POST", `/threads/${thread_id}/operations/${operations[0]?.operation_id}/undo`);
+      let next = await events.next();
+      while (next.done !== true && next.value.id !== undefined) next = await events.next();
+      expect(next.value).toMatchObject({ data: { type: "operation_undone", path: "undone.md" } });
+    } finally {
+      await events.return?.(undefined);
+    }
+  });
+});
