@@ -130,6 +130,10 @@ async function startAt(
     const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry };
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...webhookParts });
     const feed = new ServerFeed(storage);
+    storage.cluster.onOutdated(() => {
+      logger.error({ server: storage.cluster.id }, "server_outdated");
+      void runs.drain(config.drainSeconds * 1_000);
+    });
     const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent });
     telemetry?.exportMetrics(() => metrics.families());
     const forRequests = { config, apiKeys, storage, runs, feed, graphs, custom, logger, health, metrics };
@@ -188,6 +192,7 @@ function openObservation(config: Config, workspace: string, { opened, graphs, ru
     graphs: graphs.ids().length,
     problems: graphs.problems,
     probe: () => opened.probe(),
+    leaseProblem: () => opened.cluster.problem,
     folders: [config.dataDir, workspace],
   });
   const metrics = openMetrics({
@@ -196,6 +201,7 @@ function openObservation(config: Config, workspace: string, { opened, graphs, ru
     commits: opened.commitTimes,
     databaseBytes: () => opened.sizes(),
     feedReaders: () => feed.readers,
+    servers: () => (opened.hints.isShared ? opened.cluster.live : undefined),
     ofAgent: () => agent?.metrics?.() ?? [],
   });
   return { health, metrics };

@@ -61,11 +61,12 @@ it("names each reason, asks the database once for many who ask, and only says so
     throw new Error("database or disk is full");
   };
   const problems = [{ graph_id: "agent" }];
-  const health = openHealth({ graphs: 0, problems, probe: refused, folders: [] });
+  const health = openHealth({ graphs: 0, problems, probe: refused, leaseProblem: () => "no lease", folders: [] });
   const [first, second] = await Promise.all([health.reasons(), health.reasons()]);
   expect(first).toEqual([
     "No graph is served: agent; see graph_not_served in the log.",
     "The database takes no write: database or disk is full",
+    "no lease",
   ]);
   expect(second).toEqual(first);
   expect(asked).toBe(1);

@@ -143,6 +143,7 @@ export function createApi(parts: ServerParts): HttpApp {
     disabled,
     hasConsole,
     health: parts.health,
+    cluster: parts.storage.cluster,
     metrics: parts.metrics,
   };
   const extension = parts.extension?.(shared);

@@ -15,6 +15,8 @@ interface MetricsParts {
   databaseBytes: () => Promise<Readonly<Record<string, number>>>;
   /** Readers of the server-wide feed. */
   feedReaders: () => number;
+  /** The servers that work on the database; `undefined` where there is only this one. */
+  servers: () => number | undefined;
   /** The agent's own metrics. */
   ofAgent: () => readonly MetricFamily[];
 }
@@ -133,9 +135,16 @@ function runFamilies(runs: RunNumbers, feedReaders: number): MetricFamily[] {
   ];
 }
 
-async function databaseFamilies({ databaseBytes, commits }: MetricsParts): Promise<MetricFamily[]> {
+async function databaseFamilies({ databaseBytes, commits, servers }: MetricsParts): Promise<MetricFamily[]> {
   const values = Object.entries(await databaseBytes()).map(([file, value]) => ({ labels: { file }, value }));
+  const working = servers();
   return [
+    {
+      name: "millrace_servers",
+      help: "Servers that work on the database, this one included",
+      type: "gauge",
+      values: working === undefined ? [] : [{ value: working }],
+    },
     {
       name: "millrace_database_bytes",
       help: "Bytes of the database and of its write-ahead log",

@@ -10,6 +10,8 @@ interface HealthParts {
   problems: readonly { graph_id: string }[];
   /** Resolves when the database has accepted a write. */
   probe: () => Promise<void>;
+  /** Why it may not act for the database, where others can work on it too. */
+  leaseProblem: () => string | undefined;
   /** Folders that must be writable. */
   folders: readonly string[];
 }
@@ -28,7 +30,7 @@ const patience = 3_000;
 const lookInterval = 1_000;
 
 /** Checks the server's dependencies on request. */
-export function openHealth({ graphs, problems, probe, folders }: HealthParts): Health {
+export function openHealth({ graphs, problems, probe, leaseProblem, folders }: HealthParts): Health {
   let isStopping = false;
   let last: { at: number; reasons: Promise<readonly string[]> } | undefined;
   const look = async (): Promise<readonly string[]> => {
@@ -42,7 +44,8 @@ export function openHealth({ graphs, problems, probe, folders }: HealthParts): H
       if (isStopping) return ["The server is stopping."];
       const now = performance.now();
       if (last === undefined || now - last.at >= lookInterval) last = { at: now, reasons: look() };
-      return [...(graphs === 0 ? [none] : []), ...(await last.reasons)];
+      const found = [graphs === 0 ? none : undefined, ...(await last.reasons), leaseProblem()];
+      return found.filter((reason) => reason !== undefined);
     },
   };
 }

@@ -27,6 +27,10 @@ export interface Cluster {
   isServed(graph: string): Promise<boolean>;
   /** Whether no other server can have taken what is in this one's hand. */
   trusts(): boolean;
+  /** Why it cannot take runs: it does not hold its lease, or a later version has changed the database; nothing where it can. */
+  readonly problem: string | undefined;
+  /** Calls back once, when a later version has made of the database what this one cannot use. There is one listener. */
+  onOutdated(listener: () => void): void;
   /** Calls back when what was in this server's hand is another one's, or may be soon: all of it ends. There is one listener. */
   onLost(listener: () => void): void;
   /** Calls back about once a second, and when another server says so, with what has come from others. There is one listener. */
@@ -41,6 +45,8 @@ export const alone: Cluster = {
   serves: async () => undefined,
   isServed: async () => false,
   trusts: () => true,
+  problem: undefined,
+  onOutdated: () => undefined,
   onLost: () => undefined,
   onBeat: () => undefined,
 };

@@ -13,7 +13,10 @@ afterAll(() => server?.stop());
 /** What is told of a life of a session, without its dates. */
 async function toldOf(storage: Storage): Promise<unknown[]> {
   const told: Change[] = [];
-  storage.watch((changes) => void told.push(...changes), () => undefined);
+  storage.watch(
+    (changes) => void told.push(...changes),
+    () => undefined,
+  );
   const of = { session_id: "s1", run_id: "r1", attempt: 1 };
   const asked = { task: [{ id: "a".repeat(32), value: "sure?" }] };
   await storage.sessions.create(sessionRecord("s1", { metadata: { topic: "t" } }));

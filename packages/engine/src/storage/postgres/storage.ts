@@ -125,7 +125,7 @@ async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: 
   try {
     await migrate(database, migrations);
     lock = await ServerLock.take(database);
-    lease = await ServerLease.join(url, leaseSeconds);
+    lease = await ServerLease.join(url, leaseSeconds, migrations.at(-1)?.id);
     return { lock, lease };
   } catch (error) {
     await lease?.leave();

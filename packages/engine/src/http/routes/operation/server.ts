@@ -25,6 +25,10 @@ const ServerShape = z
       kind: z.enum(["sqlite", "postgres"]),
       bytes: z.record(z.string(), z.number()).describe("By part, such as the write-ahead log; empty where not known"),
     }),
+    servers: z
+      .object({ id: z.number().int(), working: z.number().int(), problem: z.string().nullable() })
+      .nullable()
+      .describe("This one's number, and how many work on the database; `problem`: why it may not. Null with SQLite"),
     disk: z
       .object({ free_bytes: z.number(), total_bytes: z.number() })
       .nullable()
@@ -45,7 +49,7 @@ const ServerShape = z
   .meta({ ref: "Server" });
 
 /** `/server`: how the process, its database and its queue are, for administrators. */
-export function serverRoutes({ config, graphs, health, metrics }: SharedServices): HttpApp {
+export function serverRoutes({ config, graphs, health, metrics, cluster }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/server",
@@ -73,6 +77,10 @@ export function serverRoutes({ config, graphs, health, metrics }: SharedServices
           kind: config.database === undefined ? "sqlite" : "postgres",
           bytes: numbers("millrace_database_bytes"),
         },
+        servers:
+          config.database === undefined
+            ? null
+            : { id: cluster.id, working: cluster.live, problem: cluster.problem ?? null },
         disk,
         runs: {
           running: numbers("millrace_runs")["running"] ?? 0,

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { Cluster, Found } from "../../cluster.ts";
-import { StopAction } from "../../records.ts";
 import { parseRow, readRows } from "../../rows.ts";
-import { later, PostgresDatabase } from "../database/database.ts";
+import { PostgresDatabase } from "../database/database.ts";
 import { channelOf, noticeOf } from "../hints/notices.ts";
+import { askToBeat, BeatRow, IdRow, join, LeaseRow, renew, ServerRow, unheard, WaitRow } from "./lease-statements.ts";
 import { hasEnded, thisProcess } from "./place-of-process.ts";
 import { isTrusted, type Moment, now } from "./trust.ts";
 
@@ -17,39 +16,6 @@ const [pause, margin] = [1_000, 1_000];
 const lookPause = 20;
 /** Milliseconds that what needs trust waits for it. */
 const patience = 60_000;
-
-const IdRow = z.object({ id: z.number() });
-const BeatRow = z.object({
-  is_alive: z.boolean(),
-  live: z.number(),
-  silent: z.number(),
-  has_left_over: z.boolean(),
-  stops: z.array(z.object({ run_id: z.string(), action: StopAction })),
-});
-const ServerRow = z.object({ id: z.number(), host: z.string(), process: z.number() });
-const WaitRow = z.object({ waits: z.boolean() });
-
-const join = `INSERT INTO servers (host, process, lease_until, graphs)
-  VALUES ($1, $2, now() + make_interval(secs => $3), $4) RETURNING id`;
-/** Renews the lease, unless another server has taken this one for gone. */
-const renew = `WITH beat AS (
-    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
-  ), open AS (
-    SELECT run_id, owner, graph_id, stop_requested AS action FROM open_runs JOIN runs ON runs.id = open_runs.run
-  )
-  SELECT EXISTS (SELECT FROM beat) AS is_alive, count(*) AS live, count(*) FILTER (WHERE lease_until < now()) AS silent,
-    EXISTS (SELECT FROM open WHERE NOT EXISTS (SELECT FROM servers WHERE servers.id = owner)
-      AND (action IS NOT NULL OR graph_id = ANY ($3) IS NOT FALSE)) AS has_left_over,
-    (SELECT coalesce(json_agg(open), '[]') FROM open WHERE owner = $1 AND action IS NOT NULL) AS stops
-  FROM servers`;
-/** Whether there is a server which came before and may not have heard of this one: its lease is still that of `$2`. */
-const unheard = `SELECT EXISTS (
-    SELECT FROM servers JOIN unnest($1::bigint[], $2::timestamptz[]) AS before (server, until)
-      ON id = server AND lease_until = until AND lease_until >= now()
-  ) AS waits`;
-/** Tells the servers that came before to beat. */
-const ask = "SELECT pg_notify($1, $2)";
-const LeaseRow = z.object({ id: z.number(), until: z.string() });
 
 /** The servers of this process. */
 const ofProcess = new Set<number>();
@@ -80,21 +46,27 @@ export class ServerLease implements Cluster {
   #onLost: () => void = () => undefined;
   #onBeat: (found: Found) => void = () => undefined;
   #onFreed: () => void = () => undefined;
+  #onOutdated: () => void = () => undefined;
+  /** The newest schema that this version knows. */
+  readonly #schema: number;
+  /** A later version has made a schema that this one cannot use. */
+  #isOutdated = false;
   /** What waits for the next beat. */
   #next = Promise.withResolvers<void>();
 
-  private constructor(url: string, seconds: number) {
+  private constructor(url: string, seconds: number, schema: number) {
     this.#seconds = seconds;
+    this.#schema = schema;
     // A connection of its own, and one that hangs is given up while there is time for another one.
     this.#database = new PostgresDatabase(url, { patience: (seconds * 1_000 - margin) / 2, connections: 1 });
   }
 
   /**
    * Begins to work on the database of an address. Resolves when all other servers know of this one: what a server knows
-   * to be alone holds until then.
+   * to be alone holds until then. `schema`: the newest that this version knows.
    */
-  static async join(url: string, seconds = usualLease): Promise<ServerLease> {
-    const lease = new ServerLease(url, seconds);
+  static async join(url: string, seconds = usualLease, schema = Infinity): Promise<ServerLease> {
+    const lease = new ServerLease(url, seconds, schema);
     try {
       await lease.#join();
       lease.#timer = setInterval(() => void lease.#beat(), pause).unref();
@@ -120,6 +92,15 @@ export class ServerLease implements Cluster {
 
   trusts(): boolean {
     return this.#isTrusted(this.#renewed);
+  }
+
+  get problem(): string | undefined {
+    if (this.#isOutdated) return "A later version of Millrace has changed the database; start that version here.";
+    return this.trusts() ? undefined : "The database has not renewed the lease of this server.";
+  }
+
+  onOutdated(listener: () => void): void {
+    this.#onOutdated = listener;
   }
 
   onLost(listener: () => void): void {
@@ -219,7 +200,7 @@ export class ServerLease implements Cluster {
       const [row] = await this.#database.rows(unheard, values);
       ({ waits } = parseRow(WaitRow, "servers", row));
       if (!waits) break;
-      await this.#database.rows(ask, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
+      await this.#database.rows(askToBeat, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
       await sleep(pause / 20);
     }
     await this.#beat();
@@ -236,7 +217,7 @@ export class ServerLease implements Cluster {
     const sent = now();
     try {
       const [row] = await this.#database.rows(renew, [this.#id, this.#seconds, this.#graphs]);
-      const { is_alive, live, silent, has_left_over, stops } = parseRow(BeatRow, "servers", row);
+      const { is_alive, live, silent, min_compatible, has_left_over, stops } = parseRow(BeatRow, "servers", row);
       this.#live = live;
       if (live > 1) this.#encounters += 1;
       if (!is_alive || this.#isLost) return await this.#beginAnew();
@@ -244,6 +225,10 @@ export class ServerLease implements Cluster {
       this.#renewed = sent;
       // After an outage everybody was silent: each gets the time to say so.
       if (silent > 0 && !this.#isTrusted(this.#since)) await this.#removeSilent();
+      if (min_compatible > this.#schema && !this.#isOutdated) {
+        this.#isOutdated = true;
+        this.#onOutdated();
+      }
       this.#onBeat({ stops, hasLeftOver: has_left_over });
     } catch {
       // The next beat tries again.
