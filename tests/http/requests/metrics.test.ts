@@ -179,6 +179,7 @@ it("has as many series after 100,000 runs in 10,000 threads, whatever their mode
     commits: noDurations([1]),
     databaseBytes: async () => ({ database: 1, log: 1 }),
     feedReaders: () => 0,
+    servers: () => undefined,
     ofAgent: () => agent.families({ list: () => [] }),
   });
   const created_at = new Date().toISOString();
