@@ -130,11 +130,7 @@ async function startAt(
     const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry };
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...webhookParts });
     const feed = new ServerFeed(storage);
-    storage.cluster.onOutdated(() => {
-      logger.error({ server: storage.cluster.id }, "server_outdated");
-      void runs.drain(config.drainSeconds * 1_000);
-    });
-    const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent });
+    const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent, logger });
     telemetry?.exportMetrics(() => metrics.families());
     const forRequests = { config, apiKeys, storage, runs, feed, graphs, custom, logger, health, metrics };
     const api = createApi({ ...forRequests, extension: agent?.http(runs) });
@@ -184,10 +180,21 @@ interface Observed {
   runs: Runs;
   feed: ServerFeed;
   agent: OpenedExtension | undefined;
+  logger: Logger;
+}
+
+/** Lets go of all runs where a later version has changed the database. */
+function drainWhenOutdated({ drainSeconds }: Config, { opened: { cluster }, runs, logger }: Observed): void {
+  cluster.onOutdated(() => {
+    logger.error({ server: cluster.id }, "server_outdated");
+    void runs.drain(drainSeconds * 1_000);
+  });
 }
 
 /** Whether the server is ready, and its metrics. */
-function openObservation(config: Config, workspace: string, { opened, graphs, runs, feed, agent }: Observed) {
+function openObservation(config: Config, workspace: string, observed: Observed) {
+  const { opened, graphs, runs, feed, agent } = observed;
+  drainWhenOutdated(config, observed);
   const health = openHealth({
     graphs: graphs.ids().length,
     problems: graphs.problems,
