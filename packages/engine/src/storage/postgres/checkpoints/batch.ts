@@ -1,12 +1,16 @@
 import type { Data, ItemRow, NewCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
 import type { UsageEntry } from "../../usage.ts";
-import { later } from "../database/database.ts";
+import { later, type Values } from "../database/database.ts";
+
+const parameters = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).join(", ");
 
 /**
- * Writes the rows of a batch ($5) for an attempt of a run ($1 to $4) in the hand of a server ($6), or for none; `writes` is null where that was refused.
- * The commit does not wait for the disk.
+ * Writes a batch ($7 and on, see `Batch.toValues`) for an attempt of a run ($1 to $4) in the hand of a server ($5), or for
+ * none; $6 is the run's key where it is known. `writes` is null where that was refused. The commit does not wait for the disk.
  */
-export const writeRows = `SELECT millrace_write_v3($1, $2, $3, $4, $5, $6) AS writes, ${later}`;
+export const writeRows = `SELECT millrace_write_v4(${parameters}) AS writes, ${later}`;
+/** `writeRows` that tells the key of the `run`. */
+export const writeFirstRows = `${writeRows}, (SELECT id FROM runs WHERE run_id = $1) AS run`;
 
 /** A new checkpoint, of which only writes are known while it has no row. */
 interface InsertedCheckpoint {
@@ -60,37 +64,61 @@ export class Batch {
     this.#maker = maker;
   }
 
-  /** What `millrace_write_v3` takes: lists of rows by name, as JSON. */
+  /** Everything as `millrace_write_rows_v2` takes it: lists of rows by name, as JSON. */
   toRows(): string {
-    const maker = this.threads.length === 0 ? undefined : this.#maker;
-    return JSON.stringify({ ...this.#usual(), maker, seldom: unlessNothing(this.#seldom()) });
+    return JSON.stringify(this.#lists(0, this.events));
   }
 
-  #usual() {
-    const { events } = this;
+  /**
+   * What `millrace_write_v4` takes: as JSON what most steps do not write, then one checkpoint, one write, one item and the
+   * events. Those three go first, so they are in the JSON too where something else has to be there before them.
+   */
+  toValues(): Values {
+    const { threads, namespaces, runs, removedWrites, events } = this;
+    const isUsual = threads.length + namespaces.length + runs.length + removedWrites.length === 0;
+    const rest = unlessNothing(this.#lists(isUsual ? 1 : 0, undefined));
+    const [checkpoint] = isUsual ? this.inserted : [];
+    const [write] = isUsual ? this.writes : [];
+    const item = isUsual ? this.items.find(({ isNew }) => isNew) : undefined;
+    return [
+      rest === undefined ? null : JSON.stringify(rest),
+      ...valuesOfCheckpoint(checkpoint),
+      ...valuesOfWrite(write),
+      ...valuesOfItem(item),
+      ...(events === undefined ? nulls(4) : [events.first, events.last, ...columnsOf(events.data)]),
+    ];
+  }
+
+  /** All lists; the usual ones without the first `skipped` of each. */
+  #lists(skipped: number, events: StoredEvents | undefined) {
+    const newItems = this.items.filter(({ isNew }) => isNew);
     return {
       threads: listed(this.threads, ([key, thread_id]) => ({ key, thread_id })),
+      maker: this.threads.length === 0 ? undefined : this.#maker,
       namespaces: listed(this.namespaces, ([key, thread, ns]) => ({ key, thread, ns })),
       runs: listed(this.runs, ([key, thread, run_id]) => ({ key, thread, run_id })),
-      checkpoints: listed([...this.inserted], ([key, { namespace, id, row }]) => ({ key, namespace, id, ...row })),
+      checkpoints: listed([...this.inserted].slice(skipped), ([key, { namespace, id, row }]) => ({
+        key,
+        namespace,
+        id,
+        ...row,
+      })),
       blobs: listed(this.blobs, ([key, thread, data, crc]) => ({ key, thread, ...stored(data), crc })),
       removed_writes: listed(this.removedWrites, ([checkpoint, task, part]) => ({ checkpoint, task, part })),
-      writes: listed(this.writes, ([checkpoint, run, { data, ...row }]) => ({
+      writes: listed(this.writes.slice(skipped), ([checkpoint, run, { data, ...row }]) => ({
         checkpoint,
         run,
         ...row,
         ...stored(data),
       })),
-      items: listed(
-        this.items.filter(({ isNew }) => isNew),
-        itemRow,
-      ),
+      items: listed(newItems.slice(skipped), itemRow),
       changed_items: listed(
         this.items.filter(({ isNew }) => !isNew),
         itemRow,
       ),
       events: events && { first_id: events.first, last_id: events.last, ...stored(events.data) },
       usage: listed(this.usage.entries, (entry) => entry),
+      seldom: unlessNothing(this.#seldom()),
     };
   }
 
@@ -113,6 +141,29 @@ export class Batch {
 /** The list of what `row` makes; JSON leaves it out where it is empty. */
 function listed<Given, Row>(all: readonly Given[], row: (given: Given) => Row): Row[] | undefined {
   return all.length === 0 ? undefined : all.map(row);
+}
+
+function nulls(count: number): null[] {
+  return Array.from({ length: count }, () => null);
+}
+
+function valuesOfCheckpoint(inserted: [key: number, checkpoint: InsertedCheckpoint] | undefined): Values {
+  if (inserted === undefined) return nulls(8);
+  const [key, { namespace, id, row }] = inserted;
+  if (row === undefined) return [key, namespace, id, ...nulls(5)];
+  return [key, namespace, id, row.parent ?? null, row.run ?? null, row.base ?? null, row.data, row.crc];
+}
+
+function valuesOfWrite(write: Batch["writes"][number] | undefined): Values {
+  if (write === undefined) return nulls(8);
+  const [checkpoint, run, { task, part, path, data, crc }] = write;
+  return [checkpoint, task, part, path, run ?? null, ...columnsOf(data), crc];
+}
+
+function valuesOfItem(item: Batch["items"][number] | undefined): Values {
+  if (item === undefined) return nulls(6);
+  const { first, count, data, crc } = item.row;
+  return [item.thread, first, count, ...columnsOf(data), crc];
 }
 
 function unlessNothing(rows: Record<string, unknown>): object | undefined {

@@ -6,8 +6,8 @@ import { type RunWriter, takenUp } from "../../attempt-store.ts";
 import { packEvents } from "../../events/event-batch.ts";
 import { readRow } from "../../rows.ts";
 import type { UsageEntry } from "../../usage.ts";
-import type { PostgresDatabase } from "../database/database.ts";
-import { type Batch, writeRows } from "./batch.ts";
+import type { PostgresDatabase, Values } from "../database/database.ts";
+import { type Batch, writeFirstRows, writeRows } from "./batch.ts";
 import type { Threads } from "./threads.ts";
 import type { Place } from "./loader.ts";
 
@@ -16,7 +16,7 @@ const [firstPause, longestPause] = [50, 1_000];
 /** Milliseconds after which a write gives up on a database that is away. */
 const patience = 60_000;
 
-const Written = z.object({ writes: z.number().nullable() });
+const Written = z.object({ writes: z.number().nullable(), run: z.number().nullish() });
 const Standing = z.object({
   attempt: z.number(),
   owner: z.number().nullable(),
@@ -49,6 +49,8 @@ export class AttemptStream {
   readonly #of: RunWriter;
   /** How many writes of the attempt there were; a claim begins at 0. */
   #writes = 0;
+  /** The run's key, since its first write. */
+  #run: number | undefined;
   /** See `AttemptStore.isLost`. */
   isLost = false;
 
@@ -122,7 +124,7 @@ export class AttemptStream {
   }
 
   async #send(batch: Batch): Promise<void> {
-    const rows = batch.toRows();
+    const rows = batch.toValues();
     const until = performance.now() + patience;
     let isUnknown = false;
     for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
@@ -143,13 +145,17 @@ export class AttemptStream {
   }
 
   /** Sends the write; false where the fence has refused it. */
-  async #sendOnce(rows: string): Promise<boolean> {
+  async #sendOnce(rows: Values): Promise<boolean> {
     const { run_id, session_id, attempt, server } = this.#of;
-    const values = [run_id, session_id, attempt ?? null, this.#expected ?? null, rows, server ?? null];
-    const [row] = await this.#database.rows(writeRows, values);
-    const { writes } = Written.parse(row);
-    this.#writes = writes ?? this.#writes;
-    return writes !== null;
+    // Of no attempt, a write is for any that has the run.
+    const statement = attempt === undefined || this.#run !== undefined ? writeRows : writeFirstRows;
+    const fence = [run_id, session_id, attempt ?? null, this.#expected ?? null, server ?? null, this.#run ?? null];
+    const [row] = await this.#database.rows(statement, [...fence, ...rows]);
+    const { writes, run } = Written.parse(row);
+    if (writes === null) return false;
+    this.#writes = writes;
+    this.#run ??= run ?? undefined;
+    return true;
   }
 
   /** After a refusal: returns where the write has to be sent again, and throws what else is the reason. */

@@ -129,6 +129,6 @@ export class Threads {
   }
 
   readonly #send = async (batch: Batch): Promise<void> => {
-    await this.#database.rows(writeRows, [null, null, null, null, batch.toRows(), null]);
+    await this.#database.rows(writeRows, [null, null, null, null, null, null, ...batch.toValues()]);
   };
 }

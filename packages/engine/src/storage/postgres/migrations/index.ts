@@ -9,6 +9,7 @@ import { servers } from "./007-servers.ts";
 import { owners } from "./008-owners.ts";
 import { webhookOwners } from "./009-webhook-owners.ts";
 import { graphsOfServers } from "./010-graphs.ts";
+import { oneStep } from "./011-one-step.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   owners,
   webhookOwners,
   graphsOfServers,
+  oneStep,
 ];
