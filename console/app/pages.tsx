@@ -1,46 +1,62 @@
 import SearchX from "icon:search-x";
-import { lazy, Suspense } from "react";
 import { useTranslation } from "react-i18next";
 import { Route, Switch } from "wouter";
 import { HomePage } from "../pages/home.tsx";
+import { lazyComponent } from "../parts/loadable.ts";
 import { Empty, Loading } from "../parts/states.tsx";
 import { addresses, base } from "./addresses.ts";
 
+/** A page whose file is not there yet. */
+export function PageLoading() {
+  const { t } = useTranslation();
+  return (
+    <>
+      <h1 className="visually-hidden">{t("state.loading")}</h1>
+      <Loading />
+    </>
+  );
+}
+
+const loading = <PageLoading />;
+const ChatPage = lazyComponent(async () => (await import("../pages/chat/chat-page.tsx")).ChatPage, loading);
+const InboxPage = lazyComponent(async () => (await import("../pages/inbox.tsx")).InboxPage, loading);
+const RunsPage = lazyComponent(async () => (await import("../pages/runs/runs-page.tsx")).RunsPage, loading);
+const RunPage = lazyComponent(async () => (await import("../pages/run/run-page.tsx")).RunPage, loading);
+const ContextPage = lazyComponent(async () => (await import("../pages/context/context-page.tsx")).ContextPage, loading);
+const GraphsPage = lazyComponent(async () => (await import("../pages/graph/graphs-page.tsx")).GraphsPage, loading);
+const GraphPage = lazyComponent(async () => (await import("../pages/graph/graph-page.tsx")).GraphPage, loading);
+const PromptsPage = lazyComponent(async () => (await import("../pages/prompts/prompts-page.tsx")).PromptsPage, loading);
+const ModelsPage = lazyComponent(async () => (await import("../pages/models/models-page.tsx")).ModelsPage, loading);
+const FilesPage = lazyComponent(async () => (await import("../pages/files/files-page.tsx")).FilesPage, loading);
+const ToolsPage = lazyComponent(async () => (await import("../pages/tools/tools-page.tsx")).ToolsPage, loading);
+const StorePage = lazyComponent(async () => (await import("../pages/store/store-page.tsx")).StorePage, loading);
+const CronsPage = lazyComponent(async () => (await import("../pages/crons/crons-page.tsx")).CronsPage, loading);
+const SettingsPage = lazyComponent(
+  async () => (await import("../pages/settings/settings-page.tsx")).SettingsPage,
+  loading,
+);
+
 /** The pages that have a file of their own. */
 const pages = {
-  chat: () => import("../pages/chat/chat-page.tsx"),
-  inbox: () => import("../pages/inbox.tsx"),
-  runs: () => import("../pages/runs/runs-page.tsx"),
-  run: () => import("../pages/run/run-page.tsx"),
-  context: () => import("../pages/context/context-page.tsx"),
-  graphs: () => import("../pages/graph/graphs-page.tsx"),
-  graph: () => import("../pages/graph/graph-page.tsx"),
-  prompts: () => import("../pages/prompts/prompts-page.tsx"),
-  models: () => import("../pages/models/models-page.tsx"),
-  tools: () => import("../pages/tools/tools-page.tsx"),
-  files: () => import("../pages/files/files-page.tsx"),
-  store: () => import("../pages/store/store-page.tsx"),
-  crons: () => import("../pages/crons/crons-page.tsx"),
-  settings: () => import("../pages/settings/settings-page.tsx"),
+  chat: ChatPage,
+  inbox: InboxPage,
+  runs: RunsPage,
+  run: RunPage,
+  context: ContextPage,
+  graphs: GraphsPage,
+  graph: GraphPage,
+  prompts: PromptsPage,
+  models: ModelsPage,
+  files: FilesPage,
+  tools: ToolsPage,
+  store: StorePage,
+  crons: CronsPage,
+  settings: SettingsPage,
 };
-const ChatPage = lazy(async () => ({ default: (await pages.chat()).ChatPage }));
-const InboxPage = lazy(async () => ({ default: (await pages.inbox()).InboxPage }));
-const RunsPage = lazy(async () => ({ default: (await pages.runs()).RunsPage }));
-const RunPage = lazy(async () => ({ default: (await pages.run()).RunPage }));
-const ContextPage = lazy(async () => ({ default: (await pages.context()).ContextPage }));
-const GraphsPage = lazy(async () => ({ default: (await pages.graphs()).GraphsPage }));
-const GraphPage = lazy(async () => ({ default: (await pages.graph()).GraphPage }));
-const PromptsPage = lazy(async () => ({ default: (await pages.prompts()).PromptsPage }));
-const ModelsPage = lazy(async () => ({ default: (await pages.models()).ModelsPage }));
-const ToolsPage = lazy(async () => ({ default: (await pages.tools()).ToolsPage }));
-const FilesPage = lazy(async () => ({ default: (await pages.files()).FilesPage }));
-const StorePage = lazy(async () => ({ default: (await pages.store()).StorePage }));
-const CronsPage = lazy(async () => ({ default: (await pages.crons()).CronsPage }));
-const SettingsPage = lazy(async () => ({ default: (await pages.settings()).SettingsPage }));
 
 /** Loads what somebody needs soon; where that cannot be loaded now, the place that needs it says so. */
 export function loadAhead(...names: (keyof typeof pages)[]): void {
-  for (const name of names) pages[name]().catch(() => undefined);
+  for (const name of names) pages[name].ahead();
 }
 
 /** Begins to load the page of an address before it is known who is signed in. */
@@ -76,85 +92,72 @@ export function pageAfter(location: string): keyof typeof pages {
   return location === "/runs" ? "run" : "chat";
 }
 
-/** A page whose file is not there yet. */
-export function PageLoading() {
-  const { t } = useTranslation();
-  return (
-    <>
-      <h1 className="visually-hidden">{t("state.loading")}</h1>
-      <Loading />
-    </>
-  );
-}
-
 /** The place that the address names. A page of its own file is loaded when it is first opened. */
 export function Places() {
   const { t } = useTranslation();
   return (
-    <Suspense fallback={<PageLoading />}>
-      <Switch>
-        <Route path={addresses.home}>
-          <HomePage />
-        </Route>
-        <Route path={addresses.thread}>
-          {({ thread }) => <ChatPage key={thread} threadId={decodeURIComponent(thread)} />}
-        </Route>
-        <Route path={addresses.run}>
-          {({ thread, run }) => (
-            <RunPage key={run} threadId={decodeURIComponent(thread)} runId={decodeURIComponent(run)} />
-          )}
-        </Route>
-        <Route path={addresses.context}>
-          {({ thread }) => <ContextPage key={thread} threadId={decodeURIComponent(thread)} />}
-        </Route>
-        <Route path={addresses.inbox}>
-          <InboxPage />
-        </Route>
-        <Route path={addresses.runs}>
-          <RunsPage />
-        </Route>
-        <Route path={addresses.graphs}>
-          <GraphsPage />
-        </Route>
-        <Route path={addresses.graph}>
-          {({ assistant }) => <GraphPage key={assistant} assistantId={decodeURIComponent(assistant)} />}
-        </Route>
-        <Route path={addresses.prompts}>
-          {({ name }) => <PromptsPage kind="prompt" name={name && decodeURIComponent(name)} />}
-        </Route>
-        <Route path={addresses.identities}>
-          {({ name }) => <PromptsPage kind="identity" name={name && decodeURIComponent(name)} />}
-        </Route>
-        <Route path={addresses.models}>
-          {({ name }) => <ModelsPage part="models" name={name && decodeURIComponent(name)} />}
-        </Route>
-        <Route path={addresses.vendors}>
-          {({ name }) => <ModelsPage part="vendors" name={name && decodeURIComponent(name)} />}
-        </Route>
-        <Route path={addresses.roles}>
-          <ModelsPage part="roles" />
-        </Route>
-        <Route path={addresses.tools}>{({ name }) => <ToolsPage name={name && decodeURIComponent(name)} />}</Route>
-        <Route path={addresses.files}>
-          <FilesPage part="files" />
-        </Route>
-        <Route path={addresses.changes}>
-          <FilesPage part="changes" />
-        </Route>
-        <Route path={addresses.store}>
-          <StorePage />
-        </Route>
-        <Route path={addresses.crons}>{({ id }) => <CronsPage id={id && decodeURIComponent(id)} />}</Route>
-        <Route path={addresses.settings}>
-          <SettingsPage part="settings" />
-        </Route>
-        <Route path={addresses.server}>
-          <SettingsPage part="server" />
-        </Route>
-        <Route>
-          <Empty icon={<SearchX />} title={t("state.gone")} hint={t("state.goneHint")} isPage />
-        </Route>
-      </Switch>
-    </Suspense>
+    <Switch>
+      <Route path={addresses.home}>
+        <HomePage />
+      </Route>
+      <Route path={addresses.thread}>
+        {({ thread }) => <ChatPage key={thread} threadId={decodeURIComponent(thread)} />}
+      </Route>
+      <Route path={addresses.run}>
+        {({ thread, run }) => (
+          <RunPage key={run} threadId={decodeURIComponent(thread)} runId={decodeURIComponent(run)} />
+        )}
+      </Route>
+      <Route path={addresses.context}>
+        {({ thread }) => <ContextPage key={thread} threadId={decodeURIComponent(thread)} />}
+      </Route>
+      <Route path={addresses.inbox}>
+        <InboxPage />
+      </Route>
+      <Route path={addresses.runs}>
+        <RunsPage />
+      </Route>
+      <Route path={addresses.graphs}>
+        <GraphsPage />
+      </Route>
+      <Route path={addresses.graph}>
+        {({ assistant }) => <GraphPage key={assistant} assistantId={decodeURIComponent(assistant)} />}
+      </Route>
+      <Route path={addresses.prompts}>
+        {({ name }) => <PromptsPage kind="prompt" name={name && decodeURIComponent(name)} />}
+      </Route>
+      <Route path={addresses.identities}>
+        {({ name }) => <PromptsPage kind="identity" name={name && decodeURIComponent(name)} />}
+      </Route>
+      <Route path={addresses.models}>
+        {({ name }) => <ModelsPage part="models" name={name && decodeURIComponent(name)} />}
+      </Route>
+      <Route path={addresses.vendors}>
+        {({ name }) => <ModelsPage part="vendors" name={name && decodeURIComponent(name)} />}
+      </Route>
+      <Route path={addresses.roles}>
+        <ModelsPage part="roles" />
+      </Route>
+      <Route path={addresses.tools}>{({ name }) => <ToolsPage name={name && decodeURIComponent(name)} />}</Route>
+      <Route path={addresses.files}>
+        <FilesPage part="files" />
+      </Route>
+      <Route path={addresses.changes}>
+        <FilesPage part="changes" />
+      </Route>
+      <Route path={addresses.store}>
+        <StorePage />
+      </Route>
+      <Route path={addresses.crons}>{({ id }) => <CronsPage id={id && decodeURIComponent(id)} />}</Route>
+      <Route path={addresses.settings}>
+        <SettingsPage part="settings" />
+      </Route>
+      <Route path={addresses.server}>
+        <SettingsPage part="server" />
+      </Route>
+      <Route>
+        <Empty icon={<SearchX />} title={t("state.gone")} hint={t("state.goneHint")} isPage />
+      </Route>
+    </Switch>
   );
 }

@@ -2,7 +2,7 @@ import CircleHelp from "icon:circle-question-mark";
 import Lock from "icon:lock";
 import ShieldAlert from "icon:shield-alert";
 import * as z from "zod/mini";
-import { lazy, Suspense, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { answerApproval, type Decision } from "../../api/approvals.ts";
 import { ApiError } from "../../api/client.ts";
@@ -12,6 +12,7 @@ import { preferences } from "../../app/kept/preferences.ts";
 import { visible } from "../../markdown/links.ts";
 import { longTime, preciseDuration, shortTime } from "../../text/time.ts";
 import { Button } from "../button.tsx";
+import { lazyComponent } from "../loadable.ts";
 import { Loading } from "../states.tsx";
 import { notify, notifyError } from "../toast.tsx";
 import { Words } from "../words.tsx";
@@ -19,7 +20,7 @@ import { EffectView } from "./effect.tsx";
 import { AnswerForm, RejectForm } from "./forms.tsx";
 import { RememberForm } from "./grants.tsx";
 
-const EditForm = lazy(async () => ({ default: (await import("./edit-form.tsx")).EditForm }));
+const EditForm = lazyComponent(async () => (await import("./edit-form.tsx")).EditForm, <Loading />);
 
 /** Milliseconds in which a button that has just appeared does nothing: it may have moved under the pointer. */
 const inertFor = 300;
@@ -109,14 +110,12 @@ export function ApprovalCard({
       {approval.kind === "chain_confirm" && <Locked approval={approval} />}
       {isAction && <EffectView approval={approval} isWhole={showsAll} onToggle={() => setShowsAll(!showsAll)} />}
       {mode === "edit" && (
-        <Suspense fallback={<Loading />}>
-          <EditForm
-            approval={approval}
-            isSending={isSending}
-            onCancel={() => setMode("choose")}
-            onSend={(args) => void answer({ type: "edit", args })}
-          />
-        </Suspense>
+        <EditForm
+          approval={approval}
+          isSending={isSending}
+          onCancel={() => setMode("choose")}
+          onSend={(args) => void answer({ type: "edit", args })}
+        />
       )}
       {mode === "reject" && (
         <RejectForm

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Decision } from "../../api/approvals.ts";
 import type { Approval } from "../../api/shapes.ts";
@@ -7,6 +7,7 @@ import { isComposing } from "../../app/keys.ts";
 import { CodeBlock } from "../../markdown/code.tsx";
 import { jsonText } from "../../text/json-text.ts";
 import { Button } from "../button.tsx";
+import { lazyComponent } from "../loadable.ts";
 import { Loading } from "../states.tsx";
 import { focusAtFirst } from "../focus.ts";
 
@@ -93,7 +94,10 @@ const Asked = z.looseObject({
   hints: z.optional(z.array(z.string())),
   response_schema: z.optional(z.record(z.string(), z.unknown())),
 });
-const SchemaAnswer = lazy(async () => ({ default: (await import("./schema-answer.tsx")).SchemaAnswer }));
+const SchemaAnswer = lazyComponent(
+  async () => (await import("./schema-answer.tsx")).SchemaAnswer,
+  <Loading lines={2} />,
+);
 
 /** The answer to a question in words, by one of the options, or by any value a graph takes. */
 export function AnswerForm({
@@ -140,13 +144,11 @@ export function AnswerForm({
         </div>
       )}
       {asked?.response_schema !== undefined && (
-        <Suspense fallback={<Loading lines={2} />}>
-          <SchemaAnswer
-            schema={asked.response_schema}
-            isSending={isSending}
-            onSend={(value) => onSend({ type: "answer", value })}
-          />
-        </Suspense>
+        <SchemaAnswer
+          schema={asked.response_schema}
+          isSending={isSending}
+          onSend={(value) => onSend({ type: "answer", value })}
+        />
       )}
       {asked?.response_schema === undefined && (
         <div className="answer-row">

@@ -7,7 +7,7 @@ import CircleSlash from "icon:circle-slash";
 import CircleX from "icon:circle-x";
 import LoaderCircle from "icon:loader-circle";
 import RefreshCw from "icon:refresh-cw";
-import { lazy, memo, Suspense, use, useEffect, useState, type ReactNode } from "react";
+import { memo, use, useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useThreadDetails } from "../../../api/threads.ts";
 import { useParameters } from "../../../api/tools.ts";
@@ -16,6 +16,7 @@ import { FileLink } from "../../../markdown/file-link.tsx";
 import { visible } from "../../../markdown/links.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Disclosure } from "../../../parts/disclosure.tsx";
+import { lazyComponent } from "../../../parts/loadable.ts";
 import { jsonText } from "../../../text/json-text.ts";
 import { duration } from "../../../text/time.ts";
 import type { Call } from "../../../thread/items.ts";
@@ -23,7 +24,7 @@ import { ItemComponent, useCall, useOpenThread, useSnapshot } from "../thread-co
 import { namingOf } from "./tool-names.ts";
 import { ToolResult } from "./tool-result.tsx";
 
-const RunToolDialog = lazy(async () => ({ default: (await import("./run-tool-dialog.tsx")).RunToolDialog }));
+const RunToolDialog = lazyComponent(async () => (await import("./run-tool-dialog.tsx")).RunToolDialog);
 
 const icons: Record<Call["status"], ReactNode> = {
   preparing: <CircleDashed size={16} />,
@@ -138,11 +139,7 @@ function RunAgain({ call }: { call: Call }) {
         <RefreshCw size={14} />
         {t("tool.runAgain")}
       </Button>
-      {isAsked && (
-        <Suspense>
-          <RunToolDialog call={call} parameters={parameters} onClose={() => setAsked(false)} />
-        </Suspense>
-      )}
+      {isAsked && <RunToolDialog call={call} parameters={parameters} onClose={() => setAsked(false)} />}
     </div>
   );
 }
