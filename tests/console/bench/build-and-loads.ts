@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
 import { projectFolder } from "../../support/source-files.ts";
+import { whenDrawn } from "./frames.ts";
 
 /** G1 and G3: what a fresh clone waits for, and what a browser loads first. */
 export async function measureBuild(): Promise<Figure[]> {
@@ -57,7 +58,7 @@ async function sizesOf(built: string): Promise<Figure[]> {
 async function usableAfter(page: Page, url: string): Promise<number> {
   const begun = performance.now();
   await page.goto(url, { waitUntil: "commit" });
-  await page.locator(".composer-field").waitFor();
+  await whenDrawn(page, "document.querySelector('.composer-field')?.checkVisibility()");
   return performance.now() - begun;
 }
 

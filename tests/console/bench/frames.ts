@@ -3,6 +3,14 @@ import { z } from "zod";
 import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
 
+/** Waits until an expression is true in a frame of the page; locators look again up to half a second later. */
+export async function whenDrawn(page: Page, expression: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => (${expression}) ? resolve() : requestAnimationFrame(look);
+    look();
+  })`);
+}
+
 /** From now on the page notes how long each of its frames takes. */
 export async function watchFrames(page: Page): Promise<void> {
   await page.evaluate(`(() => {

@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { z } from "zod";
 import type { Figure } from "../../bench/figures.ts";
-import { frameFigures, watchFrames } from "./frames.ts";
+import { frameFigures, watchFrames, whenDrawn } from "./frames.ts";
 
 /** Parts of a run as its trace tells them, ten below each. */
 function spans(count: number): string {
@@ -58,7 +58,7 @@ export async function measureTrace(browser: Browser, url: string, count: number)
     const open = async (view: string, row: string): Promise<number> => {
       const begun = performance.now();
       await page.evaluate(`history.pushState(null, "", "${run}?view=${view}")`);
-      await page.locator(row).first().waitFor();
+      await whenDrawn(page, `document.querySelector("${row}")?.checkVisibility()`);
       return performance.now() - begun;
     };
     // As if the page were opened there: the state reads no trace.
@@ -97,10 +97,7 @@ export async function measureDrawings(browser: Browser, url: string, nodeCount: 
     await page.locator(".graph-card").first().waitFor();
     const begun = performance.now();
     await page.evaluate('history.pushState(null, "", "/console/g/noop")');
-    await page
-      .locator(".graph-node")
-      .nth(nodeCount - 1)
-      .waitFor({ state: "attached" });
+    await whenDrawn(page, `document.querySelectorAll(".graph-node").length === ${nodeCount}`);
     const value = performance.now() - begun;
     return [{ measure: `G8 graph of ${nodeCount} nodes is drawn`, value, unit: "ms", max: 500 }];
   } finally {

@@ -3,7 +3,7 @@ import type { Browser, CDPSession, Page } from "playwright-core";
 import { z } from "zod";
 import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
-import { frameFigures, watchFrames, workOfFrames } from "./frames.ts";
+import { frameFigures, watchFrames, whenDrawn, workOfFrames } from "./frames.ts";
 
 const Made = z.object({ thread_id: z.string() });
 
@@ -37,7 +37,7 @@ const scrolled = 900;
 async function show(page: Page, thread: string, last: string): Promise<number> {
   const begun = performance.now();
   await page.evaluate(`history.pushState(null, "", "/console/t/${thread}")`);
-  await page.locator(".conversation").getByText(last).waitFor();
+  await whenDrawn(page, `document.querySelector(".conversation")?.textContent.includes("${last}")`);
   return performance.now() - begun;
 }
 
