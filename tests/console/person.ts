@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { vi } from "vitest";
 import { en } from "../../console/text/en.ts";
 import { manageEn } from "../../console/text/manage/en.ts";
@@ -30,9 +31,15 @@ const still = `Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity)
   .map(({ finished }) => finished))`;
 
-/** What axe judges of a page: its elements and what they are, without the words, the names and the places of this time. */
-const structure = `document.documentElement.outerHTML.replaceAll(/>[^<]*[^<\\s][^<]*</gu, ">x<").replaceAll(
-  / (?:id|for|href|value|style|title|datetime|aria-(?:labelledby|controls|describedby|activedescendant))="[^"]*"/gu, "")`;
+/**
+ * What axe judges of a page: its elements and what they are, without the words, the names and the places of this time, and of
+ * rows that are alike one after the other only the first.
+ */
+const structure = String.raw`document.documentElement.outerHTML
+  .replaceAll(/>[^<]*[^<\s][^<]*</gu, ">x<")
+  .replaceAll(/ (?:id|for|href|value|style|title|datetime|aria-(?:labelledby|controls|describedby|activedescendant))="[^"]*"/gu, "")
+  .replaceAll(/ (aria-label|placeholder)="[^"]+"/gu, ' $1="x"')
+  .replaceAll(/(<li\b(?:(?!<li\b)[^])*?<\/li>)(?:\s*\1)+/gu, "$1")`;
 /** The structures that axe has seen, on each screen. */
 const seenByAxe = new Set<string>();
 
@@ -113,23 +120,30 @@ export class Person {
     const { page } = this.tab;
     const begins = new RegExp(`^${RegExp.escape(label)}`, "u");
     const field = page.getByRole("textbox", { name: begins }).or(page.getByLabel(begins)).last();
-    await field.waitFor();
-    if (this.#isMouse) await field.click();
-    else if (!begins.test(await this.#focused())) await this.#tabTo(begins, false);
-    await page.keyboard.press("ControlOrMeta+a");
-    await page.keyboard.type(text);
+    await this.#type(field, (name) => begins.test(name), text);
     await this.#look(`write into ${label}`);
   }
 
   /** Says something in the chat that is open, or in a new one. */
   async say(text: string): Promise<void> {
     const { page } = this.tab;
-    await page.locator(".composer-field").waitFor();
-    const label = (await page.locator(".composer-field").getAttribute("aria-label")) ?? "";
-    await this.write(label, text);
+    // It is called by what the chat waits for, which may change meanwhile.
+    const field = page.locator(".composer-field");
+    const isField = async (): Promise<boolean> => (await page.locator(".composer-field:focus").count()) > 0;
+    await this.#type(field, isField, text);
+    await this.#look(`write ${text}`);
     if (this.#isMouse) await page.locator(".send-button").click();
     else await page.keyboard.press("Enter");
     await this.#look(`say ${text}`);
+  }
+
+  async #type(field: Locator, isField: (focused: string) => boolean | Promise<boolean>, text: string): Promise<void> {
+    const { keyboard } = this.tab.page;
+    await field.waitFor();
+    if (this.#isMouse) await field.click();
+    else if (!(await isField(await this.#focused()))) await this.#tabTo(String(field), false, isField);
+    await keyboard.press("ControlOrMeta+a");
+    await keyboard.type(text);
   }
 
   /** Says something in a new chat; gives the chat's id. */
@@ -192,12 +206,17 @@ export class Person {
     return String(await this.tab.page.evaluate(focusedName));
   }
 
-  async #tabTo(name: string | RegExp, backwards: boolean): Promise<void> {
+  async #tabTo(
+    name: string | RegExp,
+    backwards: boolean,
+    isIt: (focused: string) => boolean | Promise<boolean> = (label) =>
+      typeof name === "string" ? label === name : name.test(label),
+  ): Promise<void> {
     const seen: string[] = [];
     for (let count = 0; count < mostTabs; count += 1) {
       await this.tab.page.keyboard.press(backwards ? "Shift+Tab" : "Tab");
       const label = await this.#focused();
-      if (typeof name === "string" ? label === name : name.test(label)) return;
+      if (await isIt(label)) return;
       seen.push(label);
     }
     throw new Error(`No focus came to ${String(name)}: ${seen.join(" | ").slice(0, 2_000)}`);
