@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import axe from "axe-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { expect, vi } from "vitest";
 import { z } from "zod";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 import type { Config } from "@millrace/engine/config/config";
-import { findChromium, launchChromium } from "../support/pages/browser-page.ts";
+import { findChromium, sharedChromium } from "../support/pages/browser-page.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -58,7 +58,13 @@ export async function openStage(
     ...changes,
   });
   await whenServed(server.url);
-  const browser = await launchChromium(chromiumPath ?? "");
+  const browser = await sharedChromium(chromiumPath ?? "");
+  const contexts: BrowserContext[] = [];
+  const openContext: OpenContext = async (options) => {
+    const context = await browser.newContext(options);
+    contexts.push(context);
+    return context;
+  };
   const kept: KeptPages = new Map();
   const stage: Stage = {
     server,
@@ -67,9 +73,9 @@ export async function openStage(
       await stage.server.close();
       stage.server = await stage.server.restart({ port: Number(new URL(server.url).port), ...changed });
     },
-    open: (options = {}) => openTab(browser, server.url, kept, options),
+    open: (options = {}) => openTab(openContext, server.url, kept, options),
     async close() {
-      await browser.close();
+      await Promise.all(contexts.map((context) => context.close()));
       await stage.server.remove();
       await model.close();
     },
@@ -88,12 +94,14 @@ export async function whenServed(url: string): Promise<void> {
 /** Pages that were left, by language and theme: to begin anew in one costs half of what a new context costs. */
 type KeptPages = Map<string, Page[]>;
 
-async function openTab(browser: Browser, url: string, kept: KeptPages, options: TabOptions): Promise<Tab> {
+type OpenContext = (options: BrowserContextOptions) => Promise<BrowserContext>;
+
+async function openTab(openContext: OpenContext, url: string, kept: KeptPages, options: TabOptions): Promise<Tab> {
   const { path = "/", width = 1280, height = 800, locale = "en", theme = "light", beside } = options;
   const look = `${locale} ${theme}`;
   const page =
     (beside === undefined ? kept.get(look)?.pop() : await beside.context.newPage()) ??
-    (await (await browser.newContext({ locale, colorScheme: theme, permissions: [] })).newPage());
+    (await (await openContext({ locale, colorScheme: theme, permissions: [] })).newPage());
   const context = page.context();
   context.setDefaultTimeout(20_000);
   await page.setViewportSize({ width, height });

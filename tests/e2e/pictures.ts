@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { chromium, type Browser } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { startModelServer, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
-import { findChromium } from "../support/pages/browser-page.ts";
+import { findChromium, launchChromium } from "../support/pages/browser-page.ts";
 import { ServerProcess } from "../support/processes/server-process.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { copySamples } from "./demo/demo-session.ts";
@@ -71,7 +71,7 @@ async function takePictures(executablePath: string): Promise<void> {
     OPENAI_API_KEY: "none",
     OPENAI_BASE_URL: model.url,
   });
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await launchChromium(executablePath);
   try {
     mkdirSync(target, { recursive: true });
     await server.start();

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { chromium } from "playwright-core";
 import { startModelServer } from "@millrace/testing/model-server";
 import type { Section } from "../../bench/figures.ts";
 import { startMillrace } from "../../bench/servers/servers.ts";
-import { findChromium } from "../../support/pages/browser-page.ts";
+import { findChromium, launchChromium } from "../../support/pages/browser-page.ts";
 import { measureBuild, measureLoads } from "./build-and-loads.ts";
 import { measureFrames, measureFirstWords, PacedModel } from "./streams.ts";
 import { measureDrawings, measureTrace } from "./large-runs.ts";
@@ -42,7 +41,7 @@ export async function measureConsole(amounts: ConsoleAmounts): Promise<Section> 
   const paced = new PacedModel(words);
   const model = await startModelServer({ handler: () => paced.answer(), record: false });
   const server = await startMillrace(model.url);
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await launchChromium(executablePath);
   try {
     const { url } = server;
     await ready(`${url}/console/`);

@@ -1,12 +1,12 @@
 import { mkdtemp, mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, CDPSession } from "playwright-core";
+import type { CDPSession } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { FaultProxy } from "@millrace/testing/fault-proxy";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
-import { launchChromium } from "../../support/pages/browser-page.ts";
+import { sharedChromium } from "../../support/pages/browser-page.ts";
 import { ServerProcess } from "../../support/processes/server-process.ts";
 import { begin, chromiumPath, say, sees, shownTexts, whenServed, type Tab } from "../console-page.ts";
 
@@ -50,7 +50,6 @@ describe.skipIf(chromiumPath === undefined)("what is lost in the middle of a run
   let model: ModelServer;
   let server: ServerProcess;
   let proxy: FaultProxy;
-  let browser: Browser;
   let tab: Tab;
   let devtools: CDPSession;
 
@@ -72,7 +71,7 @@ describe.skipIf(chromiumPath === undefined)("what is lost in the middle of a run
       () => ({ kind: "none" }),
     ).listen();
     await whenServed(proxy.url);
-    browser = await launchChromium(chromiumPath ?? "");
+    const browser = await sharedChromium(chromiumPath ?? "");
     const context = await browser.newContext({ viewport: { width: 1280, height: 2000 } });
     const page = await context.newPage();
     const problems: string[] = [];
@@ -82,7 +81,7 @@ describe.skipIf(chromiumPath === undefined)("what is lost in the middle of a run
     await page.goto(`${proxy.url}/console/`);
   });
   afterAll(async () => {
-    await browser.close();
+    await tab.release();
     await proxy.close();
     await server.stop();
     await model.close();

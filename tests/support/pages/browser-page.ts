@@ -20,9 +20,47 @@ export function findChromium(): string | undefined {
   return places.find((place) => existsSync(place));
 }
 
-/** Starts it for tests. */
+/**
+ * What a browser with a window would do beside the page: the list below its field of addresses is a page of its own, loaded for
+ * each window. The others are those that Playwright turns off, whose list this one replaces.
+ */
+const unneeded = [
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  "WebUIOmniboxFullPopup",
+  "PreloadTopChromeWebUI",
+  "AimEnabled",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsFirstBalancedModeAutoEnable",
+  "HttpsUpgrades",
+  "LensOverlay",
+  "MediaRouter",
+  "NetworkTimeServiceQuerying",
+  "OptimizationHints",
+  "PaintHolding",
+  "PreconnectToSearch",
+  "ThirdPartyStoragePartitioning",
+];
+
+let shared: Promise<Browser> | undefined;
+
+/**
+ * The browser of all tests of this process, which ends with it: to start one takes some seconds of CPU. Each test has contexts of
+ * its own, and closes them.
+ */
+export async function sharedChromium(executablePath: string): Promise<Browser> {
+  const former = await shared?.catch(() => undefined);
+  if (former?.isConnected()) return former;
+  shared = launchChromium(executablePath);
+  return shared;
+}
+
+/** Starts a Chromium for tests. */
 export function launchChromium(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const args = ["--no-sandbox", `--disable-features=${unneeded.join(",")}`];
+  return chromium.launch({ executablePath, args });
 }
 
 /** Serves the page that uses the hooks. */
@@ -88,8 +126,9 @@ export async function openBrowserPage(
   apiUrl: string,
   assistantId: string,
 ): Promise<ChatPage> {
-  const browser = await launchChromium(executablePath);
-  const page = await browser.newPage();
+  const browser = await sharedChromium(executablePath);
+  const context = await browser.newContext();
+  const page = await context.newPage();
   const query = new URLSearchParams({ hook, api: apiUrl, assistant: assistantId });
   await page.goto(`${pages.url}/?${query.toString()}`);
   return {
@@ -110,6 +149,6 @@ export async function openBrowserPage(
     reload: async () => {
       await page.reload();
     },
-    close: () => browser.close(),
+    close: () => context.close(),
   };
 }
