@@ -20,6 +20,8 @@ export const addresses = {
   server: "/server",
   store: "/store",
   crons: "/crons/:id?",
+  agents: "/agents/:name?",
+  rules: "/rules",
 } as const;
 
 /** Where a thread is shown. */
@@ -57,6 +59,11 @@ export function storeAddress(namespace?: readonly string[], key?: string): strin
 }
 /** Where schedules are shown, or one of them. */
 export const cronAddress = (id?: string): string => listAddress("/crons", id);
+/** Where agents are shown, or one of them. */
+export const agentAddress = (name?: string): string => listAddress("/agents", name);
+/** Where rules are shown, or that of a file. */
+export const ruleAddress = (path?: string): string =>
+  path === undefined ? "/rules" : `/rules?path=${encodeURIComponent(path)}`;
 /** Where a thread of a list is shown: at the message in which something was looked for and found. */
 export function foundAddress(
   { thread_id, hits }: { thread_id: string; hits?: readonly { message_id?: string | null | undefined }[] | undefined },

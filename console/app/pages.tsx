@@ -27,6 +27,7 @@ const GraphsPage = lazyComponent(async () => (await import("../pages/graph/graph
 const GraphPage = lazyComponent(async () => (await import("../pages/graph/graph-page.tsx")).GraphPage, loading);
 const PromptsPage = lazyComponent(async () => (await import("../pages/prompts/prompts-page.tsx")).PromptsPage, loading);
 const ModelsPage = lazyComponent(async () => (await import("../pages/models/models-page.tsx")).ModelsPage, loading);
+const AgentsPage = lazyComponent(async () => (await import("../pages/agents/agents-page.tsx")).AgentsPage, loading);
 const FilesPage = lazyComponent(async () => (await import("../pages/files/files-page.tsx")).FilesPage, loading);
 const ToolsPage = lazyComponent(async () => (await import("../pages/tools/tools-page.tsx")).ToolsPage, loading);
 const StorePage = lazyComponent(async () => (await import("../pages/store/store-page.tsx")).StorePage, loading);
@@ -47,6 +48,7 @@ const pages = {
   graph: GraphPage,
   prompts: PromptsPage,
   models: ModelsPage,
+  agents: AgentsPage,
   files: FilesPage,
   tools: ToolsPage,
   store: StorePage,
@@ -68,6 +70,7 @@ export function loadPageOf(path: string): void {
   else if (place === "prompts" || place === "identity") loadAhead("prompts");
   else if (place === "models" || place === "vendors" || place === "roles") loadAhead("models");
   else if (place === "tools" || place === "store" || place === "crons") loadAhead(place);
+  else if (place === "agents" || place === "rules") loadAhead("agents");
   else if (place === "files" || place === "changes") loadAhead("files");
   else if (place === "settings" || place === "server") loadAhead("settings");
 }
@@ -82,6 +85,7 @@ const samePages = [
   [/^\/(?:models|vendors|roles)(?:\/|$)/u, "/models"],
   [/^\/tools(?:\/|$)/u, "/tools"],
   [/^\/crons(?:\/|$)/u, "/crons"],
+  [/^\/(?:agents|rules)(?:\/|$)/u, "/agents"],
   [/^\/(?:files|changes)(?:\/|$)/u, "/files"],
   [/^\/(?:settings|server)(?:\/|$)/u, "/settings"],
 ] as const;
@@ -139,6 +143,12 @@ export function Places() {
         <ModelsPage part="roles" />
       </Route>
       <Route path={addresses.tools}>{({ name }) => <ToolsPage name={name && decodeURIComponent(name)} />}</Route>
+      <Route path={addresses.agents}>
+        {({ name }) => <AgentsPage part="agents" name={name && decodeURIComponent(name)} />}
+      </Route>
+      <Route path={addresses.rules}>
+        <AgentsPage part="rules" />
+      </Route>
       <Route path={addresses.files}>
         <FilesPage part="files" />
       </Route>

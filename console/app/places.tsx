@@ -7,12 +7,13 @@ import FolderTree from "icon:folder-tree";
 import Inbox from "icon:inbox";
 import MessageSquare from "icon:message-square";
 import Settings from "icon:settings-2";
+import Users from "icon:users";
 import Workflow from "icon:workflow";
 import Wrench from "icon:wrench";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|store|crons|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|agents|rules|store|crons|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -78,6 +79,15 @@ export const places = [
     keys: "g t",
     isIn: "menu",
     isHere: (at: string) => /^\/tools(\/|$)/u.test(at),
+  },
+  {
+    id: "agents",
+    address: "/agents",
+    label: "app.agents",
+    icon: Users,
+    keys: "g a",
+    isIn: "menu",
+    isHere: (at: string) => /^\/(agents|rules)(\/|$)/u.test(at),
   },
   {
     id: "files",

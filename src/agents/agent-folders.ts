@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "@millrace/engine/logger";
-import { createNewProblemReporter, findFolders } from "../extensions/find-folders.ts";
+import { createNewProblemReporter, findFolders, shownPath } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 
@@ -19,7 +19,7 @@ export interface AgentFoldersOptions {
 /** The agents a run can delegate to. */
 export interface AgentSource {
   /** All agents at this moment, by name. Never throws. */
-  list(): readonly Agent[];
+  list(): readonly ListedAgent[];
 }
 
 /** Maximum bytes of an agent file; larger ones are skipped. */
@@ -62,7 +62,7 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
 
   return {
     list() {
-      const byName = new Map<string, Agent>();
+      const byName = new Map<string, ListedAgent>();
       const problems: { folder: string; problem: string }[] = [];
       const onProblem = (problem: { folder: string; problem: string }) => void problems.push(problem);
       const found = findFolders({ folders, strategy: "all", accepts: isMarkdown, onProblem });
@@ -70,7 +70,8 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
       for (const { folder, files: paths } of found) {
         for (const path of paths) {
           const read = files.read(path, ofProject.has(folder) ? workspace : undefined);
-          if (read.kind === "agent" && !byName.has(read.agent.name)) byName.set(read.agent.name, read.agent);
+          if (read.kind !== "agent" || byName.has(read.agent.name)) continue;
+          byName.set(read.agent.name, { ...read.agent, path: shownPath(path, options) });
         }
       }
       files.keepOnly(found.flatMap(({ files: paths }) => paths));
@@ -96,6 +97,12 @@ export interface Agent {
   includeRules: boolean;
   /** Its system prompt. */
   prompt: string;
+}
+
+/** An agent with its file. */
+export interface ListedAgent extends Agent {
+  /** Display path: relative to the workspace, or with `~` for the user's home. */
+  path: string;
 }
 
 /** An agent, or why the file is invalid. */

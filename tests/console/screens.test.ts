@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -259,6 +259,9 @@ function screens(): Screen[] {
     { name: "vendor", path: "/vendors/openai", part: ".facts", before: showForm },
     { name: "vendor-gone", path: "/vendors/none", part: ".shaping-one .blank-title" },
     { name: "roles", path: "/roles", part: ".role" },
+    { name: "agent", path: "/agents/reviewer", part: ".json-view" },
+    { name: "agent-gone", path: "/agents/none", part: ".shaping-one .blank-title" },
+    { name: "rule", path: "/rules?path=.autocoderrules%2Fstyle.md", part: ".json-view" },
     { name: "tools", path: "/tools", part: ".shaping-entry" },
     { name: "tool", path: "/tools/create_file", part: ".schema-form .form-control", before: tryTool },
     { name: "tool-gone", path: "/tools/none", part: ".shaping-one .blank-title" },
@@ -352,6 +355,14 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         clean: (await start("clean up")).thread,
         tidy: (await start("tidy up")).thread,
       };
+      // After the runs: what is found in these files changes what a model is told.
+      const { workspace } = stage.server.config;
+      const [agents, rules] = [join(workspace, ".autocoderagents"), join(workspace, ".autocoderrules")];
+      for (const folder of [agents, rules]) await mkdir(folder);
+      const reviewer = "name: reviewer\ndescription: Reviews\ntools: read_file, list_files\nmodel: openai:scripted";
+      await writeFile(join(agents, "reviewer.md"), `---\n${reviewer}\n---\nYou review. ${long}\n`);
+      await writeFile(join(rules, "style.md"), `---\nglobs: ["*.md", "${long}"]\n---\nWrite plainly. ${long}\n`);
+      await writeFile(join(rules, "wrong.md"), "---\nglobs: [\n---\n");
     });
 
     it.each(looks)(
@@ -407,6 +418,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
         ["the list of chats", "/threads/info/search", "/"],
         ["the tools of a server", "/tools", "/tools"],
+        ["/agents", "/agents", "/agents"],
+        ["/rules", "/rules", "/rules"],
         ["the namespaces of a store", "/store/namespaces", "/store"],
         ["the schedules of a server", "/runs/crons/search", "/crons"],
         ["the items of a store", "/store/items/search", "/store?in=users"],

@@ -1,4 +1,5 @@
 import type { Words } from "../words.ts";
+import { agentsEn } from "./agents-en.ts";
 import { dataEn } from "./data-en.ts";
 import { toolsEn } from "./tools-en.ts";
 
@@ -6,6 +7,7 @@ import { toolsEn } from "./tools-en.ts";
 export const manageEn = {
   ...toolsEn,
   ...dataEn,
+  ...agentsEn,
   model: {
     add: "Add a model",
     vendor: "Whose model",

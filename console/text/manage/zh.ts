@@ -1,4 +1,5 @@
 import type { ManageCatalogue } from "./en.ts";
+import { agentsZh } from "./agents-zh.ts";
 import { dataZh } from "./data-zh.ts";
 import { toolsZh } from "./tools-zh.ts";
 
@@ -6,6 +7,7 @@ import { toolsZh } from "./tools-zh.ts";
 export const manageZh: ManageCatalogue = {
   ...toolsZh,
   ...dataZh,
+  ...agentsZh,
   model: {
     add: "添加模型",
     vendor: "服务商",

@@ -12,6 +12,7 @@ export const shellEn = {
     prompts: "Prompts",
     models: "Models",
     tools: "Tools",
+    agents: "Agents and rules",
     files: "Files",
     store: "Store",
     crons: "Schedules",

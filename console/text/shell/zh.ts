@@ -12,6 +12,7 @@ export const shellZh: ShellCatalogue = {
     prompts: "提示词",
     models: "模型",
     tools: "工具",
+    agents: "智能体与规则",
     files: "文件",
     store: "存储",
     crons: "定时任务",

@@ -133,6 +133,8 @@ it("lists the agents that work can be handed to, with what they are good for", a
       tools: ["read_file", "list_files"],
       model: "openai:scripted",
       include_rules: true,
+      path: ".autocoderagents/reviewer.md",
+      prompt: "You review.",
     },
   ]);
 });

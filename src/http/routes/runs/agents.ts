@@ -38,6 +38,8 @@ const AgentShape = z
     tools: z.array(z.string()).nullable().describe("Null: all that its caller has"),
     model: z.string().nullable().describe("Null: that of its caller"),
     include_rules: z.boolean().describe("Whether it is told the user's rules"),
+    path: z.string().describe("Its file: relative to the workspace, or with ~ for the home of who runs the server"),
+    prompt: z.string().describe("Its system prompt"),
   })
   .meta({ ref: "Agent" });
 
@@ -50,13 +52,17 @@ export function agentRoutes({ agents: known }: SharedProductServices): HttpApp {
     (context) =>
       answerJson(
         context,
-        known.list().map(({ name, description, tools, model, includeRules }): z.infer<typeof AgentShape> => ({
-          name,
-          description,
-          tools: tools === null ? null : [...tools],
-          model,
-          include_rules: includeRules,
-        })),
+        known
+          .list()
+          .map(({ name, description, tools, model, includeRules, path, prompt }): z.infer<typeof AgentShape> => ({
+            name,
+            description,
+            tools: tools === null ? null : [...tools],
+            model,
+            include_rules: includeRules,
+            path,
+            prompt,
+          })),
       ),
   );
 
