@@ -124,6 +124,24 @@ async function writePrompt({ page }: Tab): Promise<void> {
   await page.locator(".diff").waitFor();
 }
 
+/** Words of a prompt that are found, and replaced one by one and all at once. */
+async function replaceWords({ page }: Tab): Promise<void> {
+  const text = page.locator(".prompt-text textarea");
+  await text.fill("One mill, two mills, three mills.");
+  await page.locator(".prompt-head .icon-button").click();
+  const bar = page.locator(".prompt-editor [role=search]");
+  await bar.locator("input").first().fill("mill");
+  await bar.locator("input").nth(1).fill("windmill");
+  const press = async (button: number, words: string): Promise<void> => {
+    await bar.locator(".button").nth(button).click();
+    await expect.poll(() => text.inputValue()).toBe(words);
+  };
+  await press(0, "One windmill, two mills, three mills.");
+  await text.press("Control+z");
+  await expect.poll(() => text.inputValue()).toBe("One mill, two mills, three mills.");
+  await press(1, "One windmill, two windmills, three windmills.");
+}
+
 /** The form behind the first button of what is shown. */
 async function showForm({ page }: Tab): Promise<void> {
   await page.locator(".shaping-view .prompt-head .button").first().click();
@@ -253,6 +271,7 @@ function screens(): Screen[] {
     { name: "prompts", path: "/prompts", part: ".shaping-entry" },
     { name: "prompt", path: "/prompts/confirmation", part: ".prompt-editor pre", before: writePrompt },
     { name: "identity", path: "/identity/general", part: ".prompt-editor pre" },
+    { name: "identity-find", path: "/identity/general", part: ".prompt-editor pre", before: replaceWords },
     { name: "prompt-gone", path: "/prompts/none", part: ".shaping-one .blank-title" },
     { name: "models", path: "/models", part: ".shaping-entry" },
     { name: "model", path: "/models/openai:scripted", part: ".facts", before: showForm },

@@ -1,3 +1,4 @@
+import Search from "icon:search";
 import { useId, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import {
@@ -12,10 +13,11 @@ import { useCaller, useThreads } from "../../api/threads.ts";
 import { useCommands } from "../../app/commands.ts";
 import { shownKeys } from "../../app/keys.ts";
 import { visible } from "../../markdown/links.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { FindReplace } from "./find-replace.tsx";
 import { titleOf } from "./prompt-list.tsx";
 import { Difference, Preview } from "./preview.tsx";
 import { insertText, TextEditor } from "./text-editor.tsx";
@@ -60,6 +62,8 @@ function Editor({ place, prompt, draft, onDraft }: Editing) {
   const problems = (verdict.data?.problems ?? []).filter(({ kind }) => kind !== "missing_value");
   const isUsable = !problems.some(({ severity }) => severity === "error");
   const change = (text: string) => onDraft(text === prompt.content ? undefined : text);
+  const [isFinding, setFinding] = useState(false);
+  useFindKey(() => setFinding(true));
   const insert = (name: string) => field.current && insertText(field.current, `{${name}}`);
   return (
     <div className="prompt-editor">
@@ -70,9 +74,13 @@ function Editor({ place, prompt, draft, onDraft }: Editing) {
         onDraft={onDraft}
         mayChange={mayChange}
         isUsable={isUsable}
+        onFind={() => setFinding(true)}
       />
       {!mayChange && <p className="run-note">{t(prompt.editable ? "prompts.readOnly" : "prompts.fixed")}</p>}
       {prompt.source === "fallback" && <p className="problem">{t("prompts.fallback")}</p>}
+      {isFinding && (
+        <FindReplace value={content} field={field} readOnly={!mayChange} onClose={() => setFinding(false)} />
+      )}
       <TextEditor
         value={content}
         onChange={change}
@@ -110,7 +118,8 @@ function EditorHead({
   onDraft,
   mayChange,
   isUsable,
-}: Editing & { mayChange: boolean; isUsable: boolean }) {
+  onFind,
+}: Editing & { mayChange: boolean; isUsable: boolean; onFind: () => void }) {
   const { t, i18n } = useTranslation(manage);
   const changes = usePromptChanges(place);
   const [isBusy, setBusy] = useState(false);
@@ -141,21 +150,26 @@ function EditorHead({
         <h2>{visible(titleOf(prompt.title, i18n.language))}</h2>
         <p className="hint">{visible(prompt.description)}</p>
       </div>
-      {mayChange && (
-        <div className="filters">
-          {prompt.source !== "builtin" && (
-            <Button size="small" kind="quiet" disabled={isBusy} onClick={() => perform(reset)}>
-              {t("prompts.reset")}
+      <div className="filters">
+        <IconButton label={t("prompts.findAndReplace")} shortcut={shownKeys("mod+f")} onClick={onFind}>
+          <Search size={16} />
+        </IconButton>
+        {mayChange && (
+          <>
+            {prompt.source !== "builtin" && (
+              <Button size="small" kind="quiet" disabled={isBusy} onClick={() => perform(reset)}>
+                {t("prompts.reset")}
+              </Button>
+            )}
+            <Button size="small" disabled={draft === undefined || isBusy} onClick={() => onDraft(undefined)}>
+              {t("prompts.discard")}
             </Button>
-          )}
-          <Button size="small" disabled={draft === undefined || isBusy} onClick={() => onDraft(undefined)}>
-            {t("prompts.discard")}
-          </Button>
-          <Button size="small" kind="primary" disabled={!maySave} onClick={() => perform(save)}>
-            {t("prompts.save")} <kbd>{shownKeys("mod+s")}</kbd>
-          </Button>
-        </div>
-      )}
+            <Button size="small" kind="primary" disabled={!maySave} onClick={() => perform(save)}>
+              {t("prompts.save")} <kbd>{shownKeys("mod+s")}</kbd>
+            </Button>
+          </>
+        )}
+      </div>
     </header>
   );
 }
@@ -165,6 +179,16 @@ function useSaveKey(run: () => void): void {
   const { t } = useTranslation(manage);
   const commands = useMemo(
     () => [{ id: "save", group: "here" as const, label: t("prompts.save"), keys: "mod+s", run }],
+    [t, run],
+  );
+  useCommands(commands);
+}
+
+/** `Ctrl F` finds in the text. */
+function useFindKey(run: () => void): void {
+  const { t } = useTranslation(manage);
+  const commands = useMemo(
+    () => [{ id: "find", group: "here" as const, label: t("prompts.findAndReplace"), keys: "mod+f", run }],
     [t, run],
   );
   useCommands(commands);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { placesOf, replacedAt } from "../../../console/pages/prompts/found.ts";
 import { completionsAt, lineOf, nearest, piecesOf, renamed } from "../../../console/pages/prompts/variables.ts";
 
 const variables = { all: ["today", "keywords", "user_name"], required: ["today"] };
@@ -36,6 +37,22 @@ describe("the text of a prompt", () => {
     ["x", undefined],
   ])("takes %s for %s", (name, meant) => {
     expect(nearest(name, variables.all)).toBe(meant);
+  });
+
+  it.each([
+    ["a mill and a Mill", "mill", [2, 13]],
+    ["a mill and a Mill", "Mill", [13]],
+    ["aaa", "aa", [0]],
+    // This letter is longer in lower case.
+    ["İ mill", "mill", [2]],
+    ["mill", "", []],
+  ])("finds in %j the words %j", (text, words, places) => {
+    expect(placesOf(text, words)).toEqual(places);
+  });
+
+  it("gets other words at all places at once", () => {
+    expect(replacedAt("a mill and a mill", [2, 13], 4, "river")).toBe("a river and a river");
+    expect(replacedAt("aaaa", [0, 2], 2, "")).toBe("");
   });
 
   it("gets another variable in place of one, with its parts and only that", () => {
