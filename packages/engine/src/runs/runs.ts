@@ -236,7 +236,7 @@ export class Runs {
 
   /**
    * Stops a run that is not over; `rollback` also removes it and its checkpoints, `clearQueue` stops those that wait behind it.
-   * Resolves when that is on disk; with `wait` when its end is written. `undefined` for an unknown run.
+   * Resolves when that is on disk; with `wait` when the ends are written. `undefined` for an unknown run.
    */
   async cancel(runId: string, options: CancelOptions): Promise<Run | undefined> {
     const { action, reason = "user_requested", said, wait, clearQueue = false } = options;
@@ -255,9 +255,9 @@ export class Runs {
       const isElsewhere = active === undefined && run.status === "pending" && this.#storage.cluster.live > 1;
       return isElsewhere ? await waitForStop(run, this.#sources, "briefly") : (active?.run ?? run);
     }
-    // With its end on disk nothing depends on the note.
+    // With the ends on disk nothing depends on the notes.
     asked.catch((error: unknown) => this.#logger.error({ err: error, run_id: runId }, "stop_not_noted"));
-    return active.over;
+    return await Promise.all([active.over, cleared?.ended.catch(() => undefined)]).then(([ended]) => ended);
   }
 
   get #cancelling(): Parameters<typeof cancelRun>[2] {
