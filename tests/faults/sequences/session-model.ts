@@ -41,6 +41,8 @@ export class SessionModel {
   readonly #problems: string[] = [];
   #thread = "";
   #sent: Sent[] = [];
+  /** What the last start of a run was answered with, to be shown. */
+  #answered = "";
 
   constructor(server: Addressed, name: string) {
     this.#server = server;
@@ -100,6 +102,7 @@ export class SessionModel {
       ...body,
     });
     if (answer.status >= 500) this.#problems.push(`a run was answered with ${answer.status}`);
+    this.#answered = JSON.stringify(answer);
     return answer.status < 300 ? Started.parse(answer.body).run_id : undefined;
   }
 
@@ -177,7 +180,7 @@ export class SessionModel {
     this.#giveUp(edit.old.texts, edit.texts);
     const runId = await this.#start(edit.body);
     if (runId === undefined) {
-      this.#problems.push(`an edit by ${way} was refused`);
+      this.#problems.push(`an edit by ${way} was refused: ${this.#answered}`);
       return false;
     }
     this.#note(text, runId);
