@@ -11,7 +11,7 @@ import { ServerProcess } from "../support/processes/server-process.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { copySamples } from "./demo/demo-session.ts";
 
-/** Where the pictures of the README lie. */
+/** Where the pictures of the README and of the walk through the console lie. */
 const target = join(projectFolder, "docs/pictures");
 const mistake = "The toll of a small sack comes out wrong. Find out why, and mend it.";
 const cleanUp = "Thank you. Now delete the folder drafts.";
@@ -99,22 +99,58 @@ async function send({ client }: ServerProcess, content: string): Promise<void> {
   await client.runs.wait(thread.thread_id, "agent", { input: { messages: [{ role: "user", content }] } });
 }
 
-async function takeConsole(browser: Browser, { url }: ServerProcess): Promise<void> {
+/** Walks through the console as `docs/start/console-walk.md` does, and takes a picture of each station. */
+async function takeConsole(browser: Browser, { url, client }: ServerProcess): Promise<void> {
   const page = await browser.newPage({ locale: "en", viewport: { width: 1280, height: 860 } });
-  await page.goto(`${url}/console/`);
-  for (const words of [mistake, cleanUp]) {
+  const take = async (name: string): Promise<void> => {
+    await page.mouse.move(0, 0);
+    await page.evaluate(`Promise.allSettled(document.getAnimations()
+      .filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity)
+      .map(({ finished }) => finished))`);
+    await page.screenshot({ path: join(target, `${name}.png`) });
+  };
+  const go = async (path: string, part: string): Promise<void> => {
+    await page.goto(`${url}/console${path}`);
+    await page.locator(part).first().waitFor();
+  };
+  const say = async (words: string, part: string): Promise<void> => {
     await page.locator(".composer-field").fill(words);
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/console\/t\//u);
     await page.locator(".user-bubble", { hasText: words }).waitFor();
-    await page
-      .locator(words === mistake ? ".assistant-message li" : ".approval-card")
-      .first()
-      .waitFor();
+    await page.locator(part).first().waitFor();
     await page.locator(".stop-button").waitFor({ state: "detached" });
-  }
-  await page.mouse.move(0, 0);
-  await page.screenshot({ path: join(target, "console.png") });
+  };
+  await go("/", ".home-thread");
+  await take("first-page");
+  await say(mistake, ".assistant-message li");
+  const thread = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  await page.locator(".operations-card [aria-expanded=false]").first().click();
+  await page.locator(".operations-card .diff").waitFor();
+  await take("chat");
+  await page.locator(".operations-card [aria-expanded=true]").first().click();
+  await page.locator(".title-bar .changes-button").click();
+  await page.getByRole("dialog").locator(".operations-card").first().waitFor();
+  await take("changes");
+  await page.keyboard.press("Escape");
+  await say(cleanUp, ".approval-card");
+  await take("console");
+  await go("/inbox", ".inbox .approval-card");
+  await take("inbox");
+  const run = (await client.runs.list(thread)).at(-1)?.run_id ?? "";
+  await go(`/t/${thread}/run/${run}?view=time`, ".span-row");
+  await page
+    .getByRole("treeitem", { name: /^Model/u })
+    .first()
+    .click();
+  await page.locator(".span-details pre").first().waitFor();
+  await take("run");
+  await go(`/t/${thread}/context`, ".context-request");
+  await take("context");
+  await go("/prompts/confirmation", ".prompt-editor pre");
+  await page.getByText(/\d tokens/u).waitFor();
+  await take("prompt");
+  await page.close();
 }
 
 /** What a terminal of `millrace chat` shows, line by line. */
