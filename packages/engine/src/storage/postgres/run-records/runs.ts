@@ -28,8 +28,12 @@ const newestChange = `SELECT max(updated_at) AS updated_at
 const leftRollbacks = `SELECT ${runColumns} FROM runs WHERE stop_requested = 'rollback' AND NOT ${isUnfinished}
   ORDER BY runs.id`;
 
-/** The next attempt of a run in the hand of a server; of a run that another one takes up at that moment, the one after it. */
-const reclaim = `WITH held AS (SELECT id FROM runs WHERE run_id = $1 AND status = 'running' AND owner = $3 FOR UPDATE)
+/**
+ * The next attempt of a run in the hand of a server; of a run that another one takes up at that moment, the one after it. `$4`:
+ * it was asked for before, and whatever came of that counts.
+ */
+const reclaim = `WITH held AS (
+    SELECT id FROM runs WHERE run_id = $1 AND status = 'running' AND owner = $3 AND NOT ($4 AND updated_at = $2) FOR UPDATE)
   UPDATE runs SET attempt = attempt + 1, writes = 0, crashes = crashes + CASE WHEN parked THEN 0 ELSE 1 END,
     parked = false, updated_at = $2
   WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
@@ -101,9 +105,10 @@ function claimer(database: PostgresDatabase, server: () => number): (sessionId: 
     lost.set(sessionId, now);
     const run = await database.once(async (again) => {
       const dates = [...(before === undefined ? [] : [before]), ...(again ? [now] : [])];
-      const begun =
+      const begun = async (): Promise<Run | undefined> =>
         dates.length === 0 ? undefined : toRun(await database.read(claimedAt, [sessionId, dates, server()]));
-      return begun ?? toRun(await database.rows(claimNext, [sessionId, now, server()]));
+      // The lost statement may be carried out while the next one waits for the session.
+      return (await begun()) ?? toRun(await database.rows(claimNext, [sessionId, now, server()])) ?? (await begun());
     });
     lost.delete(sessionId);
     return run;
@@ -152,8 +157,8 @@ export function createRunStore(database: PostgresDatabase, { server, peers, onFi
       const now = new Date().toISOString();
       return database.once(async (again) => {
         const sql = `${byId} AND status = 'running' AND updated_at = $2 AND owner = $3`;
-        const done = again ? toRun(await database.read(sql, [runId, now, server()])) : undefined;
-        return told(done ?? toRun(await database.rows(reclaim, [runId, now, server()])));
+        const done = toRun(await database.rows(reclaim, [runId, now, server(), again]));
+        return told(done ?? (again ? toRun(await database.read(sql, [runId, now, server()])) : undefined));
       });
     },
 
