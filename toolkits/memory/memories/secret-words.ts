@@ -10,6 +10,8 @@ const credentials = /:\/\/[^\s/:@]+:[^\s/@]+@/u;
 const keys = /\beyJ[\w-]{10,}\.[\w-]{10,}\.|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{30,}/u;
 /** A long run of letters and digits, which does not occur in languages. */
 const random = /[A-Za-z0-9+_=-]{24,}/gu;
+/** An id, whose digits may look like a card number. */
+const uuid = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/giu;
 /** A card number, possibly in groups. */
 const card = /\d(?:[ -]?\d){12,18}/gu;
 
@@ -20,7 +22,7 @@ export function holdsSecret(text: string, known: readonly string[] = []): boolea
     secretForms.some(({ pattern }) => text.search(pattern) !== -1) ||
     [announced, credentials, keys].some((form) => form.test(text)) ||
     [...text.matchAll(random)].some(([run]) => /[a-z]/u.test(run) && /[A-Z]/u.test(run) && /\d.*\d.*\d/u.test(run)) ||
-    [...text.matchAll(card)].some(([digits]) => isCardNumber(digits.replaceAll(/\D/gu, "")))
+    [...text.replaceAll(uuid, "id").matchAll(card)].some(([digits]) => isCardNumber(digits.replaceAll(/\D/gu, "")))
   );
 }
 

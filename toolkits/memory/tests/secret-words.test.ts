@@ -34,6 +34,7 @@ describe("a text without one", () => {
     "Born on 1990-05-17, phone extension 20 24",
     "Keeps notes at https://example.org/wiki/Some_Long_Page_Title",
     "The order 4111 1111 1111 1112 is late",
+    "Continue thread 538ebba4-1b08-4e16-8538-0864568c33fd",
   ])("%s", (text) => {
     expect(holdsSecret(text)).toBe(false);
   });
