@@ -204,9 +204,10 @@ describe("a conversation from the terminal", () => {
     await expect.poll(said).toContain("Approve? y, or why not:");
     type("y\r");
     await expect.poll(said).toContain("已经处理好了。");
+    const requests = sessions.model.requests.length;
     sessions.model.push({ fault: { kind: "hang" } });
     type("Wait\r");
-    await expect.poll(() => sessions.model.requests.length).toBeGreaterThan(2);
+    await expect.poll(() => sessions.model.requests.length).toBeGreaterThan(requests);
     type("\u0003");
     await expect.poll(said).toContain("(stopped)");
     type("/quit\r");
