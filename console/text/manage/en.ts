@@ -149,7 +149,7 @@ export const manageEn = {
     more_other: "{{count}} more entries",
     copyPath: "Copy path",
     save: "Save a copy",
-    gone: "There is no such file any more",
+    gone: "This file does not exist any more",
     goneHint: "It may have been moved or deleted; its history stays.",
     history: "What tools did to it",
     noHistory: "No tool has changed it yet",
