@@ -99,3 +99,27 @@ export function ListEntry({
     </button>
   );
 }
+
+/** The field that filters a list. */
+export function ListSearch({
+  label,
+  query,
+  onQuery,
+  className = "",
+}: {
+  label: string;
+  query: string;
+  onQuery: (query: string) => void;
+  className?: string;
+}) {
+  return (
+    <input
+      type="search"
+      className={`input ${className}`}
+      value={query}
+      aria-label={label}
+      placeholder={label}
+      onChange={({ target }) => onQuery(target.value)}
+    />
+  );
+}

@@ -4,7 +4,7 @@ import { roleNames, useKnownModels, useProviders, type Model } from "../../api/s
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { ListEntry } from "../list-and-one.tsx";
+import { ListEntry, ListSearch } from "../list-and-one.tsx";
 
 /** All known models by their vendors: at first those that can be used. */
 export function ModelList({ current, onOpen }: { current: string | undefined; onOpen: (name: string) => void }) {
@@ -27,14 +27,7 @@ export function ModelList({ current, onOpen }: { current: string | undefined; on
   };
   return (
     <>
-      <input
-        type="search"
-        className="input"
-        value={query}
-        aria-label={t("models.search")}
-        placeholder={t("models.search")}
-        onChange={({ target }) => setQuery(target.value)}
-      />
+      <ListSearch label={t("models.search")} query={query} onQuery={setQuery} />
       {isPending && <Loading lines={8} />}
       {error !== null && data === undefined && <Failed error={error} onRetry={() => void refetch()} />}
       {data?.problem && <p className="problem">{t("models.fileProblem", { problem: visible(data.problem) })}</p>}

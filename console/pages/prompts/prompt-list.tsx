@@ -4,7 +4,7 @@ import { useIdentities, usePrompts, type PromptPlace } from "../../api/shaping/p
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { ListEntry } from "../list-and-one.tsx";
+import { ListEntry, ListSearch } from "../list-and-one.tsx";
 
 /** A title in the reader's language. */
 export function titleOf(title: { readonly en: string; readonly zh: string }, language: string): string {
@@ -39,14 +39,7 @@ export function PromptList({
     .filter(({ entries }) => entries.length > 0);
   return (
     <>
-      <input
-        type="search"
-        className="input"
-        value={query}
-        aria-label={t("prompts.search")}
-        placeholder={t("prompts.search")}
-        onChange={({ target }) => setQuery(target.value)}
-      />
+      <ListSearch label={t("prompts.search")} query={query} onQuery={setQuery} />
       {isPending && <Loading lines={8} />}
       {error !== null && groups.length === 0 && <Failed error={error} onRetry={refetch} />}
       {groups.length > 0 && shown.length === 0 && (

@@ -5,7 +5,7 @@ import { usePageTitle } from "../../app/news.ts";
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { Segments } from "../list-and-one.tsx";
+import { ListSearch, Segments } from "../list-and-one.tsx";
 import { ServerView } from "./server-view.tsx";
 import { SettingRow } from "./setting-row.tsx";
 import "../../style/later.css";
@@ -51,14 +51,7 @@ function SettingList() {
   return (
     <div className="shaping-view">
       <div className="filters">
-        <input
-          type="search"
-          className="input settings-search"
-          value={query}
-          aria-label={t("settings.search")}
-          placeholder={t("settings.search")}
-          onChange={({ target }) => setQuery(target.value)}
-        />
+        <ListSearch label={t("settings.search")} query={query} onQuery={setQuery} className="settings-search" />
         <select
           className="filter"
           aria-label={t("settings.filter")}

@@ -10,6 +10,7 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { longTime, shortTime } from "../../text/time.ts";
+import { ListSearch } from "../list-and-one.tsx";
 
 /** An item among others. */
 const nameOf = ({ namespace, key }: Item): string => [...namespace, key].join(".");
@@ -39,14 +40,7 @@ export function ItemList({ namespace }: { namespace: readonly string[] }) {
           </Button>
         )}
       </header>
-      <input
-        type="search"
-        className="input"
-        value={query}
-        aria-label={t("store.search")}
-        placeholder={t("store.search")}
-        onChange={({ target }) => setQuery(target.value)}
-      />
+      <ListSearch label={t("store.search")} query={query} onQuery={setQuery} />
       {data === undefined && error === null && <Loading lines={6} />}
       {data === undefined && error !== null && <Failed error={error} onRetry={() => void refetch()} />}
       {data !== undefined && items.length === 0 && (

@@ -4,7 +4,7 @@ import { useToolkits, useTools, type Tool } from "../../api/tools.ts";
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { ListEntry } from "../list-and-one.tsx";
+import { ListEntry, ListSearch } from "../list-and-one.tsx";
 
 /** All tools by their toolkits; what asks a person is marked, and so is a toolkit that is off. */
 export function ToolList({ current, onOpen }: { current: string | undefined; onOpen: (name: string) => void }) {
@@ -24,14 +24,7 @@ export function ToolList({ current, onOpen }: { current: string | undefined; onO
   const off = words === "" ? toolkits.filter(({ is_enabled }) => !is_enabled) : [];
   return (
     <>
-      <input
-        type="search"
-        className="input"
-        value={query}
-        aria-label={t("tools.search")}
-        placeholder={t("tools.search")}
-        onChange={({ target }) => setQuery(target.value)}
-      />
+      <ListSearch label={t("tools.search")} query={query} onQuery={setQuery} />
       {isPending && <Loading lines={8} />}
       {error !== null && data === undefined && <Failed error={error} onRetry={() => void refetch()} />}
       {data !== undefined && found.length === 0 && <p className="hint">{t("tools.none", { query: visible(query) })}</p>}
