@@ -99,7 +99,7 @@ const ofOneSession = new Set([
   "cron_id",
 ]);
 
-/** `isShownAs`: access rules match session metadata, so this session gets the parent's (`auth.path`). */
+/** `isShownAs`: access rules match session metadata, so the agent's session gets that of its parent (`auth.path`). */
 async function openSession(
   { sessions }: Storage,
   parent: Session,

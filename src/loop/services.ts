@@ -73,7 +73,7 @@ export interface LentServices {
   modelRequests?: number | undefined;
   /** Toolkits that runs may use. */
   toolkits: readonly Toolkit[];
-  /** Tools per owner, and those allowed to this session's owner; absent: all. */
+  /** Tools per owner, and those allowed to the session's owner; absent: all. */
   ownerTools?: OwnerTools;
   allowedTools?: ReadonlySet<string> | undefined;
   /** Toolkits' long-lived services, limited to this run's session. */
