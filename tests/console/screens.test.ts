@@ -74,7 +74,8 @@ const allLooks = ([1280, 390] as const).flatMap((width) =>
 );
 type Look = (typeof allLooks)[number];
 const sample = [0, 7].flatMap((index) => allLooks[index] ?? []);
-const looks = process.env["LOOKS"] === "8" ? allLooks : sample;
+const isSample = process.env["LOOKS"] !== "8";
+const looks = isSample ? sample : allLooks;
 
 /** A screen: where it is, what shows that it is there, and what is done before it is looked at. */
 interface Screen {
@@ -95,12 +96,19 @@ async function go({ page }: Tab, { path, part }: Pick<Screen, "path" | "part">):
   await page.locator(part).first().waitFor();
 }
 
-/** What is wrong with a screen, by axe and by its edges. */
-async function findings({ page }: Tab, name: string, { width, height, locale, theme }: Look): Promise<string[]> {
+/** The screens that were looked at, in their order, and how often. */
+const looked = new Map<string, { place: number; times: number }>();
+
+/** What is wrong with a screen, by axe and by its edges. In the usual sample axe judges each in one of both looks, by turns. */
+async function findings({ page }: Tab, name: string, look: Look): Promise<string[]> {
+  const { width, height, locale, theme } = look;
   if (pictures !== undefined) {
     await page.screenshot({ path: join(pictures, `${name}-${width}-${theme}-${locale}.png`) });
   }
-  const found = (await axeFindings({ page })).map((finding) => `${name}: ${finding}`);
+  const { place, times } = looked.get(name) ?? { place: looked.size, times: 0 };
+  looked.set(name, { place, times: times + 1 });
+  const isJudged = !isSample || (place + times) % 2 === 0;
+  const found = isJudged ? (await axeFindings({ page })).map((finding) => `${name}: ${finding}`) : [];
   // A phone may be narrower still.
   const narrowest = width === 390 ? 320 : width;
   if (narrowest < width) await page.setViewportSize({ width: narrowest, height });
@@ -459,8 +467,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         const place = failures.findIndex(([one]) => one === status);
         for (const [at, [name, asked, path]] of needs().entries()) {
           // The parts of a screen fail in one way each, in the usual sample.
-          if (looks.length === sample.length && /^the \w+ of a /u.test(name) && at % failures.length !== place)
-            continue;
+          if (isSample && /^the \w+ of a /u.test(name) && at % failures.length !== place) continue;
           const held = await holdBack(tab, `${stage.server.url}${asked}`);
           await page.goto(`${stage.server.url}/console${path}`, { waitUntil: "commit" });
           await page.locator(".loading").first().waitFor();
