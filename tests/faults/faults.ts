@@ -48,6 +48,8 @@ const { values } = parseArgs({
     // Set by this program for the processes it starts: the first and the last line are said once.
     part: { type: "boolean", default: false },
     only: { type: "string" },
+    // Scenarios at once in the short form: one more than there are cores, since a scenario waits for more than half of its time.
+    processes: { type: "string", default: String(availableParallelism() + 1) },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
   },
 });
@@ -114,6 +116,12 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
+const processes = Number(values.processes);
+if (!Number.isInteger(processes) || processes < 1) {
+  say(`--processes is ${values.processes}, and should be a whole number from 1 on.`);
+  process.exit(2);
+}
+
 const seed = Number(values.seed);
 const isApart = !values.long && wanted.length > 1;
 let failures = 0;
@@ -126,8 +134,7 @@ const playAll = async (): Promise<void> => {
     failures += missed;
   }
 };
-// One more than there are cores, since a scenario waits for more than half of its time.
-await Promise.all(Array.from({ length: isApart ? availableParallelism() + 1 : 1 }, playAll));
+await Promise.all(Array.from({ length: isApart ? processes : 1 }, playAll));
 if (!values.part) {
   say(failures === 0 ? `All figures hold (seed ${seed}).` : `Figures were missed; repeat with --seed ${seed}.`);
 }
