@@ -2,6 +2,7 @@ import { servicesOf, type HttpContext, type HttpServices } from "@millrace/engin
 import type { ModelRegistry } from "@millrace/models/registry/registry";
 import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
+import type { Operations } from "../tools/undo/operations.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { toolsOfOwner } from "./tools-of-owner.ts";
 
@@ -18,7 +19,10 @@ export interface ToolkitParts {
 }
 
 /** The services of a request to a route of a toolkit, in its caller's scope. */
-export interface RouteServices extends HttpServices, ToolkitParts {}
+export interface RouteServices extends HttpServices, ToolkitParts {
+  /** What tools have changed in the threads that the caller sees. */
+  operations: Pick<Operations, "content">;
+}
 
 /** The services of a request. */
 export function routeServicesOf(context: HttpContext): RouteServices {

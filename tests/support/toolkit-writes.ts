@@ -26,3 +26,6 @@ export const ownOfMemory = [
   "PATCH /api/memory/{memory_id}",
   "POST /api/memory",
 ];
+
+/** Requests, by toolkit, that only read, whose body is a question. */
+export const readsOfToolkits: Record<string, readonly string[]> = { circuits: ["POST /circuits/parse"] };

@@ -11,7 +11,9 @@ import { analysisOutput } from "./prompts/analysis-output.ts";
 import { diagnostics as diagnosticsText } from "./prompts/diagnostics.ts";
 import { identityCircuit } from "./prompts/identity-circuit.ts";
 import { spiceOutput } from "./prompts/spice-output.ts";
+import { circuitRoutes } from "./routes/circuits.ts";
 import { fileRoutes } from "./routes/files.ts";
+import { iterationRoutes } from "./routes/iterations.ts";
 import { circuitTools } from "./tools/index.ts";
 import { openCircuits } from "./open.ts";
 import { circuitWorkflow } from "./workflow.ts";
@@ -32,5 +34,5 @@ export const circuits = defineToolkit({
   collectors: [diagnostics, circuitFile, dependencies, designGoals, simulation, searchHits].map(aboutCircuits),
   workflow: circuitWorkflow,
   open: openCircuits,
-  routes: [fileRoutes],
+  routes: [circuitRoutes, fileRoutes, iterationRoutes],
 });

@@ -1,6 +1,6 @@
-import { ServiceKey } from "../../src/tools/runtime/toolkit-services.ts";
+import { ServiceKey, type ToolkitServices } from "../../src/tools/runtime/toolkit-services.ts";
 import type { OpenedToolkit, ToolkitServer } from "../../src/toolkits/toolkit.ts";
-import type { Engine } from "./simulation/embedded-engine.ts";
+import { createEngine, type Engine } from "./simulation/embedded-engine.ts";
 import { namedSimulator } from "./simulation/native-engine.ts";
 import type { FileWatch } from "./watching/file-watch.ts";
 import { openFileWatch } from "./watching/open-file-watch.ts";
@@ -9,6 +9,14 @@ import { openFileWatch } from "./watching/open-file-watch.ts";
 export const simulatorKey = new ServiceKey<Engine>("simulator");
 /** The workspace's file watch; not open if disabled. */
 export const fileWatchKey = new ServiceKey<FileWatch>("file_watch");
+
+/** The embedded simulator, the default. It starts with the first simulation and ends after an idle minute. */
+const embedded = createEngine();
+
+/** The simulator that the server's simulations use. */
+export function simulatorOf(services: ToolkitServices): Engine {
+  return services.find(simulatorKey) ?? embedded;
+}
 
 /** Opens the configured simulator and file watch. */
 export function openCircuits(server: ToolkitServer): OpenedToolkit {

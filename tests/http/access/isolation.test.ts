@@ -108,6 +108,7 @@ async function adasThread(): Promise<Ids> {
 const ofTheWorkflow = () => ({
   grant_id: crypto.randomUUID(),
   operation_id: crypto.randomUUID(),
+  iteration_id: crypto.randomUUID(),
   message_id: crypto.randomUUID(),
   result_id: `${crypto.randomUUID()}-0`,
   suggestion_id: crypto.randomUUID(),

@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { describedRoutes } from "../../support/requests/described-routes.ts";
+import { readingPosts } from "../../support/requests/reading-posts.ts";
 import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import type { TestServer } from "../../support/test-server.ts";
-import { administeredOfToolkits, ownOfMemory, ownOfPlanner } from "../../support/toolkit-writes.ts";
+import { administeredOfToolkits, ownOfMemory, ownOfPlanner, readsOfToolkits } from "../../support/toolkit-writes.ts";
 import { toolkits } from "../../../src/toolkits/index.ts";
 
 /** Everybody sees their own. What a request refuses is refused, with a no or with a filter that shows nothing. */
@@ -411,29 +412,6 @@ const administered: Record<string, object | undefined> = {
 /** Calls of another protocol, which start runs: below. */
 const otherProtocols = ["DELETE /mcp", "POST /mcp", "POST /v1/responses/{response_id}/cancel"];
 
-/** Whose body is a question. */
-const reads = [
-  "POST /assistants/count",
-  "POST /assistants/search",
-  "POST /assistants/{assistant_id}/versions",
-  "POST /identity/validate",
-  "POST /prompts/{name}/validate",
-  "POST /runs/crons/count",
-  "POST /runs/crons/search",
-  "POST /store/items/search",
-  "POST /store/namespaces",
-  "POST /threads/count",
-  "POST /threads/info/search",
-  "POST /threads/search",
-  "POST /threads/{thread_id}/compress/preview",
-  "POST /threads/{thread_id}/history",
-  "POST /threads/{thread_id}/state/checkpoint",
-  "POST /threads/{thread_id}/stream/events",
-  "POST /threads/{thread_id}/tools/{name}/preview",
-  "POST /tokens/count",
-  "POST /ui/{agent}",
-];
-
 const hows = (event: string): string[] => (event.endsWith(":create") ? ["no"] : ["no", "by a filter"]);
 const cases = Object.entries(writes).flatMap(([route, entry]) =>
   [entry].flat().flatMap((write, variant) => write.asks.map((event) => ({ route, variant, event, write }))),
@@ -468,6 +446,7 @@ describe("rules that refuse a write", () => {
   it("are asked by each route: a new one stands above, or says here why not", async () => {
     const { routes } = await describedRoutes(server);
     const changing = routes.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+    const reads = [...readingPosts, ...toolkits.flatMap(({ name }) => readsOfToolkits[name] ?? [])];
     const known = [...Object.keys(writes), ...ownThings, ...Object.keys(administered), ...otherProtocols, ...reads];
     expect(changing.toSorted()).toEqual(known.map((route) => route.replace(/\?.*/u, "")).toSorted());
   });

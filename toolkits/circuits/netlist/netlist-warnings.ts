@@ -76,8 +76,8 @@ function connect(scope: Scope, words: readonly string[], line: number): ReturnTy
   return found;
 }
 
-/** An element's nodes, and its sub-circuit if it instantiates one. */
-function connections(words: readonly string[]): {
+/** An element's nodes, and its sub-circuit if it instantiates one; the words are in lower case. */
+export function connections(words: readonly string[]): {
   nodes: readonly string[];
   subcircuit?: string;
   formula?: readonly string[];

@@ -4,7 +4,8 @@ import { fileWatchKey } from "../open.ts";
 import type { FileWatch } from "../watching/file-watch.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
-import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
+import { routeServicesOf } from "../../../src/toolkits/route-services.ts";
+import { requireTool } from "./circuit-services.ts";
 import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
 
 /** `/files/stream`: `file_watch` and `file_changed`, for clients that show workspace files. */
@@ -23,7 +24,7 @@ export function fileRoutes(): HttpApp {
     }),
     (context) => {
       const services = routeServicesOf(context);
-      requireListing(services);
+      requireTool(services, "list_files");
       const files = requireWatch(services.toolkitServices.find(fileWatchKey));
       return sendNews(context, {
         path: "/files/stream",
@@ -34,15 +35,6 @@ export function fileRoutes(): HttpApp {
     },
   );
   return routes;
-}
-
-/** File names are visible only to callers who may list files. */
-function requireListing(services: RouteServices): void {
-  const allowed = toolsOfCaller(services);
-  if (allowed === undefined || allowed.has("list_files")) return;
-  throw new AppError("permission", "The files of the workspace may not be seen with this key.", {
-    suggestion: "Ask whoever runs the server to allow the tool list_files for this key.",
-  });
 }
 
 function requireWatch(files: FileWatch | undefined): FileWatch {

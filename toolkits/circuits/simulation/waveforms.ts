@@ -16,13 +16,20 @@ export const Waveform = z.object({
 });
 export type Waveform = z.infer<typeof Waveform>;
 
-/** Maximum points and series stored per analysis. */
-const [maxPoints, maxRows] = [300, 12];
+/** Points stored per analysis. */
+export const storedPoints = 300;
+/** Series stored per analysis. */
+const maxRows = 12;
 
-/** The output and the input first, then the other nodes, then currents. */
-export function waveformOf({ card }: Analysis, plot: Plot, first: readonly (string | null)[]): Waveform {
+/** The output and the input first, then the other nodes, then currents; at most `most` points of each. */
+export function waveformOf(
+  { card }: Analysis,
+  plot: Plot,
+  first: readonly (string | null)[],
+  most = storedPoints,
+): Waveform {
   const [scale] = plot.vectors;
-  const places = thinned(plot.points);
+  const places = thinned(plot.points, most);
   const wanted = first.flatMap((name) => (name === null ? [] : (vectorOf(plot, name)?.name ?? [])));
   const names = plot.vectors.slice(1).map(({ name }) => name);
   const ordered = [...new Set([...wanted, ...names.filter((name) => name.startsWith("v(")), ...names])].slice(
@@ -41,8 +48,16 @@ export function waveformOf({ card }: Analysis, plot: Plot, first: readonly (stri
   return { analysis: card, scale: scale?.name ?? "", points: plot.points, x: take(scale?.real ?? [], places), rows };
 }
 
-function thinned(points: number): number[] {
-  const count = Math.min(points, maxPoints);
+/** A stored curve with fewer points. */
+export function thinnedWaveform(waveform: Waveform, most: number): Waveform {
+  if (waveform.x.length <= most) return waveform;
+  const places = thinned(waveform.x.length, most);
+  const rows = Object.entries(waveform.rows).map(([name, values]) => [name, take(values, places)] as const);
+  return { ...waveform, x: take(waveform.x, places), rows: Object.fromEntries(rows) };
+}
+
+function thinned(points: number, most: number): number[] {
+  const count = Math.min(points, most);
   return Array.from({ length: count }, (_, index) =>
     count === 1 ? 0 : Math.round((index * (points - 1)) / (count - 1)),
   );

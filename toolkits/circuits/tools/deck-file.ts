@@ -1,14 +1,13 @@
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { withFile } from "../../../src/tools/workspace/file-access.ts";
+import { withFile, type FileContext } from "../../../src/tools/workspace/file-access.ts";
 import { textLines } from "../../../src/tools/workspace/text-lines.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
-import type { ToolContext } from "../../../src/tools/runtime/tool.ts";
 
 /** Maximum bytes of a circuit file. */
 const largest = 4 * 1024 * 1024;
 
 /** A workspace file's text, by the rules of the file tools. Throws their errors. */
-export async function readText(context: ToolContext, path: string): Promise<string> {
+export async function readText(context: FileContext, path: string): Promise<string> {
   const place = await locate(context.workspace, path);
   return await withFile(context, place, async (handle, stats) => {
     if (stats.size > largest) {
@@ -23,7 +22,7 @@ export async function readText(context: ToolContext, path: string): Promise<stri
 }
 
 /** The text of a file as `readText` returns it, or `null` if it does not exist. */
-export async function readTextIfThere(context: ToolContext, path: string): Promise<string | null> {
+export async function readTextIfThere(context: FileContext, path: string): Promise<string | null> {
   try {
     return await readText(context, path);
   } catch (error) {

@@ -2,16 +2,16 @@ import { z } from "zod";
 import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { readAnalysis, type Analysis } from "../simulation/deck/analysis.ts";
 import { prepareDeck, type Deck } from "../simulation/deck/deck.ts";
-import { createEngine } from "../simulation/embedded-engine.ts";
-import { assessGoal, readGoals, usualGoals, type Goal } from "../simulation/goals.ts";
 import type { Measure } from "../simulation/measures/measure.ts";
 import { simulate, type Simulated } from "../simulation/simulate.ts";
 import { waveformOf } from "../simulation/waveforms.ts";
 import { reading, writing } from "../../../src/tools/workspace/file-checks.ts";
 import { failure, success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
-import { simulatorKey } from "../open.ts";
-import { besideCircuit, readText, readTextIfThere } from "./deck-file.ts";
+import { keptNetlist, type KeptNetlist } from "../iterations/kept-netlist.ts";
+import { simulatorOf } from "../open.ts";
+import { assessed, goalsOf, type AssessedGoal } from "./circuit-goals.ts";
+import { besideCircuit, readText } from "./deck-file.ts";
 import { figureText, goalText, valueText } from "./figure-text.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 
@@ -35,9 +35,6 @@ const Input = z.object({
   configuration: Configuration.optional().describe("what is run and measured, where the file does not say it"),
 });
 type Input = z.infer<typeof Input>;
-
-/** The embedded simulator, the default. It starts with the first simulation and ends after an idle minute. */
-const engine = createEngine();
 
 /** Simulates a circuit, measures it, and stores the result next to it. */
 export const runSimulation = defineTool({
@@ -75,33 +72,33 @@ const maxOperatingValues = 40;
 const resultOf = (circuit: string): string => besideCircuit(circuit, "_sim.json");
 
 async function run({ circuit, configuration = {} }: Input, context: ToolContext): Promise<ToolResult> {
-  const deck = await prepareDeck(circuit, (path) => readText(context, path));
+  const texts = new Map<string, string>();
+  const deck = await prepareDeck(circuit, async (path) => {
+    const text = await readText(context, path);
+    texts.set(path, text);
+    return text;
+  });
   const analyses = analysesOf(deck, configuration);
   const heated = withTemperature(deck, configuration);
   const done = await simulate(heated, analyses, configuration, {
-    engine: context.toolkitServices.find(simulatorKey) ?? engine,
+    engine: simulatorOf(context.toolkitServices),
     signal: context.signal,
   });
   const metrics = Object.fromEntries(done.measures.map((one) => [one.name, one.value]));
-  const goals = await goalsOf(circuit, context);
-  const assessed = goals.map((goal) => {
-    const { metric, target, way, unit } = goal;
-    const state = assessGoal(goal, metrics);
-    const figure = state.kind === "unknown" ? undefined : done.measures.find(({ value }) => value === state.value);
-    return { metric, target, way, unit, figure_unit: figure?.unit ?? "", state };
-  });
+  const units = unitsOf(done.measures);
+  const goals = assessed(await goalsOf(circuit, context), metrics, units);
   const path = await writeText(
     context,
     resultOf(circuit),
-    resultText({ circuit, configuration, done, metrics, goals: assessed }),
+    resultText({ circuit, configuration, done, metrics, units, goals, netlist: keptNetlist(circuit, texts) }),
   );
-  const missed = assessed.filter(({ state }) => state.kind !== "reached");
+  const missed = goals.filter(({ state }) => state.kind !== "reached");
   const notes = [...deck.notes, ...done.notes];
   const lines = [
     `Simulated ${circuit}: ${analyses.map(({ card }) => card).join(", ")}.`,
     done.measures.length === 0 ? "Nothing was measured." : `Figures: ${done.measures.map(figureText).join(", ")}.`,
     ...operatingPoint(done),
-    ...assessed.map((goal) => `Goal ${goalText(goal, goal.state, goal.figure_unit)}`),
+    ...goals.map((goal) => `Goal ${goalText(goal, goal.state, goal.figure_unit)}`),
     ...(goals.length > 0 && missed.length === 0 ? ["All goals are reached."] : []),
     ...notes.map((note) => `Note: ${note}`),
     `Result: ${path}`,
@@ -109,7 +106,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   return {
     ...success(`Simulated ${circuit}.`, {
       content: lines.join("\n"),
-      data: { path, metrics, goals: assessed, notes },
+      data: { path, metrics, goals, notes },
       message_zh: `已仿真 ${circuit}。`,
     }),
     metrics,
@@ -118,7 +115,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
       sim_result_path: path,
       last_metrics: metrics,
       error_context: null,
-      ...(goals.length === 0 ? {} : { design_goals_summary: JSON.stringify(assessed) }),
+      ...(goals.length === 0 ? {} : { design_goals_summary: JSON.stringify(goals) }),
     },
   };
 }
@@ -155,23 +152,17 @@ function withTemperature(deck: Deck, { temperature }: Configuration): Deck {
   return { ...deck, statements: [...statements, { text: `.temp ${temperature}`, file: "configuration", line: 0 }] };
 }
 
-async function goalsOf(circuit: string, context: ToolContext): Promise<Goal[]> {
-  for (const path of [besideCircuit(circuit, "_goals.json"), usualGoals]) {
-    const text = await readTextIfThere(context, path);
-    if (text !== null) return readGoals(text, path);
-  }
-  return [];
-}
-
 function resultText(result: {
   circuit: string;
   configuration: Configuration;
   done: Simulated;
   metrics: Record<string, number>;
-  goals: readonly unknown[];
+  units: Record<string, string>;
+  goals: readonly AssessedGoal[];
+  netlist: KeptNetlist;
 }): string {
-  const { circuit, configuration, done, metrics, goals } = result;
-  const { analyses, measures, output, input, notes } = done;
+  const { circuit, configuration, done, metrics, units, goals, netlist } = result;
+  const { analyses, output, input, notes } = done;
   const written = {
     timestamp: new Date().toISOString(),
     circuit,
@@ -183,9 +174,10 @@ function resultText(result: {
       temperature: configuration.temperature ?? 27,
     },
     metrics,
-    units: unitsOf(measures),
+    units,
     goals,
     notes,
+    netlist,
     waveforms: analyses.map(({ analysis, plot }) => waveformOf(analysis, plot, [output, input])),
   };
   // One value per line would make a file of a thousand lines.

@@ -27,6 +27,7 @@ export interface RouteDescription {
     | "MCP"
     | "A2A"
     | "Planner"
+    | "Circuits"
     | "Memory"
     | "Prompts"
     | "Models"

@@ -27,7 +27,7 @@ const builtIn =
 /**
  * A first line that was probably not meant as a title: an element with a common name, two nodes and a value, or a card.
  */
-const looksLikeStatement =
+export const looksLikeStatement =
   /^(?:[rclvidqmxbefgh](?:\d\w*|\w{0,4}(?=.*\d))\s+\w+\s+\w+\s+\S+|\.(?:op|ac|dc|tran|model|subckt|include|lib|param)\b)/iu;
 
 interface Reading {

@@ -1,0 +1,22 @@
+/** Requests that only read, whose body is a question. */
+export const readingPosts = [
+  "POST /assistants/count",
+  "POST /assistants/search",
+  "POST /assistants/{assistant_id}/versions",
+  "POST /identity/validate",
+  "POST /prompts/{name}/validate",
+  "POST /runs/crons/count",
+  "POST /runs/crons/search",
+  "POST /store/items/search",
+  "POST /store/namespaces",
+  "POST /threads/count",
+  "POST /threads/info/search",
+  "POST /threads/search",
+  "POST /threads/{thread_id}/compress/preview",
+  "POST /threads/{thread_id}/history",
+  "POST /threads/{thread_id}/state/checkpoint",
+  "POST /threads/{thread_id}/stream/events",
+  "POST /threads/{thread_id}/tools/{name}/preview",
+  "POST /tokens/count",
+  "POST /ui/{agent}",
+];
