@@ -55,6 +55,24 @@ describe("an item", () => {
     expect(items.map(({ key }) => key)).toEqual(["long"]);
   });
 
+  it("keeps its end, and what is searched of it, where it is asked to", async () => {
+    const namespace = [fresh()];
+    const item = { namespace, key: "k" };
+    const read = async (): Promise<unknown> => {
+      const [, text] = await ask("GET", `/store/items?namespace=${namespace.join(".")}&key=k`);
+      return JSON.parse(text);
+    };
+    const found = (query: string) => server.client.store.searchItems(namespace, { query });
+    await ask("PUT", "/store/items", { ...item, value: { said: "heron" }, ttl: 60, index: false });
+    await ask("PUT", "/store/items", { ...item, value: { said: "heron again" }, keep_settings: true });
+    expect(await read()).toMatchObject({ value: { said: "heron again" }, ttl: 60 });
+    expect((await found("heron")).items[0]).not.toHaveProperty("score");
+    await ask("PUT", "/store/items", { ...item, value: { said: "heron" }, keep_settings: true, ttl: null });
+    expect(await read()).not.toHaveProperty("ttl");
+    await ask("PUT", "/store/items", { ...item, value: { said: "heron" } });
+    expect((await found("heron")).items).toMatchObject([{ score: 1 }]);
+  });
+
   it("with the longest time that can be asked for is there", async () => {
     const namespace = [fresh()];
     await server.client.store.putItem(namespace, "k", { n: 1 }, { ttl: 4_000_000_000 });

@@ -40,6 +40,8 @@ test("new items have the time of store.ttl, those of graphs too, unless they are
   await store.putItem(["n"], "short", {}, { ttl: 5 });
   await store.putItem(["n"], "for ever", {}, { ttl: null });
   await runs.wait(null, "keeper", { input: { note: "of a graph" } });
+  const kept = { namespace: ["n"], key: "for ever", value: { a: 1 }, keep_settings: true };
+  expect((await server.send("PUT", "/store/items", kept)).status).toBe(204);
   const left = async (): Promise<string[]> =>
     (await store.searchItems([])).items.map(({ key }) => key).toSorted((one, other) => one.localeCompare(other));
   later(6);

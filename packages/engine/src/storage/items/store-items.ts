@@ -29,6 +29,8 @@ export type StoreItem = z.infer<typeof StoreItem>;
  */
 export interface FoundItem extends StoreItem {
   score?: number;
+  /** The minutes of `ItemChange.ttl`, where it has an end. */
+  ttl?: number;
 }
 
 /** What is written: a value, or `null` to delete what is there. */
@@ -40,6 +42,8 @@ export interface ItemChange {
   index?: false | readonly string[] | undefined;
   /** Minutes that the item stays after it was last written or read; `null` and by default for ever. */
   ttl?: number | null | undefined;
+  /** What stays as the item that is there has it, if there is one. */
+  keeps?: readonly ("index" | "ttl")[] | undefined;
 }
 
 /** Which items are looked for: those whose namespace begins with `prefix`, which may be empty. */
@@ -72,7 +76,7 @@ export interface ItemStore {
   /** Does what an index still wants of items, for who holds others up while writing. What fails is done before a query. */
   embed(owner: string, places: readonly Pick<ItemChange, "namespace" | "key">[]): Promise<void>;
   /** `refresh`: whether its time begins anew; default yes. */
-  get(owner: string, namespace: readonly string[], key: string, refresh?: boolean): Promise<StoreItem | undefined>;
+  get(owner: string, namespace: readonly string[], key: string, refresh?: boolean): Promise<FoundItem | undefined>;
   search(owner: string, query: ItemQuery): Promise<FoundItem[]>;
   /** In the order of their labels, each once. */
   namespaces(owner: string, query: NamespaceQuery): Promise<string[][]>;
@@ -87,7 +91,7 @@ export interface ItemStore {
 }
 
 /** LangGraph's form of an item. */
-function toLangGraph({ created_at, updated_at, ...item }: FoundItem) {
+function toLangGraph({ created_at, updated_at, ttl: _ttl, ...item }: FoundItem) {
   return { ...item, createdAt: new Date(created_at), updatedAt: new Date(updated_at) };
 }
 

@@ -26,6 +26,10 @@ const ItemPut = z.object({
     .nullish()
     .describe("What a query looks at: nothing (false), or the texts at these paths; default all texts"),
   ttl: Minutes.nullish().describe("Minutes that the item stays after it was last written or read; default for ever"),
+  keep_settings: z
+    .boolean()
+    .default(false)
+    .describe("What is left out of index and ttl stays as the item that is there has it"),
 });
 const ItemQuery = z.object({
   namespace: z.string().max(100_000).optional().describe("Its labels, with dots between them"),
@@ -60,12 +64,17 @@ const ItemShape = z
     value: JsonObject,
     created_at: z.string(),
     updated_at: z.string(),
+    ttl: z
+      .number()
+      .optional()
+      .describe("The minutes that it stays after it was last written or read, if it has an end"),
     score: z
       .number()
       .optional()
       .describe("How near it is to the query in meaning, or the share of its words that stand in it"),
   })
   .meta({ ref: "Item" });
+const settings = ["index", "ttl"] as const;
 const tag = "Store";
 const wrongLabel = { 422: "A label of the namespace is empty or holds a dot" };
 
@@ -84,10 +93,12 @@ function itemRoutes(routes: HttpApp): void {
     jsonBody(ItemPut),
     async (context) => {
       const { items } = servicesOf(context);
-      const { namespace, key, value, index, ttl } = context.req.valid("json");
+      const { namespace, key, value, index, ttl, keep_settings } = context.req.valid("json");
       if (namespace.length === 0) throw new HTTPException(400, { message: "Namespace is required" });
       checkLabels(namespace);
-      await items.change([{ namespace, key, value, index: index ?? undefined, ttl }]);
+      const given = { index, ttl };
+      const keeps = keep_settings ? settings.filter((name) => given[name] === undefined) : [];
+      await items.change([{ namespace, key, value, index: index ?? undefined, ttl, keeps }]);
       return context.body(null, 204);
     },
   );
