@@ -11,6 +11,7 @@ import { compressRoutes } from "./routes/threads/compress.ts";
 import { contextRoutes } from "./routes/threads/context.ts";
 import { exportRoutes } from "./routes/threads/export.ts";
 import { fileRoutes } from "./routes/knowledge/files.ts";
+import { fileWriteRoutes } from "./routes/knowledge/file-writes.ts";
 import { uploadRoutes } from "./routes/knowledge/uploads.ts";
 import { identityRoutes } from "./routes/knowledge/identity.ts";
 import { messageRoutes } from "./routes/threads/messages.ts";
@@ -43,6 +44,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   contextRoutes,
   exportRoutes,
   fileRoutes,
+  fileWriteRoutes,
   identityRoutes,
   messageRoutes,
   modelServiceRoutes,
@@ -82,7 +84,7 @@ export function agentHttp(
       ...toolkits.flatMap(({ routes }) => routes.map((routesOf) => routesOf())),
       ...(consoleBuild === undefined ? [] : [consoleRoutes(consoleBuild)]),
     ],
-    takesBytes: ["/files/uploads"],
+    takesBytes: ["/files/uploads", "/files/content"],
     features: { agent: true, ...Object.fromEntries(parts.toolkits.map(({ name }) => [name, true])) },
     services: ({ access, user }, owner): AgentParts & OwnProductServices & Pick<HttpServices, "lookAtEffect"> => {
       const own = owner === null ? manual : ownManual(manual, owner, access, user);

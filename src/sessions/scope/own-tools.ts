@@ -38,6 +38,15 @@ export function ownOperations(operations: Operations, { sees, mayChange }: Acces
       await requireAccess(options.dryRun ? sees(id) : mayChange(id), id);
       return await operations.undoMany(id, selection, options);
     },
+    async write(change, signal) {
+      const { sessionId: id } = change;
+      if (id !== undefined) await requireAccess(mayChange(id), id);
+      return await operations.write(change, signal);
+    },
+    async undoHunks(id, operationId, hunks, signal) {
+      await requireAccess(mayChange(id), id);
+      return await operations.undoHunks(id, operationId, hunks, signal);
+    },
     async undo(id, operationId, signal) {
       await requireAccess(mayChange(id), id);
       return await operations.undo(id, operationId, signal);

@@ -52,7 +52,8 @@ export function nearChanges(lines: readonly DiffLine[], context: number): DiffLi
   return lines.filter((_, index) => shown.has(index));
 }
 
-function linesOf(text: string): string[] {
+/** The lines of a text, each with its end. */
+export function linesOf(text: string): string[] {
   return text === "" ? [] : text.split(/(?<=\n)/u);
 }
 

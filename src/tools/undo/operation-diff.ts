@@ -1,7 +1,8 @@
 import type { OperationRecord } from "@millrace/engine/storage/records";
 import type { OperationReader } from "@millrace/engine/storage/attempt-store";
 import type { Language } from "@millrace/engine/language";
-import { type DiffLine, diffLines, nearChanges } from "./line-diff.ts";
+import { hunksOf, type HunkLine } from "./hunks.ts";
+import { type DiffLine, diffLines } from "./line-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
 import type { OperationNote } from "../runtime/result.ts";
 import type { ToolkitServices } from "../runtime/toolkit-services.ts";
@@ -13,14 +14,13 @@ export interface OperationDiff {
   path: string;
   added: number;
   removed: number;
-  lines: DiffLine[];
+  lines: HunkLine[];
   /** Number of diff lines left out. */
   more: number;
+  /** Number of hunks that can be taken back one by one. */
+  hunks: number;
   reason: "not_text" | "not_kept" | "moved" | "pending" | null;
 }
-
-/** Context lines around each change. */
-const contextLines = 3;
 
 /** The first `limit` lines of an operation's diff with context; for documents the diff of their text. */
 export async function diffOf(
@@ -33,7 +33,7 @@ export async function diffOf(
   const plain = await difference(operation, store);
   const found = plain === "not_text" ? await documentDifference(operation, store, services, signal) : plain;
   const all = typeof found === "string" ? [] : found;
-  const shown = nearChanges(all, contextLines);
+  const shown = hunksOf(all);
   return {
     operation_id: operation.operation_id,
     path: noteOf(operation).path,
@@ -41,14 +41,21 @@ export async function diffOf(
     removed: all.filter(({ kind }) => kind === "removed").length,
     lines: shown.slice(0, limit),
     more: Math.max(0, shown.length - limit),
+    hunks: typeof plain !== "string" && hasHunks(operation) ? (shown.at(-1)?.hunk ?? 0) : 0,
     reason: typeof found === "string" ? found : null,
   };
+}
+
+/** Whether a part of the change can be taken back: it made another text of a text. */
+export function hasHunks({ change, status }: OperationRecord): boolean {
+  const isOfFile = change.kind === "write" && change.before.kind === "file" && change.after?.kind === "file";
+  return isOfFile && status !== "undone" && status !== "pending";
 }
 
 /** The diff of a text file with context; empty if it is not text or not stored. */
 export async function linesShown(operation: OperationRecord, store: OperationReader): Promise<DiffLine[]> {
   const lines = await difference(operation, store);
-  return typeof lines === "string" ? [] : nearChanges(lines, contextLines);
+  return typeof lines === "string" ? [] : hunksOf(lines);
 }
 
 async function difference(

@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { OperationRecord, Page } from "@millrace/engine/storage/records";
-import type { OperationReader, OperationStore } from "@millrace/engine/storage/attempt-store";
+import type { OperationReader } from "@millrace/engine/storage/attempt-store";
 import { undoChange } from "./undo-change.ts";
 import {
   contentOf,
@@ -11,12 +11,11 @@ import {
   selected,
   type UndoPlan,
 } from "./undo-many.ts";
-import type { DiffLine } from "./line-diff.ts";
-import type { Locks } from "../runtime/locks.ts";
-import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";
+import { diffOf, type OperationDiff } from "./operation-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
+import { addChange, canUndo, type FileChanges } from "./run-changes.ts";
+import { createHandWrites, type HandParts, type HandWrite, type HandWritten } from "./write-by-hand.ts";
 import type { OperationNote } from "../runtime/result.ts";
-import type { ToolkitServices } from "../runtime/toolkit-services.ts";
 
 /** A recorded change as clients show it. */
 export interface OperationCard extends OperationNote {
@@ -33,16 +32,14 @@ export interface OperationCard extends OperationNote {
   updated_at: string;
 }
 
-/** A run's changes to one file. `content` is the text afterwards; `null` if it is not text or deleted. */
-export interface FileChanges {
-  type: "added" | "modified";
-  diffs: string[];
-  content: string | null;
-}
-
 /** Operations that were, or would be, undone, newest first; with conflicts none was. */
 export interface UndoneMany extends Omit<UndoPlan, "undo"> {
   operations: OperationCard[];
+}
+
+/** How a write by hand ended. */
+export interface FileWritten extends Omit<HandWritten, "recorded"> {
+  operation: OperationCard | undefined;
 }
 
 /** Recorded changes of a workspace and their undo. */
@@ -67,6 +64,15 @@ export interface Operations {
     selection: OperationSelection,
     options: { dryRun: boolean; signal: AbortSignal },
   ): Promise<UndoneMany>;
+  /** See `HandWrites.write`; `operation` is what was recorded of it. */
+  write(change: HandWrite, signal: AbortSignal): Promise<FileWritten>;
+  /** See `HandWrites.undoHunks`; gives the operation by which it was done. */
+  undoHunks(
+    sessionId: string,
+    operationId: string,
+    hunks: readonly number[],
+    signal: AbortSignal,
+  ): Promise<OperationCard>;
   /** The net changes of the operations, by path. */
   net(sessionId: string, selection: OperationSelection): Promise<NetChange[]>;
   /** The bytes of a file before or after an operation. Throws `not_found`. */
@@ -80,11 +86,7 @@ export interface Operations {
 }
 
 /** What `createOperations` needs. */
-interface OperationParts {
-  store: OperationStore;
-  locks: Locks;
-  workspace: string;
-  toolkitServices: ToolkitServices;
+interface OperationParts extends HandParts {
   onUndone?: (sessionId: string, card: OperationCard) => void;
 }
 
@@ -101,6 +103,7 @@ export function createOperations(parts: OperationParts): Operations {
   };
   const undoOne = (sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard> =>
     undoLocked(() => require(sessionId, operationId), parts, signal);
+  const byHand = createHandWrites(parts);
   return {
     async list(sessionId, query) {
       const { operations, total } = await store.list(sessionId, query);
@@ -129,6 +132,18 @@ export function createOperations(parts: OperationParts): Operations {
         for (const { operation_id } of undo) operations.push(await undoOne(sessionId, operation_id, signal));
         return { ...plan, operations };
       });
+    },
+
+    write: async (change, signal) => {
+      const { recorded, ...done } = await byHand.write(change, signal);
+      const { sessionId } = change;
+      if (sessionId === undefined || recorded === undefined) return { ...done, operation: undefined };
+      return { ...done, operation: cardOf(await require(sessionId, recorded)) };
+    },
+
+    undoHunks: async (sessionId, operationId, hunks, signal) => {
+      const done = await byHand.undoHunks(await require(sessionId, operationId), hunks, signal);
+      return cardOf(await require(sessionId, done));
     },
 
     net: async (sessionId, selection) => {
@@ -184,12 +199,6 @@ export function cardOf(operation: OperationRecord): OperationCard {
     created_at,
     updated_at,
   };
-}
-
-/** A failed call may have changed something too, such as half a folder. */
-function canUndo({ status, change, is_kept }: OperationRecord): boolean {
-  const isOver = status === "success" || status === "failed";
-  return isOver && is_kept && (change.kind === "move" || change.after !== null);
 }
 
 function notUndoable(operation: OperationRecord): AppError {
@@ -248,37 +257,4 @@ async function allOperations(store: OperationReader, sessionId: string, runId?: 
     offset += page.operations.length;
     if (page.operations.length === 0 || offset >= page.total) return [...all.values()];
   }
-}
-
-/** "added" stays; the newest content wins; diffs are appended. */
-async function addChange(
-  found: Map<string, FileChanges>,
-  operation: OperationRecord,
-  store: OperationReader,
-): Promise<void> {
-  const { change } = operation;
-  // The editor's text is not a file until the user saves it.
-  if (change.kind === "document") return;
-  if (change.kind === "move") {
-    // Failed or unknown without anything to undo: nothing moved.
-    if (operation.status !== "success" && !canUndo(operation)) return;
-    const moved = found.get(change.from);
-    found.delete(change.from);
-    found.set(change.to, moved ?? { type: "added", diffs: [], content: null });
-    return;
-  }
-  if (change.after === null || (change.before.kind === "absent" && change.after.kind === "absent")) return;
-  const lines = await linesShown(operation, store);
-  const isNew = change.before.kind === "absent";
-  const known: FileChanges = found.get(change.path) ?? { type: isNew ? "added" : "modified", diffs: [], content: null };
-  found.set(change.path, known);
-  if (lines.length > 0) known.diffs.push(lines.map(diffText).join("\n"));
-  known.content =
-    change.after.kind === "file"
-      ? ((await textOfState(change.after, (hash) => store.content(operation.operation_id, hash))) ?? null)
-      : null;
-}
-
-function diffText({ kind, text }: DiffLine): string {
-  return `${{ same: " ", removed: "-", added: "+" }[kind]}${text}`;
 }

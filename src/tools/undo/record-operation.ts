@@ -29,7 +29,7 @@ const nothing: ReadonlyMap<string, Uint8Array> = new Map();
  * state from before its first start.
  */
 export async function recordOperation(
-  tool: Tool,
+  tool: Pick<Tool, "name" | "touches" | "run">,
   input: Record<string, unknown>,
   context: ToolContext,
   owner: OperationOwner,

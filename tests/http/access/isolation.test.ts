@@ -150,6 +150,7 @@ function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined 
   if (path.endsWith("/state/checkpoint")) return { checkpoint: place };
   if (path.endsWith("/state"))
     return { values: { answer: "taken over" }, checkpoint: place, metadata: { taken: "over" } };
+  if (path.endsWith("/hunks/undo")) return { hunks: [1] };
   if (path.endsWith("/operations/undo")) return { operation_ids: [ids.operation_id] };
   if (path.endsWith("/head")) return { checkpoint_id: ids.checkpoint_id };
   if (path.endsWith("/history")) return { checkpoint: place, before: ids.checkpoint_id };

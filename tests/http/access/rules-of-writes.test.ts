@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { describedRoutes } from "../../support/requests/described-routes.ts";
 import { readingPosts } from "../../support/requests/reading-posts.ts";
+import { administered } from "../../support/requests/shared-writes.ts";
 import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import type { TestServer } from "../../support/test-server.ts";
-import { administeredOfToolkits, ownOfMemory, ownOfPlanner, readsOfToolkits } from "../../support/toolkit-writes.ts";
+import { ownOfMemory, ownOfPlanner, readsOfToolkits } from "../../support/toolkit-writes.ts";
 import { toolkits } from "../../../src/toolkits/index.ts";
 
 /** Everybody sees their own. What a request refuses is refused, with a no or with a filter that shows nothing. */
@@ -125,6 +126,15 @@ async function operated(user: Somebody) {
   const { thread_id } = await thread(user);
   const args = { path: `${user.name}/made.md`, content: "x" };
   await user.json("POST", `/threads/${thread_id}/tools/create_file/run`, { args });
+  const { operations } = Operations.parse(await user.json("GET", `/threads/${thread_id}/operations`));
+  return { thread_id, operation_id: operations[0]?.operation_id ?? "" };
+}
+
+/** One whose file was made by hand, and then another text. */
+async function replaced(user: Somebody) {
+  const { thread_id } = await operated(user);
+  const args = { path: `${user.name}/made.md`, content: "y" };
+  await user.json("POST", `/threads/${thread_id}/tools/update_file/run`, { args });
   const { operations } = Operations.parse(await user.json("GET", `/threads/${thread_id}/operations`));
   return { thread_id, operation_id: operations[0]?.operation_id ?? "" };
 }
@@ -266,6 +276,13 @@ const writes: Record<string, Write | Write[]> = {
     on: operated,
     body: ({ operation_id }) => ({ operation_ids: [operation_id] }),
   },
+  "POST /threads/{thread_id}/operations/{operation_id}/hunks/undo": {
+    ...update,
+    on: replaced,
+    body: () => ({ hunks: [1] }),
+  },
+  // Without a thread it is the user's own, as an upload is.
+  "PUT /files/content?path={thread_id}.md&thread_id={thread_id}": { ...update, body: () => "x" },
   "PUT /threads/{thread_id}/head": { ...update, on: forked, body: ({ checkpoint_id }) => ({ checkpoint_id }) },
   "POST /threads/{thread_id}/tools/{name}/run": {
     ...update,
@@ -386,28 +403,9 @@ const ownThings = [
   ...(hasPlanner ? ownOfPlanner : []),
   ...(hasMemory ? ownOfMemory : []),
   "POST /files/uploads",
+  "DELETE /files/content",
   "PUT /namespaces/{namespace}/current",
 ];
-
-/** What all callers share: no user of the rules changes it. */
-const administered: Record<string, object | undefined> = {
-  "DELETE /identity": undefined,
-  "DELETE /models/{name}": undefined,
-  "DELETE /prompts/{name}": undefined,
-  "DELETE /providers/{name}": undefined,
-  "DELETE /providers/{name}/key": undefined,
-  "PATCH /models/{name}": { vision: true },
-  "PATCH /settings": {},
-  "POST /models": { name: "openai:x" },
-  "POST /models/{name}/test": undefined,
-  "POST /prompts/reload": undefined,
-  "PUT /identity": { content: "x" },
-  "PUT /models/roles": { main: "offline" },
-  "PUT /prompts/{name}": { content: "x" },
-  "PUT /providers/{name}": {},
-  "PUT /providers/{name}/key": { key: "x" },
-  ...Object.assign({}, ...toolkits.map(({ name }) => administeredOfToolkits[name])),
-};
 
 /** Calls of another protocol, which start runs: below. */
 const otherProtocols = ["DELETE /mcp", "POST /mcp", "POST /v1/responses/{response_id}/cancel"];

@@ -78,7 +78,7 @@ describe("the operations of a thread", () => {
     const card = await newest();
     const diff = await get<{ lines: unknown }>(`/operations/${card.operation_id}/diff`);
     expect(diff).toMatchObject({ added: 1, removed: 0, more: 0, reason: null });
-    expect(diff.lines).toEqual([{ kind: "added", text: "hello", old_line: null, new_line: 1 }]);
+    expect(diff.lines).toEqual([{ kind: "added", text: "hello", old_line: null, new_line: 1, hunk: 1 }]);
     expect(await get(`/runs/${card.run_id}/changes`)).toEqual({
       "notes.md": { type: "added", diffs: ["+hello"], content: await readFile(file(), "utf8") },
     });

@@ -62,6 +62,7 @@ const requestHeaders = {
   "Idempotency-Key": "The same request again under the same key gives the same answer; 1 to 255 characters",
   "Last-Event-ID":
     "The id of the last event the reader has; the stream goes on after it. -1 or nothing: from the beginning",
+  "If-Match": "The ETag of what is there, as the writer knows it; *: whatever is there",
 } as const;
 
 const queuePosition = {

@@ -69,6 +69,7 @@ const codeOf: Partial<Record<number, ErrorCode>> = {
   403: "permission",
   404: "not_found",
   409: "conflict",
+  412: "conflict",
   413: "too_large",
   422: "conflict",
   429: "rate_limit",

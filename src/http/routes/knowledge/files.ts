@@ -9,6 +9,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { query } from "@millrace/engine/http/validate";
 import { type RouteServices, routeServicesOf, toolsOfCaller } from "../../../toolkits/route-services.ts";
+import { largestByHand as largest, tagOf } from "../../../tools/undo/write-by-hand.ts";
 import { notFound, withFile } from "../../../tools/workspace/file-access.ts";
 import {
   isTemporaryName,
@@ -18,9 +19,6 @@ import {
   reservedFolder,
   withFolder,
 } from "../../../tools/workspace/workspace-path.ts";
-
-/** Maximum bytes of a file sent to clients. */
-const largest = 20 * 1024 * 1024;
 
 /** Maximum entries of a folder in an answer. */
 const mostEntries = 1_000;
@@ -139,6 +137,7 @@ function contentRoute(routes: HttpApp): void {
       // A workspace file must never be rendered as a page of this server.
       return answerBytes(context, bytes, {
         "content-type": "application/octet-stream",
+        etag: tagOf(bytes),
         "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(basename(place.path))}`,
         "content-security-policy": "sandbox",
         "x-content-type-options": "nosniff",

@@ -29,6 +29,9 @@ const UndoBody = z
   .refine(({ dry_run: _dryRun, ...selection }) => Object.values(selection).some((value) => value !== undefined), {
     error: "name operation_ids, run_id, since_message, since_checkpoint or path",
   });
+const HunksBody = z.object({
+  hunks: z.array(z.number().int().min(1)).min(1).max(1_000).describe("Their numbers in …/diff"),
+});
 const ChangesQuery = z.object({
   run_id: Id.optional(),
   since_message: MessageId.optional(),
@@ -121,8 +124,34 @@ export function operationChangeRoutes(): HttpApp {
       return done.conflicts.length > 0 && !dry_run ? context.json(answer, 409) : answerJson(context, answer);
     },
   );
+  hunkRoute(routes);
   readingRoutes(routes);
   return routes;
+}
+
+function hunkRoute(routes: HttpApp): void {
+  routes.post(
+    "/threads/:thread_id/operations/:operation_id/hunks/undo",
+    describe({
+      tag,
+      summary: "Take some hunks of an operation's diff back, all others stay; the answer is the operation that does so",
+      answer: OperationShape,
+      errors: {
+        404: "No such thread, operation or hunk",
+        409: "The file has changed there since, or it has no hunks: nothing was taken back",
+      },
+    }),
+    path(OperationPath),
+    jsonBody(HunksBody),
+    async (context) => {
+      const { storage, operations } = productServicesOf(context);
+      const { thread_id, operation_id } = context.req.valid("param");
+      const { session_id } = await requireSession(storage, thread_id);
+      const { hunks } = context.req.valid("json");
+      const card = await operations.undoHunks(session_id, operation_id, hunks, context.req.raw.signal);
+      return answerJson(context, toWireOperation(card, languageOf(context)));
+    },
+  );
 }
 
 function readingRoutes(routes: HttpApp): void {

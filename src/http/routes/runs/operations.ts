@@ -73,9 +73,11 @@ const DiffShape = z
         text: z.string(),
         old_line: z.number().int().nullable(),
         new_line: z.number().int().nullable(),
+        hunk: z.number().int().describe("1 for the first; lines of one hunk stand together"),
       }),
     ),
     more: z.number().int().describe("How many lines follow after these"),
+    hunks: z.number().int().describe("How many hunks can be taken back one by one, see …/hunks/undo; 0: only all"),
     reason: z.enum(["not_text", "not_kept", "moved", "pending"]).nullable().describe("Why there are no lines"),
   })
   .meta({ ref: "OperationDiff" });
@@ -83,7 +85,8 @@ const ChangesShape = z.record(
   z.string(),
   z.object({ type: z.enum(["added", "modified"]), diffs: z.array(z.string()), content: z.string().nullable() }),
 );
-const CallShape = z
+/** A call of a tool as the API returns it. */
+export const CallShape = z
   .object({
     call_id: z.string(),
     message_id: z.string(),
