@@ -1,7 +1,7 @@
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { z } from "zod";
 import type { Logger } from "@millrace/engine/logger";
-import { createNewProblemReporter, findFolders, shownPath } from "../extensions/find-folders.ts";
+import { createNewProblemReporter, type FilePlace, findFolders, shownPath } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 
@@ -20,10 +20,14 @@ export interface AgentFoldersOptions {
 export interface AgentSource {
   /** All agents at this moment, by name. Never throws. */
   list(): readonly ListedAgent[];
+  /** Reads the text of an agent's file. */
+  check(text: string): ReadAgent;
+  /** Where the agent of a name is, or a new one of the project would be; `undefined`: it cannot be one. */
+  place(name: string): FilePlace | undefined;
 }
 
 /** Maximum bytes of an agent file; larger ones are skipped. */
-const largestFile = 256 * 1024;
+export const largestAgent = 256 * 1024;
 
 /** Number of the folders that are in the workspace. */
 const projectFolders = 2;
@@ -49,7 +53,7 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
   const ofProject = new Set(folders.slice(0, projectFolders));
   const toolNames = new Set(options.toolNames);
   const files = new ParsedFiles<ReadAgent>({
-    largest: largestFile,
+    largest: largestAgent,
     parse: (text) => readAgentFile(text, toolNames),
     unusable: (problem) => ({ kind: "invalid", problem }),
     onRead(file, read) {
@@ -60,22 +64,37 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
     logger.error({ folder, reason }, "agent_folder_not_read"),
   );
 
-  return {
-    list() {
-      const byName = new Map<string, ListedAgent>();
-      const problems: { folder: string; problem: string }[] = [];
-      const onProblem = (problem: { folder: string; problem: string }) => void problems.push(problem);
-      const found = findFolders({ folders, strategy: "all", accepts: isMarkdown, onProblem });
-      reportFolders(problems);
-      for (const { folder, files: paths } of found) {
-        for (const path of paths) {
-          const read = files.read(path, ofProject.has(folder) ? workspace : undefined);
-          if (read.kind !== "agent" || byName.has(read.agent.name)) continue;
-          byName.set(read.agent.name, { ...read.agent, path: shownPath(path, options) });
-        }
+  /** The agents by name, each with its file. */
+  const all = (): ReadonlyMap<string, { agent: ListedAgent; file: string; folder: string }> => {
+    const byName = new Map<string, { agent: ListedAgent; file: string; folder: string }>();
+    const problems: { folder: string; problem: string }[] = [];
+    const onProblem = (problem: { folder: string; problem: string }) => void problems.push(problem);
+    const found = findFolders({ folders, strategy: "all", accepts: isMarkdown, onProblem });
+    reportFolders(problems);
+    for (const { folder, files: paths } of found) {
+      for (const file of paths) {
+        const read = files.read(file, ofProject.has(folder) ? workspace : undefined);
+        if (read.kind !== "agent" || byName.has(read.agent.name)) continue;
+        byName.set(read.agent.name, { agent: { ...read.agent, path: shownPath(file, options) }, file, folder });
       }
-      files.keepOnly(found.flatMap(({ files: paths }) => paths));
-      return [...byName.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
+    }
+    files.keepOnly(found.flatMap(({ files: paths }) => paths));
+    return byName;
+  };
+
+  return {
+    list: () =>
+      [...all().values()].map(({ agent }) => agent).toSorted((left, right) => (left.name < right.name ? -1 : 1)),
+    check: (text) => readAgentFile(text, toolNames),
+    place(name) {
+      const known = all().get(name);
+      if (known === undefined) {
+        return Name.safeParse(name).success ? { root: workspace, path: `.autocoderagents/${name}.md` } : undefined;
+      }
+      const { file, folder } = known;
+      return ofProject.has(folder)
+        ? { root: workspace, path: relative(workspace, file) }
+        : { root: folder, path: basename(file) };
     },
   };
 }

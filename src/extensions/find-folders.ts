@@ -23,6 +23,12 @@ export interface FoundFolder {
 /** Maximum number of entries examined per folder. */
 const maxEntries = 1000;
 
+/** Where a file of a user is, or would be: a path below a folder that it does not leave. */
+export interface FilePlace {
+  root: string;
+  path: string;
+}
+
 /** The valid folders in the given order. Never throws: missing folders are not valid. */
 export function findFolders({ folders, strategy, accepts, onProblem }: FolderSearch): FoundFolder[] {
   const found: FoundFolder[] = [];

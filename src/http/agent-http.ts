@@ -12,6 +12,7 @@ import { contextRoutes } from "./routes/threads/context.ts";
 import { exportRoutes } from "./routes/threads/export.ts";
 import { fileRoutes } from "./routes/knowledge/files.ts";
 import { fileWriteRoutes } from "./routes/knowledge/file-writes.ts";
+import { ownFileRoutes } from "./routes/knowledge/own-files.ts";
 import { uploadRoutes } from "./routes/knowledge/uploads.ts";
 import { identityRoutes } from "./routes/knowledge/identity.ts";
 import { messageRoutes } from "./routes/threads/messages.ts";
@@ -55,6 +56,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   modelRequestRoutes,
   operationChangeRoutes,
   operationRoutes,
+  ownFileRoutes,
   partialRoutes,
   promptRoutes,
   providerRoutes,

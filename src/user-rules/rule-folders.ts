@@ -1,5 +1,5 @@
-import { basename, join, resolve } from "node:path";
-import { createNewProblemReporter, findFolders, shownPath } from "../extensions/find-folders.ts";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { createNewProblemReporter, type FilePlace, findFolders, shownPath } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import type { Logger } from "@millrace/engine/logger";
 import { agentsFile, isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
@@ -32,6 +32,8 @@ export interface RuleWarning {
 export interface RuleSource {
   /** Checks the files and rereads changed ones. Never throws. */
   load(): LoadedRules;
+  /** Where the rule of a display path is, or a new one of the project with this file name; `undefined`: it cannot be one. */
+  place(name: string): FilePlace | undefined;
 }
 
 /** Where rules are read from, and where broken ones are logged. */
@@ -43,7 +45,9 @@ export interface RuleFoldersOptions {
 }
 
 /** Maximum bytes of a rule file. */
-const largestFile = 64 * 1024;
+export const largestRule = 64 * 1024;
+
+const NewFile = /^[\p{L}\p{N}][\p{L}\p{N}_. -]{0,99}\.md$/u;
 
 /** The rule folders: of the project's only the first with a `.md` file counts, of the user's all. */
 export function ruleFolders({ workspace, home }: Pick<RuleFoldersOptions, "workspace" | "home">): {
@@ -66,7 +70,7 @@ export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
   const { workspace, home, logger } = options;
   const folders = ruleFolders(options);
   const files = new ParsedFiles<RuleText | { problem: string }>({
-    largest: largestFile,
+    largest: largestRule,
     parse: readRuleFile,
     unusable: (problem) => ({ problem }),
   });
@@ -90,7 +94,26 @@ export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
       reportNew(warnings);
       return { rules, warnings };
     },
+    place(name) {
+      const known = ruleFilesOf(folders, { workspace, home }, []).find(
+        ({ file }) => shownPath(file, { workspace, home }) === name,
+      );
+      if (known?.scope === "user") return { root: dirname(known.file), path: basename(known.file) };
+      if (known !== undefined || name === agentsFile) return { root: workspace, path: name };
+      if (!NewFile.test(name)) return undefined;
+      const [found] = findFolders({
+        folders: folders.project,
+        strategy: "first",
+        accepts: isMarkdown,
+        onProblem: () => undefined,
+      });
+      return { root: workspace, path: join(relative(workspace, found?.folder ?? folders.project[0] ?? ""), name) };
+    },
   };
+}
+
+function isMarkdown(name: string): boolean {
+  return name.endsWith(".md");
 }
 
 function ruleFilesOf(
@@ -98,11 +121,10 @@ function ruleFilesOf(
   { workspace, home }: { workspace: string; home: string },
   warnings: RuleWarning[],
 ): { scope: Rule["scope"]; file: string }[] {
-  const accepts = (name: string): boolean => name.endsWith(".md");
   const onProblem = ({ folder, problem }: { folder: string; problem: string }): void =>
     void warnings.push({ file: shownPath(folder, { workspace, home }), problem: `it is not read: ${problem}` });
   const filesOf = (scope: Rule["scope"], list: string[], strategy: "first" | "all") =>
-    findFolders({ folders: list, strategy, accepts, onProblem }).flatMap(({ files }) =>
+    findFolders({ folders: list, strategy, accepts: isMarkdown, onProblem }).flatMap(({ files }) =>
       files.map((file) => ({ scope, file: resolve(file) })),
     );
   const agents = findFolders({

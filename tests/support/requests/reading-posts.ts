@@ -1,10 +1,12 @@
 /** Requests that only read, whose body is a question. */
 export const readingPosts = [
+  "POST /agents/{name}/validate",
   "POST /assistants/count",
   "POST /assistants/search",
   "POST /assistants/{assistant_id}/versions",
   "POST /identity/validate",
   "POST /prompts/{name}/validate",
+  "POST /rules/{name}/validate",
   "POST /runs/crons/count",
   "POST /runs/crons/search",
   "POST /store/items/search",
