@@ -308,3 +308,20 @@ describe("without hooks", () => {
     }
   });
 });
+
+describe("the last calls of a tool", () => {
+  it("are those of all threads, newest first, with what came of them", async () => {
+    const [one, other] = [await newThread(), await newThread()];
+    await run(one, "create_folder", { args: { path: "last/a" } });
+    await run(other, "create_folder", { args: { path: "last/b" } });
+    await run(one, "create_folder", { args: { path: "last/a/\0" } });
+    await run(one, "read_file", { args: { path: "nothing.md" } });
+    const read = async (query = "") => (await server.send("GET", `/tools/create_folder/calls${query}`)).json();
+    expect(await read("?limit=3")).toMatchObject([
+      { thread_id: one, tool: "create_folder", status: "failed" },
+      { thread_id: other, status: "completed", message: expect.stringContaining("last/b") },
+      { thread_id: one, status: "completed", message: expect.stringContaining("last/a") },
+    ]);
+    expect(await read("?limit=1")).toHaveLength(1);
+  });
+});

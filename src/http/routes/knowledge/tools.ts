@@ -3,6 +3,8 @@ import { z } from "zod";
 import { asksWhen, confirmationOf } from "../../../guardrails/rules/needs-approval.ts";
 import { OperationInQuestion, questionFor } from "@millrace/engine/sessions/questions/questions";
 import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
+import { toolHistory } from "../../../tools/runtime/tool-history.ts";
+import { CallShape } from "../runs/operations.ts";
 import { parameterSchema } from "../../../tools/runtime/parameters.ts";
 import { describeTool } from "../../../tools/runtime/registry.ts";
 import { effectText, type CallEffect } from "../../../tools/runtime/call-effect.ts";
@@ -16,7 +18,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
 import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
-import { Id, jsonBody, path, submissionOf } from "@millrace/engine/http/validate";
+import { Id, jsonBody, path, query, submissionOf } from "@millrace/engine/http/validate";
 
 const RunPath = z.object({ thread_id: Id, name: z.string().min(1).max(200) });
 const RunBody = z
@@ -84,6 +86,13 @@ const QuestionShape = z
     has_changed: z.boolean().describe("The hash that was sent stands for something else than what would be done now"),
   })
   .meta({ ref: "ToolRunQuestion" });
+const CallOfThreadShape = CallShape.omit({ result: true })
+  .extend({ thread_id: z.string(), message: z.string().nullable().describe("The beginning of what came of it") })
+  .meta({ ref: "ToolCallOfAnyThread" });
+/** Threads that are looked through for the calls of a tool. */
+const mostThreads = 20;
+/** Characters of a message among others. */
+const longestMessage = 300;
 const tag = "Tools";
 
 /** `/tools`: the available tools; `/threads/:id/tools/:name/run` and `/preview`: a manual call. */
@@ -99,9 +108,44 @@ export function toolRoutes(): HttpApp {
     );
   });
 
+  callsRoute(routes);
   runRoute(routes);
   previewRoute(routes);
   return routes;
+}
+
+function callsRoute(routes: HttpApp): void {
+  routes.get(
+    "/tools/:name/calls",
+    describe({
+      tag,
+      summary: `The last calls of a tool, newest first, in the ${mostThreads} threads that changed last`,
+      answer: z.array(CallOfThreadShape),
+    }),
+    path(z.object({ name: RunPath.shape.name })),
+    query(z.object({ limit: z.coerce.number().int().min(1).max(100).default(10) })),
+    async (context) => {
+      const { storage, runs } = productServicesOf(context);
+      const { name } = context.req.valid("param");
+      const newest = { limit: mostThreads, offset: 0, sort_by: "updated_at", sort_order: "desc" } as const;
+      const { sessions } = await storage.sessions.search(newest);
+      const found: z.infer<typeof CallOfThreadShape>[] = [];
+      for (const { session_id: thread_id } of sessions) {
+        const rows = (await storage.ledger.list(thread_id)).filter(({ tool }) => tool === name);
+        if (rows.length === 0) continue;
+        const [running] = await runs.list(thread_id, { limit: 1, offset: 0, status: "running" });
+        const calls = toolHistory(rows, running?.run_id);
+        found.push(...calls.map(({ result, ...call }) => ({ thread_id, ...call, message: messageIn(result) })));
+      }
+      found.sort((one, other) => (one.started_at < other.started_at ? 1 : -1));
+      return answerJson(context, found.slice(0, context.req.valid("query").limit));
+    },
+  );
+}
+
+function messageIn(result: unknown): string | null {
+  const message = z.looseObject({ message: z.string() }).safeParse(result).data?.message;
+  return message === undefined ? null : message.slice(0, longestMessage);
 }
 
 function runRoute(routes: HttpApp): void {
