@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery, type InfiniteData } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import { request, send } from "./client.ts";
+import { perform, request, send } from "./client.ts";
+import { contentOf, type FileContent } from "./operations.ts";
 import { Operation } from "./shapes.ts";
 import { queryClient } from "./threads.ts";
 
@@ -50,6 +51,57 @@ export function useAllChanges(path?: string) {
     },
     getNextPageParam: ({ next }) => next,
   });
+}
+
+/** A file of the workspace as it is now. */
+export interface FileNow {
+  content: FileContent;
+  /** Names this content, so that it is replaced only where it is still there. */
+  tag: string;
+  /** What stands before a text to say that it is UTF-8, if something does. */
+  mark: string;
+}
+
+const mark = "\uFEFF";
+
+/** Reads a file of the workspace, to be shown or changed. */
+export function useFileNow(path: string) {
+  return useQuery({
+    queryKey: ["file-now", "tagged", path],
+    queryFn: async ({ signal }): Promise<FileNow> => {
+      const response = await send(`/files/content?path=${encodeURIComponent(path)}`, { signal });
+      const bytes = await response.clone().arrayBuffer();
+      const isMarked = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.slice(0, 3)) === mark;
+      const content = await contentOf(response);
+      return { content, tag: response.headers.get("etag") ?? "", mark: isMarked ? mark : "" };
+    },
+    retry: false,
+  });
+}
+
+/** Where a file is written: in place of the content of a tag, or as a new one; and the chat in which it can be undone. */
+export interface FileWrite {
+  tag: string;
+  threadId: string | undefined;
+}
+
+function writeAddress(path: string, threadId: string | undefined): string {
+  return `/files/content?${new URLSearchParams({ path, ...(threadId !== undefined && { thread_id: threadId }) })}`;
+}
+
+/** Writes a text. Throws `ApiError` 412 where another one is there. */
+export async function writeFileOf(path: string, text: string, { tag, threadId }: FileWrite): Promise<void> {
+  await perform(writeAddress(path, threadId), {
+    method: "PUT",
+    bytes: new Blob([text]),
+    ...(tag !== "" && { headers: { "If-Match": tag } }),
+  });
+}
+
+/** Deletes a file that is still as it is known. */
+export async function deleteFileOf(path: string, { tag, threadId }: FileWrite): Promise<void> {
+  await perform(writeAddress(path, threadId), { method: "DELETE", headers: { "If-Match": tag } });
+  await readFilesAgain();
 }
 
 /** Reads again what lies in the workspace and what was changed there. */

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import { ApiError, request, send } from "./client.ts";
+import { ApiError, perform, request, send } from "./client.ts";
 import { Operation, OperationDiff } from "./shapes.ts";
 
 /** The lines that an operation changed. */
@@ -61,7 +61,8 @@ export function saveAs(bytes: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 1_000);
 }
 
-async function contentOf(response: Response): Promise<FileContent> {
+/** What a file of an answer holds. */
+export async function contentOf(response: Response): Promise<FileContent> {
   const path = response.headers.get("content-disposition") ?? "";
   const bytes = await response.arrayBuffer();
   const type = pictureType(path);
@@ -96,6 +97,12 @@ export type UndoSelection = { since_message: string } | { run_id: string };
 export function planUndo(threadId: string, what: UndoSelection, signal?: AbortSignal): Promise<UndoPlan> {
   const body = { ...what, dry_run: true };
   return request(`/threads/${threadId}/operations/undo`, Undone, { method: "POST", body, signal });
+}
+
+/** Takes one hunk of an operation's diff back; the others stay. */
+export async function undoHunk(threadId: string, operationId: string, hunk: number): Promise<void> {
+  const path = `/threads/${threadId}/operations/${operationId}/hunks/undo`;
+  await perform(path, { method: "POST", body: { hunks: [hunk] } });
 }
 
 /** Takes operations back, all of them or none: then the conflicts say why. */

@@ -106,6 +106,8 @@ export const DiffLine = z.object({
   text: z.string(),
   old_line: z.nullable(z.number()),
   new_line: z.nullable(z.number()),
+  /** Of an operation: 1 for the first; those of one stand together. */
+  hunk: z.optional(z.number()),
 });
 export type DiffLine = z.infer<typeof DiffLine>;
 export const OperationDiff = z.object({
@@ -114,6 +116,8 @@ export const OperationDiff = z.object({
   removed: z.number(),
   lines: z.array(DiffLine),
   more: z.number(),
+  /** How many can be taken back one by one. */
+  hunks: z.number(),
   reason: z.nullable(z.string()),
 });
 export type OperationDiff = z.infer<typeof OperationDiff>;

@@ -33,6 +33,25 @@ export function useTools(enabled = true) {
   });
 }
 
+const Call = z.object({
+  thread_id: z.string(),
+  call_id: z.string(),
+  message_id: z.string(),
+  run_id: z.string(),
+  status: z.enum(["executing", "completed", "failed", "unknown"]),
+  started_at: z.string(),
+  duration_ms: z.nullable(z.number()),
+  message: z.nullable(z.string()),
+});
+
+/** The last calls of a tool in the newest chats. */
+export function useLastCalls(tool: string) {
+  return useQuery({
+    queryKey: ["tool-calls", tool],
+    queryFn: ({ signal }) => request(`/tools/${encodeURIComponent(tool)}/calls`, z.array(Call), { signal }),
+  });
+}
+
 const Toolkit = z.object({
   name: z.string(),
   title: z.string(),

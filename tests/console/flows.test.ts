@@ -292,7 +292,7 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     expect(await readFile(file(name), "utf8")).toBe("by hand");
   },
   "keep something in the store, find it, change it, and be rid of it": async (one) => {
-    const { prompts, store } = one.words.manage;
+    const { edit, prompts, store } = one.words.manage;
     const { page } = one.tab;
     const read = async (): Promise<string> => {
       const path = "/store/items?namespace=people.ada&key=likes";
@@ -305,8 +305,13 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.write(store.value, '{"drink": "tea"}');
     await one.use(store.add, true);
     await one.write(store.value, '{"drink": "coffee"}');
+    // Another has written meanwhile: what was written here stays, and one of both is chosen.
+    const body = { namespace: ["people", "ada"], key: "likes", value: { drink: "water" }, ttl: 60 };
+    await stage.server.send("PUT", "/store/items", body, { "x-api-key": ada.key });
     await one.use(prompts.save);
+    await one.use(edit.saveOver);
     await expect.poll(read).toContain("coffee");
+    expect(JSON.parse(await read())).toMatchObject({ ttl: 60 });
     await one.go("/store?in=people");
     await one.write(store.search, "coffee");
     await one.use(/^likes/u);
@@ -314,6 +319,51 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await page.getByRole("dialog").waitFor();
     await one.use(store.delete, true);
     await expect.poll(read).toBe("null");
+  },
+  "write a file in an editor, take one part of that back, and write a rule": async (one) => {
+    const { agents, edit, files, prompts } = one.words.manage;
+    const { operation } = one.words.all;
+    const { page } = one.tab;
+    const [name, rule] = [`parts-${Date.now()}.md`, `rule-${Date.now()}`];
+    const text = (first: string, last: string): string =>
+      [first, ...Array.from({ length: 12 }, (_, at) => `line ${at}`), last].join("\n");
+    const write = async (words: string): Promise<void> => {
+      await one.write(edit.text.replace("{{name}}", ""), words);
+      // From here on Tab goes to the next control.
+      await page.keyboard.press("Escape");
+    };
+    const save = new RegExp(`^${prompts.save}\\s*Ctrl`, "u");
+    await writeFile(file(name), text("first", "last"));
+    await one.begin("hello");
+    await rests(one.tab);
+    await one.go(`/files?path=${name}`);
+    await one.use(edit.edit);
+    await write(text("FIRST", "LAST"));
+    // Another has written meanwhile: what was written here stays, and one of both is chosen.
+    await writeFile(file(name), text("of another", "last"));
+    await one.use(save);
+    await one.use(edit.saveOver);
+    await expect.poll(() => readFile(file(name), "utf8")).toBe(text("FIRST", "LAST"));
+    await page.getByText(files.wayBack).waitFor();
+    await page.locator(".change-row .operation-open").first().waitFor();
+    await one.use(new RegExp(`^${RegExp.escape(name)}\\s*\\+`, "u"));
+    await one.use(operation.undoHunk.replace("{{hunk}}", "2"));
+    await expect.poll(() => readFile(file(name), "utf8")).toBe(text("FIRST", "last"));
+    await one.go("/rules");
+    await one.use(agents.addRule);
+    await one.write(agents.name, rule);
+    await one.use(agents.begin);
+    await write("---\nalwaysApply: perhaps\n---\nBe kind.");
+    await page.locator('.prompt-problem[data-severity="error"]').filter({ hasText: "2" }).waitFor();
+    await write("---\nalwaysApply: true\n---\nBe kind.");
+    await page.getByText(agents.touchesAll).waitFor();
+    await one.use(save);
+    const place = file(`.autocoderrules/${rule}.md`);
+    await expect.poll(() => readFile(place, "utf8").catch(() => "")).toContain("Be kind.");
+    await one.use(edit.delete);
+    await page.getByRole("dialog").waitFor();
+    await one.use(edit.delete, true);
+    await expect.poll(() => isThere(`.autocoderrules/${rule}.md`)).toBe(false);
   },
   "have the clock start runs: make a schedule, switch it off, run it now, delete it": async (one) => {
     const { crons } = one.words.manage;

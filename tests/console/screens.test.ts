@@ -177,6 +177,13 @@ async function showAllowed({ page }: Tab): Promise<void> {
   await page.getByRole("dialog").locator(".blank-title").waitFor();
 }
 
+/** The text of what is shown, in an editor. */
+async function editText({ page }: Tab): Promise<void> {
+  await page.locator(".prompt-head .button").last().click();
+  await page.locator(".prompt-text textarea").fill(`${long}\n`.repeat(3));
+  await page.locator(".draft-editor .button-primary:enabled, .prompt-problem").first().waitFor();
+}
+
 function screens(): Screen[] {
   const { note, report, clean } = threads;
   const views = { graph: ".graph-node", time: ".span-row", state: ".checkpoints li", events: ".event-row" };
@@ -289,11 +296,13 @@ function screens(): Screen[] {
     { name: "agent", path: "/agents/reviewer", part: ".json-view" },
     { name: "agent-gone", path: "/agents/none", part: ".shaping-one .blank-title" },
     { name: "rule", path: "/rules?path=.autocoderrules%2Fstyle.md", part: ".json-view" },
+    { name: "rule-edit", path: "/rules?path=.autocoderrules%2Fstyle.md", part: ".json-view", before: editText },
     { name: "tools", path: "/tools", part: ".shaping-entry" },
     { name: "tool", path: "/tools/create_file", part: ".schema-form .form-control", before: tryTool },
     { name: "tool-gone", path: "/tools/none", part: ".shaping-one .blank-title" },
     { name: "files", path: "/files?path=notes%2Ftoday.md", part: ".change-row" },
     { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
+    { name: "file-edit", path: "/files?path=notes%2Ftoday.md", part: ".change-row", before: editText },
     { name: "file-gone", path: "/files?path=none.md", part: ".shaping-view .blank-title" },
     { name: "store", path: "/store?in=users", part: ".store-item" },
     { name: "store-item", path: "/store?in=users.ada&key=likes", part: ".form-json textarea" },

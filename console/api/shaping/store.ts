@@ -9,6 +9,8 @@ const Item = z.object({
   value: z.record(z.string(), z.unknown()),
   created_at: z.string(),
   updated_at: z.string(),
+  /** The minutes that it stays after it was last written or read; without them for ever. */
+  ttl: z.optional(z.number()),
 });
 /** Something that graphs or clients keep outside of threads. */
 export type Item = z.infer<typeof Item>;
@@ -33,10 +35,10 @@ export function useNamespaces() {
 
 const pageSize = 50;
 
-/** The items below a namespace, last changed first; with words those that hold most of them. */
-export function useItems(namespace: readonly string[], words: string) {
+/** The items below a namespace, last changed first; with words those that hold most of them, with a filter those that fit. */
+export function useItems(namespace: readonly string[], words: string, filter?: Record<string, unknown>) {
   return useInfiniteQuery({
-    queryKey: ["store", "items", namespace, words],
+    queryKey: ["store", "items", namespace, words, filter],
     initialPageParam: 0,
     queryFn: async ({ pageParam, signal }) => {
       const body = {
@@ -46,6 +48,7 @@ export function useItems(namespace: readonly string[], words: string) {
         // To be looked at by a person keeps nothing alive.
         refresh_ttl: false,
         ...(words !== "" && { query: words }),
+        ...(filter !== undefined && { filter }),
       };
       const Found = z.object({ items: z.array(Item) });
       return (await request("/store/items/search", Found, { method: "POST", body, signal })).items;
@@ -66,9 +69,9 @@ export function useItem({ namespace, key }: ItemPlace) {
   });
 }
 
-/** Writes an item, in place of what is there. */
+/** Writes an item, in place of what is there, whose end and what is searched of it stay. */
 export async function writeItem({ namespace, key }: ItemPlace, value: Item["value"]): Promise<void> {
-  await perform("/store/items", { method: "PUT", body: { namespace, key, value } });
+  await perform("/store/items", { method: "PUT", body: { namespace, key, value, keep_settings: true } });
   await queryClient.invalidateQueries({ queryKey: ["store"] });
 }
 

@@ -1,14 +1,20 @@
 import SearchX from "icon:search-x";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useAgents } from "../../api/shaping/agents.ts";
-import { modelAddress, toolAddress } from "../../app/addresses.ts";
+import { useLocation } from "wouter";
+import { useAgents, type Agent } from "../../api/shaping/agents.ts";
+import { useCaller } from "../../api/threads.ts";
+import { agentAddress, modelAddress, toolAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { useTextDraft } from "../draft-editor.tsx";
 import { ListEntry } from "../list-and-one.tsx";
 import { PlaceLink } from "../place-link.tsx";
 import { OwnFile } from "./own-file.tsx";
+import { DeleteOwnFile, OwnFileEditor } from "./own-file-editor.tsx";
 
 /** All agents. */
 export function AgentList({ current, onOpen }: { current: string | undefined; onOpen: (name: string) => void }) {
@@ -40,22 +46,57 @@ export function AgentList({ current, onOpen }: { current: string | undefined; on
 export function AgentView({ name }: { name: string }) {
   const { t } = useTranslation(manage);
   const { data, error, refetch } = useAgents();
+  const [, navigate] = useLocation();
+  const mayChange = useCaller().data?.may_administer === true;
+  const [draft, setDraft] = useTextDraft(`agents ${name}`);
+  const [isChosen, setChosen] = useState(false);
   const agent = data?.find((one) => one.name === name);
-  if (agent === undefined && data !== undefined) {
-    return <Empty icon={<SearchX />} title={t("agents.gone")} hint={t("agents.goneHint")} />;
-  }
-  if (agent === undefined) {
+  if (data === undefined) {
     return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
   }
-  const { description, tools, model, include_rules, path, prompt } = agent;
+  const isEdited = mayChange && (draft !== undefined || isChosen);
+  if (agent === undefined && !isEdited) {
+    return <Empty icon={<SearchX />} title={t("agents.gone")} hint={t("agents.goneHint")} />;
+  }
   return (
     <div className="shaping-view">
       <header className="prompt-head">
         <div>
           <h2>{visible(name)}</h2>
-          <OwnFile path={path} />
+          {agent !== undefined && <OwnFile path={agent.path} />}
         </div>
+        {mayChange && (
+          <div className="filters">
+            {agent !== undefined && <DeleteOwnFile kind="agents" name={name} onGone={() => navigate(agentAddress())} />}
+            {!isEdited && (
+              <Button size="small" onClick={() => setChosen(true)}>
+                {t("edit.edit")}
+              </Button>
+            )}
+          </div>
+        )}
       </header>
+      {isEdited ? (
+        <OwnFileEditor
+          kind="agents"
+          name={name}
+          draft={draft}
+          onDraft={setDraft}
+          onSaved={() => setChosen(false)}
+          onClose={isChosen ? () => setChosen(false) : undefined}
+        />
+      ) : (
+        agent !== undefined && <AgentFacts agent={agent} />
+      )}
+      <p className="hint">{t("agents.changeHint")}</p>
+    </div>
+  );
+}
+
+function AgentFacts({ agent: { description, tools, model, include_rules, prompt } }: { agent: Agent }) {
+  const { t } = useTranslation(manage);
+  return (
+    <>
       <p>{visible(description)}</p>
       <section className="prompt-part" aria-label={t("models.facts")}>
         <h2>{t("models.facts")}</h2>
@@ -92,7 +133,6 @@ export function AgentView({ name }: { name: string }) {
         <h2>{t("agents.prompt")}</h2>
         <LongText text={prompt} label={t("agents.prompt")} />
       </section>
-      <p className="hint">{t("agents.changeHint")}</p>
-    </div>
+    </>
   );
 }

@@ -1,13 +1,21 @@
 import SearchX from "icon:search-x";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useRules } from "../../api/shaping/agents.ts";
+import { useLocation } from "wouter";
+import { useOwnFile, useRules, type Rule } from "../../api/shaping/agents.ts";
+import { useCaller } from "../../api/threads.ts";
+import { ruleAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { useTextDraft, type TextDraft } from "../draft-editor.tsx";
 import { Facts } from "../facts.tsx";
 import { ListEntry } from "../list-and-one.tsx";
+import { PlaceLink } from "../place-link.tsx";
 import { OwnFile } from "./own-file.tsx";
+import { DeleteOwnFile, OwnFileEditor, TouchedTools } from "./own-file-editor.tsx";
 
 /** All rules by where they are from, and files that cannot be read as one. */
 export function RuleList({ current, onOpen }: { current: string | undefined; onOpen: (path: string) => void }) {
@@ -21,7 +29,7 @@ export function RuleList({ current, onOpen }: { current: string | undefined; onO
     <>
       {data.warnings.map(({ file, problem }) => (
         <p key={`${file} ${problem}`} className="problem">
-          <code>{visible(file)}</code> {visible(problem)}
+          <PlaceLink address={ruleAddress(file)}>{visible(file)}</PlaceLink> {visible(problem)}
         </p>
       ))}
       {data.rules.length === 0 && (
@@ -52,26 +60,108 @@ export function RuleList({ current, onOpen }: { current: string | undefined; onO
   );
 }
 
-/** One rule: when it holds, and what it says. */
+/** One rule: when it holds, and what it says, to be changed by those who may. */
 export function RuleView({ path }: { path: string }) {
   const { t } = useTranslation(manage);
   const { data, error, refetch } = useRules();
-  const rule = data?.rules.find((one) => one.path === path);
-  if (rule === undefined && data !== undefined) {
-    return <Empty icon={<SearchX />} title={t("agents.ruleGone")} hint={t("agents.goneHint")} />;
-  }
-  if (rule === undefined) {
+  const mayChange = useCaller().data?.may_administer === true;
+  const [draft, setDraft] = useTextDraft(`rules ${path}`);
+  const [isChosen, setChosen] = useState(false);
+  if (data === undefined) {
     return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
   }
-  const { description, scope, holds, globs, content } = rule;
+  const rule = data.rules.find((one) => one.path === path);
+  const problem = data.warnings.find(({ file }) => file === path)?.problem;
+  const isThere = rule !== undefined || problem !== undefined;
+  const isEdited = mayChange && (draft !== undefined || isChosen);
+  if (!isThere && !isEdited) {
+    return <Empty icon={<SearchX />} title={t("agents.ruleGone")} hint={t("agents.goneHint")} />;
+  }
   return (
     <div className="shaping-view">
-      <header className="prompt-head">
-        <div>
-          <h2>{visible(description === "" ? (path.split("/").at(-1) ?? path) : description)}</h2>
-          <OwnFile path={path} />
+      <RuleHead
+        path={path}
+        rule={rule}
+        isThere={isThere}
+        mayChange={mayChange}
+        onEdit={isEdited ? undefined : () => setChosen(true)}
+      />
+      {problem !== undefined && <p className="problem">{visible(problem)}</p>}
+      {rule !== undefined && <RuleFacts rule={rule} />}
+      {isEdited ? (
+        <RuleEditor
+          path={path}
+          draft={draft}
+          onDraft={setDraft}
+          onClose={isChosen ? () => setChosen(false) : undefined}
+        />
+      ) : (
+        rule !== undefined && (
+          <section className="prompt-part" aria-label={t("agents.content")}>
+            <h2>{t("agents.content")}</h2>
+            <LongText text={rule.content} label={t("agents.content")} />
+          </section>
+        )
+      )}
+      <p className="hint">{t("agents.changeHint")}</p>
+    </div>
+  );
+}
+
+function RuleEditor({
+  path,
+  ...editing
+}: {
+  path: string;
+  draft: TextDraft | undefined;
+  onDraft: (draft: TextDraft | undefined) => void;
+  onClose: (() => void) | undefined;
+}) {
+  const [, navigate] = useLocation();
+  return <OwnFileEditor kind="rules" name={path} onSaved={(saved) => navigate(ruleAddress(saved))} {...editing} />;
+}
+
+function RuleHead({
+  path,
+  rule,
+  isThere,
+  mayChange,
+  onEdit,
+}: {
+  path: string;
+  rule: Rule | undefined;
+  isThere: boolean;
+  mayChange: boolean;
+  onEdit: (() => void) | undefined;
+}) {
+  const { t } = useTranslation(manage);
+  const [, navigate] = useLocation();
+  const name = path.split("/").at(-1) ?? path;
+  return (
+    <header className="prompt-head">
+      <div>
+        <h2>{visible(rule === undefined || rule.description === "" ? name : rule.description)}</h2>
+        {isThere && <OwnFile path={path} />}
+      </div>
+      {mayChange && (
+        <div className="filters">
+          {isThere && <DeleteOwnFile kind="rules" name={path} onGone={() => navigate(ruleAddress())} />}
+          {onEdit !== undefined && (
+            <Button size="small" onClick={onEdit}>
+              {t("edit.edit")}
+            </Button>
+          )}
         </div>
-      </header>
+      )}
+    </header>
+  );
+}
+
+function RuleFacts({ rule: { path, scope, holds, globs } }: { rule: Rule }) {
+  const { t } = useTranslation(manage);
+  const { data } = useOwnFile("rules", path, true);
+  return (
+    <>
       <Facts
         title={t("models.facts")}
         rows={[
@@ -80,11 +170,7 @@ export function RuleView({ path }: { path: string }) {
           [t("agents.from"), t(`agents.scope.${scope}`)],
         ]}
       />
-      <section className="prompt-part" aria-label={t("agents.content")}>
-        <h2>{t("agents.content")}</h2>
-        <LongText text={content} label={t("agents.content")} />
-      </section>
-      <p className="hint">{t("agents.changeHint")}</p>
-    </div>
+      {data !== undefined && <TouchedTools kind="rules" tools={data.tools} />}
+    </>
   );
 }

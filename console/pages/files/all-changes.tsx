@@ -46,6 +46,7 @@ function RunChanges({ changes }: { changes: readonly Change[] }) {
   const place = useMemo(() => ({ id, operations: changes, sync: readFilesAgain }), [id, changes]);
   if (newest === undefined) return null;
   const { run_id, created_at } = newest;
+  const isOfRun = run_id !== "" && run_id !== newest.message_id;
   const canUndo = changes.some(({ can_undo, status }) => can_undo && status !== "undone");
   return (
     <section className="prompt-part" aria-label={longTime(created_at)}>
@@ -55,7 +56,7 @@ function RunChanges({ changes }: { changes: readonly Change[] }) {
             {shortTime(created_at)}
           </time>
           <PlaceLink address={threadAddress(id)}>{t("files.toChat")}</PlaceLink>
-          {run_id !== "" && <PlaceLink address={runAddress(id, run_id)}>{t("files.toRun")}</PlaceLink>}
+          {isOfRun && <PlaceLink address={runAddress(id, run_id)}>{t("files.toRun")}</PlaceLink>}
         </h2>
         {canUndo && run_id !== "" && (
           <Button size="small" kind="quiet" onClick={() => setAsked(true)}>

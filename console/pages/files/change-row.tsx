@@ -23,7 +23,9 @@ export function ChangeRow({ change, all }: { change: Change; all: readonly Chang
           {shortTime(change.created_at)}
         </time>
         <PlaceLink address={threadAddress(id)}>{t("files.toChat")}</PlaceLink>
-        {change.run_id !== "" && <PlaceLink address={runAddress(id, change.run_id)}>{t("files.toRun")}</PlaceLink>}
+        {change.run_id !== "" && change.run_id !== change.message_id && (
+          <PlaceLink address={runAddress(id, change.run_id)}>{t("files.toRun")}</PlaceLink>
+        )}
       </p>
       <ChangesContext value={place}>
         <OperationCard operation={change} />

@@ -17,6 +17,7 @@ import { Button, IconButton } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { useSaveKey } from "../draft-editor.tsx";
 import { FindReplace } from "./find-replace.tsx";
 import { titleOf } from "./prompt-list.tsx";
 import { Difference, Preview } from "./preview.tsx";
@@ -172,16 +173,6 @@ function EditorHead({
       </div>
     </header>
   );
-}
-
-/** `Ctrl S` saves, as in every editor. */
-function useSaveKey(run: () => void): void {
-  const { t } = useTranslation(manage);
-  const commands = useMemo(
-    () => [{ id: "save", group: "here" as const, label: t("prompts.save"), keys: "mod+s", run }],
-    [t, run],
-  );
-  useCommands(commands);
 }
 
 /** `Ctrl F` finds in the text. */

@@ -17,7 +17,7 @@ export function insertText(field: HTMLTextAreaElement, text: string, from = fiel
   }
 }
 
-/** A field for a prompt: its lines have numbers, its variables are marked and completed. */
+/** A field for a text: its lines have numbers, and where it has variables, they are marked and completed. */
 export function TextEditor({
   value,
   onChange,
@@ -29,7 +29,8 @@ export function TextEditor({
 }: {
   value: string;
   onChange: (next: string) => void;
-  variables: Variables;
+  /** Without them braces are words as others. */
+  variables?: Variables;
   readOnly: boolean;
   label: string;
   describedBy: string;
@@ -41,7 +42,11 @@ export function TextEditor({
   const [index, setIndex] = useState(0);
   // Tab goes on to the next control as everywhere, until something is written.
   const [isWriting, setWriting] = useState(false);
-  const { names, from } = completionsAt(value, caret ?? 0, caret === undefined || readOnly ? [] : variables.all);
+  const { names, from } = completionsAt(
+    value,
+    caret ?? 0,
+    caret === undefined || readOnly ? [] : (variables?.all ?? []),
+  );
   const chosen = Math.min(index, names.length - 1);
   const complete = (name: string | undefined) => {
     if (field.current === null || name === undefined) return;
@@ -76,9 +81,11 @@ export function TextEditor({
         <div className="prompt-marks" aria-hidden="true">
           {value.split("\n").map((line, at) => (
             <div key={at}>
-              {piecesOf(line, variables).map((piece, place) =>
-                piece.kind === "words" ? piece.text : <Mark key={place} piece={piece} />,
-              )}
+              {variables === undefined
+                ? line
+                : piecesOf(line, variables).map((piece, place) =>
+                    piece.kind === "words" ? piece.text : <Mark key={place} piece={piece} />,
+                  )}
               {"\n"}
             </div>
           ))}

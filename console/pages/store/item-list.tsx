@@ -11,6 +11,8 @@ import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { longTime, shortTime } from "../../text/time.ts";
 import { ListSearch } from "../list-and-one.tsx";
+import { ConditionRows } from "./condition-rows.tsx";
+import { filterOf, type Condition } from "./conditions.ts";
 
 /** An item among others. */
 const nameOf = ({ namespace, key }: Item): string => [...namespace, key].join(".");
@@ -20,7 +22,9 @@ export function ItemList({ namespace }: { namespace: readonly string[] }) {
   const { t } = useTranslation(manage);
   const [query, setQuery] = useState("");
   const words = useDeferredValue(query.trim());
-  const { data, error, hasNextPage, fetchNextPage, isFetching, refetch } = useItems(namespace, words);
+  const [conditions, setConditions] = useState<readonly Condition[]>([]);
+  const filter = filterOf(useDeferredValue(conditions));
+  const { data, error, hasNextPage, fetchNextPage, isFetching, refetch } = useItems(namespace, words, filter);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isAsked, setAsked] = useState(false);
   const items = data?.pages.flat() ?? [];
@@ -41,12 +45,17 @@ export function ItemList({ namespace }: { namespace: readonly string[] }) {
         )}
       </header>
       <ListSearch label={t("store.search")} query={query} onQuery={setQuery} />
+      <ConditionRows conditions={conditions} onConditions={setConditions} />
       {data === undefined && error === null && <Loading lines={6} />}
       {data === undefined && error !== null && <Failed error={error} onRetry={() => void refetch()} />}
       {data !== undefined && items.length === 0 && (
         <Empty
           icon={<Database />}
-          title={words === "" ? t("store.nothing") : t("store.none", { query: visible(words) })}
+          title={
+            words !== ""
+              ? t("store.none", { query: visible(words) })
+              : t(filter === undefined ? "store.nothing" : "store.noneFits")
+          }
         />
       )}
       <ul className="store-items">

@@ -13,36 +13,68 @@ import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { longTime } from "../../text/time.ts";
+import { ChangedElsewhere } from "../changed-elsewhere.tsx";
 import { PlaceLink } from "../place-link.tsx";
 
 /** What an item may hold. */
 export const ItemValue = z.record(z.string(), z.unknown());
 
+/** What has been written and not saved. */
+interface Draft {
+  /** The item as it was when the writing began, or when its change was last spoken of. */
+  base: Item;
+  value: unknown;
+  problem: string | undefined;
+}
+
 /** One item: its value as JSON, to be changed, and the way to be rid of it. */
 export function ItemView({ place }: { place: ItemPlace }) {
   const { t } = useTranslation(manage);
   const { data, error, refetch } = useItem(place);
-  if (data === undefined) {
-    return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
+  const [draft, setDraft] = useState<Draft>();
+  const item = data ?? draft?.base;
+  if (item !== undefined) {
+    const now = async () => (await refetch({ throwOnError: true })).data ?? null;
+    return <Editor item={item} isGone={data === null} now={now} draft={draft} onDraft={setDraft} />;
   }
   if (data === null) return <Empty icon={<Database />} title={t("store.gone")} hint={t("store.goneHint")} />;
-  return <Editor key={data.updated_at} item={data} />;
+  return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
 }
 
-function Editor({ item }: { item: Item }) {
+function Editor({
+  item,
+  isGone,
+  now,
+  draft,
+  onDraft,
+}: {
+  item: Item;
+  isGone: boolean;
+  /** Reads it once more. */
+  now: () => Promise<Item | null>;
+  draft: Draft | undefined;
+  onDraft: (draft: Draft | undefined) => void;
+}) {
   const { t } = useTranslation(manage);
   const [, navigate] = useLocation();
   const { namespace, key, value } = item;
-  const [draft, setDraft] = useState<{ value: unknown; problem: string | undefined }>();
   const [round, setRound] = useState(0);
   const [isAsked, setAsked] = useState(false);
   const written = z.safeParse(ItemValue, draft?.value);
-  const save = async () => {
-    if (!written.success) return;
+  const isChanged = draft !== undefined && (isGone || draft.base.updated_at !== item.updated_at);
+  const drop = () => {
+    onDraft(undefined);
+    setRound(round + 1);
+  };
+  const save = async (isOver: boolean) => {
+    if (draft === undefined || !written.success) return;
+    // What another has written meanwhile is not lost without a word.
+    if (!isOver && (await now())?.updated_at !== draft.base.updated_at) return;
     await writeItem(item, written.data);
-    setDraft(undefined);
+    drop();
     notify(t("store.saved"));
   };
+  const maySave = draft !== undefined && draft.problem === undefined && written.success;
   return (
     <div className="shaping-view schema-form">
       <header className="prompt-head">
@@ -54,40 +86,41 @@ function Editor({ item }: { item: Item }) {
           </p>
         </div>
         <div className="filters">
-          <Button size="small" kind="quiet" onClick={() => setAsked(true)}>
+          <Button size="small" kind="quiet" disabled={isGone} onClick={() => setAsked(true)}>
             {t("store.delete")}
           </Button>
-          <Button
-            size="small"
-            disabled={draft === undefined}
-            onClick={() => {
-              setDraft(undefined);
-              setRound(round + 1);
-            }}
-          >
+          <Button size="small" disabled={draft === undefined} onClick={drop}>
             {t("prompts.discard")}
           </Button>
           <Button
             size="small"
             kind="primary"
-            disabled={draft === undefined || draft.problem !== undefined || !written.success}
-            onClick={() => void save().catch(notifyError)}
+            disabled={!maySave || isChanged}
+            onClick={() => void save(false).catch(notifyError)}
           >
             {t("prompts.save")}
           </Button>
         </div>
       </header>
+      {isChanged && (
+        <ChangedElsewhere
+          isGone={isGone}
+          mayKeep={maySave}
+          onKeep={() => void save(true).catch(notifyError)}
+          onTake={drop}
+        />
+      )}
       <JsonInput
-        key={round}
+        key={draft === undefined ? `${round} ${item.updated_at}` : `${round} ${draft.base.updated_at}`}
         label={t("store.value")}
         rows={10}
-        value={value}
-        onValue={(next, problem) => setDraft({ value: next, problem })}
+        value={draft === undefined ? value : draft.base.value}
+        onValue={(next, problem) => onDraft({ base: draft?.base ?? item, value: next, problem })}
       />
       {draft !== undefined && draft.problem === undefined && !written.success && (
         <p className="problem">{t("store.noObject")}</p>
       )}
-      <p className="hint">{t("store.saveHint")}</p>
+      <p className="hint">{item.ttl === undefined ? t("store.stays") : t("store.ends", { count: item.ttl })}</p>
       {isAsked && (
         <Confirm
           title={t("store.deleteOne", { key: visible(key) })}

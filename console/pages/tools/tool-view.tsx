@@ -9,6 +9,7 @@ import { manage } from "../../text/manage/words.ts";
 import { count, duration, preciseDuration } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
 import { argumentsOf } from "./arguments.ts";
+import { LastCalls } from "./last-calls.tsx";
 import { TryTool } from "./try-tool.tsx";
 
 /** One tool: what it is for, what it is given, when a person is asked, and a try of it. */
@@ -55,6 +56,7 @@ function OneTool({ tool }: { tool: Tool }) {
           <LongText text={example.body} label={visible(example.title)} />
         </Disclosure>
       )}
+      <LastCalls tool={name} />
       <TryTool tool={name} parameters={parameters} />
     </div>
   );

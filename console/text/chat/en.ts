@@ -142,6 +142,8 @@ export const chatEn = {
     undo: "Undo",
     undone: "Taken back",
     undoing: "Taking back…",
+    undoHunk: "Undo part {{hunk}}",
+    hunkUndone: "Part {{hunk}} was taken back; the others stay.",
     viewDiff: "View the changes",
     copyPath: "Copy path",
     undoRun: "Undo this run",

@@ -141,6 +141,8 @@ export const chatZh: ChatCatalogue = {
     undo: "撤销",
     undone: "已撤销",
     undoing: "正在撤销…",
+    undoHunk: "撤销第 {{hunk}} 处",
+    hunkUndone: "已撤销第 {{hunk}} 处，其余不变。",
     viewDiff: "查看改动",
     copyPath: "复制路径",
     undoRun: "撤销本次运行",

@@ -1,6 +1,7 @@
 import type { Words } from "../words.ts";
 import { agentsEn } from "./agents-en.ts";
 import { dataEn } from "./data-en.ts";
+import { editEn } from "./edit-en.ts";
 import { toolsEn } from "./tools-en.ts";
 
 /** The words of the pages by which the assistant is shaped, in English. They are loaded with the first of these pages. */
@@ -8,6 +9,7 @@ export const manageEn = {
   ...toolsEn,
   ...dataEn,
   ...agentsEn,
+  ...editEn,
   model: {
     add: "Add a model",
     vendor: "Whose model",
@@ -151,8 +153,15 @@ export const manageEn = {
     save: "Save a copy",
     gone: "This file does not exist any more",
     goneHint: "It may have been moved or deleted; its history stays.",
-    history: "What tools did to it",
-    noHistory: "No tool has changed it yet",
+    history: "What was done to it",
+    noHistory: "Nothing has changed it yet",
+    wayBack: "What is saved can be undone in the chat that is chosen below.",
+    noWayBack: "What is saved here cannot be undone: no chat is chosen below.",
+    recordedIn: "A change of",
+    recordedNowhere: "no chat",
+    deleteOne: "Delete “{{name}}”",
+    deleteHint: "It can be undone in the chat that has changed it last.",
+    deleteForEver: "There is no way back: no chat has changed this file.",
     toChat: "Chat",
     toRun: "Run",
     older: "Older ones",

@@ -1,6 +1,7 @@
 import type { ManageCatalogue } from "./en.ts";
 import { agentsZh } from "./agents-zh.ts";
 import { dataZh } from "./data-zh.ts";
+import { editZh } from "./edit-zh.ts";
 import { toolsZh } from "./tools-zh.ts";
 
 /** The words of the pages by which the assistant is shaped, in Chinese. */
@@ -8,6 +9,7 @@ export const manageZh: ManageCatalogue = {
   ...toolsZh,
   ...dataZh,
   ...agentsZh,
+  ...editZh,
   model: {
     add: "添加模型",
     vendor: "服务商",
@@ -151,8 +153,15 @@ export const manageZh: ManageCatalogue = {
     save: "保存副本",
     gone: "此文件已不存在",
     goneHint: "它可能已被移动或删除；历史记录仍保留。",
-    history: "工具对它的更改",
-    noHistory: "尚无工具更改过它",
+    history: "对它做过的更改",
+    noHistory: "尚无任何更改",
+    wayBack: "保存的内容可在下方所选的对话中撤销。",
+    noWayBack: "下方未选择对话，因此保存后无法撤销。",
+    recordedIn: "记入",
+    recordedNowhere: "不记入对话",
+    deleteOne: "删除“{{name}}”",
+    deleteHint: "可在最近更改过它的对话中撤销。",
+    deleteForEver: "无法撤销：没有任何对话更改过此文件。",
     toChat: "对话",
     toRun: "运行",
     older: "更早的",

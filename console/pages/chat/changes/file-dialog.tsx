@@ -1,4 +1,4 @@
-import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { readContent, type FileContent } from "../../../api/operations.ts";
@@ -53,7 +53,7 @@ export function FileView({
   gone,
 }: {
   path: string;
-  read: UseQueryResult<FileContent>;
+  read: { data?: FileContent | undefined; error: Error | null; isPending: boolean; refetch: () => unknown };
   gone: { title: string; hint: string };
 }) {
   const { t } = useTranslation();

@@ -6,14 +6,14 @@ import FileSymlink from "icon:file-symlink";
 import Undo from "icon:undo-2";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { undoTogether, useDiff, type Conflict } from "../../../api/operations.ts";
+import { undoHunk, undoTogether, useDiff, type Conflict } from "../../../api/operations.ts";
 import type { Operation } from "../../../api/shapes.ts";
 import { CopyButton } from "../../../markdown/code.tsx";
 import { visible } from "../../../markdown/links.ts";
 import { Button, IconButton } from "../../../parts/button.tsx";
 import { Diff, LineCounts } from "../../../parts/diff.tsx";
 import { Failed, Loading } from "../../../parts/states.tsx";
-import { notifyError } from "../../../parts/toast.tsx";
+import { notify, notifyError } from "../../../parts/toast.tsx";
 import { ConfirmUndo } from "./confirm-undo.tsx";
 import { FileDialog } from "./file-dialog.tsx";
 import { useChangesPlace } from "./changes-place.tsx";
@@ -69,6 +69,15 @@ export function OperationCard({ operation }: { operation: Operation }) {
       setUndoing(false);
     }
   };
+  const takeHunkBack = async (hunk: number) => {
+    try {
+      await undoHunk(threadId, operation.operation_id, hunk);
+      notify(t("operation.hunkUndone", { hunk }));
+      await sync();
+    } catch (error) {
+      notifyError(error);
+    }
+  };
   return (
     <div role="group" className="operations-card" data-status={operation.status} aria-label={operation.summary}>
       <div className="operation-head">
@@ -101,7 +110,9 @@ export function OperationCard({ operation }: { operation: Operation }) {
       )}
       {isOpen && diff.isPending && <Loading lines={2} />}
       {isOpen && diff.error !== null && <Failed error={diff.error} onRetry={() => void diff.refetch()} />}
-      {isOpen && diff.data !== undefined && <Diff diff={diff.data} />}
+      {isOpen && diff.data !== undefined && (
+        <Diff diff={diff.data} onUndo={isUndone || !operation.can_undo ? undefined : takeHunkBack} />
+      )}
       {isOpen && (diff.data?.more ?? 0) > 0 && limit < allLines && (
         <button type="button" className="code-more" onClick={() => setLimit(allLines)}>
           {t("tool.showAll")}

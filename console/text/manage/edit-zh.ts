@@ -1,0 +1,19 @@
+import type { Words } from "../words.ts";
+import type { editEn } from "./edit-en.ts";
+
+/** The words of places where texts are written and saved, in Chinese. */
+export const editZh: Words<typeof editEn> = {
+  edit: {
+    changedMeanwhile: "在您编辑期间，它已在别处被修改。您写的内容仍在此处。",
+    goneMeanwhile: "在您编辑期间，它已在别处被删除。您写的内容仍在此处。",
+    saveOver: "用我的内容覆盖",
+    takeTheirs: "采用现有内容",
+    letGo: "放弃我的内容",
+    edit: "编辑",
+    close: "结束编辑",
+    saved: "已保存",
+    delete: "删除",
+    text: "文本：{{name}}",
+    tooLarge: "文件过大，无法在此编辑。",
+  },
+};
