@@ -63,7 +63,7 @@ export function TouchedTools({ kind, tools }: { kind: OwnKind; tools: readonly s
   const { t } = useTranslation(manage);
   const isOfRule = kind === "rules";
   return (
-    <div className="filters hint">
+    <div className="filters hint touched-tools">
       <span>{t(isOfRule ? "agents.touches" : "agents.tools")}:</span>
       {tools === null && t(isOfRule ? "agents.touchesAll" : "agents.allTools")}
       {tools?.length === 0 && t(isOfRule ? "agents.touchesNone" : "agents.noTools")}

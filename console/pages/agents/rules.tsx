@@ -71,8 +71,8 @@ export function RuleView({ path }: { path: string }) {
     return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
   }
   const rule = data.rules.find((one) => one.path === path);
-  const problem = data.warnings.find(({ file }) => file === path)?.problem;
-  const isThere = rule !== undefined || problem !== undefined;
+  const problems = data.warnings.filter(({ file }) => file === path);
+  const isThere = rule !== undefined || problems.length > 0;
   const isEdited = mayChange && (draft !== undefined || isChosen);
   if (!isThere && !isEdited) {
     return <Empty icon={<SearchX />} title={t("agents.ruleGone")} hint={t("agents.goneHint")} />;
@@ -86,7 +86,12 @@ export function RuleView({ path }: { path: string }) {
         mayChange={mayChange}
         onEdit={isEdited ? undefined : () => setChosen(true)}
       />
-      {problem !== undefined && <p className="problem">{visible(problem)}</p>}
+      {!isEdited &&
+        problems.map(({ problem }) => (
+          <p key={problem} className="problem">
+            {visible(problem)}
+          </p>
+        ))}
       {rule !== undefined && <RuleFacts rule={rule} />}
       {isEdited ? (
         <RuleEditor

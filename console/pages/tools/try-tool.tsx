@@ -62,7 +62,9 @@ export function TryTool({ tool, parameters }: { tool: string; parameters: unknow
           isComplete={!argumentsOf(parameters).some(({ isRequired }) => isRequired)}
           parameters={parameters}
           action={t("tools.run")}
-          onRan={() => void queryClient.invalidateQueries({ queryKey: ["tools"] })}
+          onRan={() => {
+            for (const key of ["tools", "tool-calls"]) void queryClient.invalidateQueries({ queryKey: [key] });
+          }}
         />
       )}
     </section>
