@@ -80,6 +80,25 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     await one.client.runs.join(behind.thread_id, behind.run_id);
   });
 
+  it("roll back what has come to its end before its server has heard of that: no state is there when it has ended", async () => {
+    await servers.query(`CREATE TABLE states_at_end (count int);
+      CREATE FUNCTION note_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO states_at_end SELECT count(*) FROM checkpoint_rows AS c JOIN checkpoint_runs AS r ON r.key = c.run
+          WHERE r.run_id = NEW.run_id;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER note_states BEFORE UPDATE OF status ON runs FOR EACH ROW WHEN (NEW.status = 'success')
+        EXECUTE FUNCTION note_states()`);
+    const { door, thread_id, run_id } = await startGated(one);
+    await expect.poll(async () => (await one.client.threads.getState(thread_id)).next).toEqual(["wait"]);
+    // As a cancel by way of the other server, whose notice is lost.
+    await servers.query(`UPDATE runs SET stop_requested = 'rollback' WHERE run_id = '${run_id}'`);
+    openDoor(door);
+    await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
+    expect(await servers.query("SELECT count FROM states_at_end")).toEqual([{ count: 0 }]);
+    expect(await other.client.threads.getHistory(thread_id)).toEqual([]);
+  });
+
   it("go on with what the other one gives back when it stops", async () => {
     const walking = await startGated(one);
     const waiting = await startGated(one, "enqueue", walking.thread_id);

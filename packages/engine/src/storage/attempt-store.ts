@@ -50,6 +50,18 @@ export interface RunOutcome {
   ended_at?: string;
   /** What is to be told of it, to whom; see `WebhookStore`. */
   webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
+  /** It is rolled back, and its states are gone. */
+  isRemoved?: boolean;
+}
+
+/**
+ * What `AttemptStore.finish` throws, with nothing written, where another server has asked for a rollback of which this one has
+ * not heard: the states have to go first, since the next run may begin elsewhere as soon as the end is written.
+ */
+export class RollbackFirst extends AppError {
+  constructor(runId: string) {
+    super("invalid_state", `Run "${runId}" is to be rolled back, and its states are still there.`);
+  }
 }
 
 /** Where a checkpointer gets the events that were told and are not stored yet, and what model calls have used meanwhile. */
@@ -90,7 +102,7 @@ export interface AttemptStore {
   checkpointer(events: UnstoredEvents): RunCheckpointer;
   /**
    * The run's end, with what was told last in its transaction, on disk when it resolves; `undefined`, and nothing is written,
-   * when it has ended already or is another attempt's.
+   * when it has ended already or is another attempt's. Throws `RollbackFirst`.
    */
   finish(outcome: RunOutcome, told?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */

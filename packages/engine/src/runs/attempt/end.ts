@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorMessage, isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
-import type { RunOutcome } from "../../storage/attempt-store.ts";
+import { RollbackFirst, type RunOutcome } from "../../storage/attempt-store.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { freshTime } from "../events/log.ts";
 import { readNewest } from "../follow/follow.ts";
@@ -26,7 +26,7 @@ export async function writeEnd(
 ): Promise<Run | undefined> {
   const { storage, stopping, logger, retryDelay } = deps;
   const { run_id } = active.run;
-  if (active.rollback && active.hasBegun) await removeStates(active.run, deps);
+  let end = active.rollback ? await withoutStates(active, outcome, deps) : outcome;
   let told = false;
   for (;;) {
     try {
@@ -36,12 +36,18 @@ export async function writeEnd(
         told = true;
       }
       const ended_at = new Date(freshTime()).toISOString();
-      const written = await active.store.finish({ ...outcome, ended_at }, active.log);
+      const written = await active.store.finish({ ...end, ended_at }, active.log);
       const run = written ?? (await storage.runs.get(run_id));
       if (run !== undefined && !isOver(run.status)) return undefined;
-      if (outcome.webhook !== undefined) deps.onWebhook?.();
+      // Also where that was asked for when its end was about to be written.
+      if (run?.stop_requested === "rollback") active.rollback = true;
+      if (end.webhook !== undefined) deps.onWebhook?.();
       return run ?? unwritten(active.run, outcome);
     } catch (error) {
+      if (error instanceof RollbackFirst) {
+        end = await withoutStates(active, outcome, deps);
+        continue;
+      }
       // Its session was removed meanwhile: there is nowhere to write to.
       if (isAppError(error) && error.code === "not_found") return unwritten(active.run, outcome);
       logger.error({ err: error, run_id }, "run_end_not_written");
@@ -52,6 +58,12 @@ export async function writeEnd(
       await sleep(retryDelay, undefined, { signal: stopping, ref: false }).catch(() => undefined);
     }
   }
+}
+
+/** The end of a run that is rolled back: its states go before it, and no webhook tells of it. */
+async function withoutStates(active: ActiveRun, outcome: RunOutcome, deps: RunnerDeps): Promise<RunOutcome> {
+  if (active.hasBegun) await removeStates(active.run, deps);
+  return { ...outcome, webhook: undefined, isRemoved: true };
 }
 
 /** How a run ended whose row is gone. */

@@ -10,6 +10,7 @@ import { owners } from "./008-owners.ts";
 import { webhookOwners } from "./009-webhook-owners.ts";
 import { graphsOfServers } from "./010-graphs.ts";
 import { oneStep } from "./011-one-step.ts";
+import { ownConcerns } from "./012-own-concerns.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   webhookOwners,
   graphsOfServers,
   oneStep,
+  ownConcerns,
 ];

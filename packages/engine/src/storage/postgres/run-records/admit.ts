@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { commonDate } from "../../../concurrency/common-time.ts";
 import { alreadyExists, isChanged, notDue, otherRequest, queueIsFull, threadIsBusy } from "../../admission.ts";
 import { AppError, assertNever } from "../../../errors/errors.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
@@ -145,7 +146,7 @@ function admitted(statements: Statements, run: Run, startedAt?: string): Admitte
   const taken: Run | undefined =
     startedAt === undefined ? undefined : { ...pending, status: "running", attempt: 1, started_at: startedAt };
   if (taken !== undefined) statements.note(changeOfRun("changed", taken));
-  const updated_at = startedAt ?? new Date().toISOString();
+  const updated_at = startedAt ?? commonDate();
   statements.note(changeOfStatus(run.session_id, { status: "busy", updated_at }));
   return { run: pending, taken };
 }
@@ -172,7 +173,7 @@ export async function admitRun(
   admission: Admission,
   { server, onFirst }: { server: number; onFirst: (sessionId: string) => void },
 ): Promise<Admitted> {
-  const now = new Date().toISOString();
+  const now = commonDate();
   return await database.once(async (again) => {
     const attempt: Attempt = { run, admission, isAnswered: false, now, again, server };
     const found = await askInTurn(database, attempt);

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { type AttemptStore, type Ledger, nothingTold, type RunOutcome, type RunWriter } from "../../attempt-store.ts";
+import { commonDate } from "../../../concurrency/common-time.ts";
+import {
+  type AttemptStore,
+  type Ledger,
+  nothingTold,
+  RollbackFirst,
+  type RunOutcome,
+  type RunWriter,
+} from "../../attempt-store.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, SessionStatus } from "../../records.ts";
 import { parseRow, readRow } from "../../rows.ts";
@@ -12,7 +20,7 @@ import { createLedger } from "./ledger.ts";
 import { createOperationStore } from "./operations.ts";
 import { runColumns, StoredRun } from "./run-rows.ts";
 
-const Outcome = z.object({ outcome: z.enum(["ended", "approvals", "refused"]) });
+const Outcome = z.object({ outcome: z.enum(["ended", "approvals", "refused", "rollback"]) });
 const SessionRow = z.object({ session_status: SessionStatus });
 
 /** An end that is to be written. `asks`: whether the run leaves questions. */
@@ -34,18 +42,18 @@ interface Ended {
 }
 
 /**
- * What `millrace_finish_v3` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
- * what is written with it was.
+ * What `millrace_finish_v4` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
+ * what is written with it was. Throws `RollbackFirst`.
  */
 async function end(
   statements: Statements,
   { of, outcome, asks, now, fence, again }: End,
   follows: boolean,
 ): Promise<Ended | "approvals" | "refused" | undefined> {
-  const { status, error = null, session_status, interrupts, ended_at = now, webhook } = outcome;
+  const { status, error = null, session_status, interrupts, ended_at = now, webhook, isRemoved = false } = outcome;
   const sql = `SELECT outcome, session_status, ${runColumns}
-    FROM millrace_finish_v3($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-      $15, $16, $17, $18) AS ended
+    FROM millrace_finish_v4($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+      $15, $16, $17, $18, $19) AS ended
     LEFT JOIN LATERAL (SELECT (ended.run).*) AS runs ON true`;
   const [row] = await statements.rows(sql, [
     of.run_id,
@@ -67,8 +75,10 @@ async function end(
     fence.writes ?? null,
     fence.rows ?? null,
     of.server ?? null,
+    isRemoved,
   ]);
   const found = readRow(Outcome, "runs", row)?.outcome;
+  if (found === "rollback") throw new RollbackFirst(of.run_id);
   if (found !== "ended") return found;
   const run = parseRow(StoredRun, "runs", row);
   const { session_status: left } = parseRow(SessionRow, "sessions", row);
@@ -84,7 +94,7 @@ async function finish(
 ): Promise<Run | "refused" | undefined> {
   const { interrupts } = outcome;
   const asks = Object.values(interrupts).some((asked) => asked.length > 0);
-  const now = new Date().toISOString();
+  const now = commonDate();
   const ended = await database.once(async (again) => {
     const ending: End = { of, outcome, asks, now, fence, again };
     const alone = asks ? "approvals" : await end(database, ending, false);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { commonDate } from "../../../concurrency/common-time.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, RunMark } from "../../records.ts";
 import { readRow, readRows, runsMarked } from "../../rows.ts";
@@ -81,7 +82,7 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   const run = toRun(await statements.rows(`DELETE FROM runs WHERE run_id = $1 RETURNING ${runColumns}`, [runId]));
   if (run === undefined) return false;
   statements.note(changeOfRun("deleted", run));
-  const updated_at = new Date().toISOString();
+  const updated_at = commonDate();
   const free = `UPDATE sessions SET status = 'idle', updated_at = $2 WHERE session_id = $1 AND status = 'busy'
     AND NOT EXISTS (SELECT FROM open_runs WHERE session = sessions.id)`;
   const isFree = (await statements.change(free, [run.session_id, updated_at])) > 0;
@@ -101,7 +102,7 @@ function claimer(database: PostgresDatabase, server: () => number): (sessionId: 
   const lost = new Map<string, string>();
   return async (sessionId) => {
     const before = lost.get(sessionId);
-    const now = new Date().toISOString();
+    const now = commonDate();
     lost.set(sessionId, now);
     const run = await database.once(async (again) => {
       const dates = [...(before === undefined ? [] : [before]), ...(again ? [now] : [])];
@@ -154,7 +155,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, onFi
     claim: (sessionId) => database.inOrder(`session ${sessionId}`, async () => told(await claim(sessionId))),
 
     reclaim(runId) {
-      const now = new Date().toISOString();
+      const now = commonDate();
       return database.once(async (again) => {
         const sql = `${byId} AND status = 'running' AND updated_at = $2 AND owner = $3`;
         const done = toRun(await database.rows(reclaim, [runId, now, server(), again]));
