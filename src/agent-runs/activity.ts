@@ -1,58 +1,75 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
 import { isAIMessageChunk, textOf } from "@millrace/engine/message-kinds";
 import type { CustomEvent } from "../events.ts";
-import type { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "../state.ts";
-import { conversationAfter, type ConversationEvent, type ConversationName } from "./conversation.ts";
+import { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "../state.ts";
+import { conversationAfter, type ConversationEvent } from "./conversation.ts";
 
 /** State changes kept in memory for one run; the run's log has all of them. */
 const maxMoves = 50;
 
 /** Progress of a run's loop. `tokens` is the sum over all its model calls so far. */
-export interface LoopProgress {
-  phase: LoopPhase;
-  iteration: number;
-  max_iterations: number;
-  tokens: number;
-}
+const LoopProgress = z.object({
+  phase: LoopPhase,
+  iteration: z.number(),
+  max_iterations: z.number(),
+  tokens: z.number(),
+});
 
 /** One change of the conversation's state; `at` is ISO-8601. */
-export interface ConversationMove {
-  from: ConversationName;
-  to: ConversationName;
-  at: string;
-}
+const ConversationMove = z.object({ from: z.string(), to: z.string(), at: z.string() });
+
+/** How full the model's window was at its last call. */
+const ContextWindow = z.object({ ratio: z.number(), level: z.enum(["normal", "hint", "full"]) });
 
 /** Final statuses of a tool call. */
 const ends: ReadonlySet<ToolCallStatus> = new Set(["completed", "failed", "blocked", "cancelled"]);
 
-/** What a session shows of its running run. */
-export interface LiveActivity {
-  activity: Activity;
+const OpenCall = z.object({ tool_call_id: z.string(), tool_name: z.string(), status: ToolCallStatus });
+
+/** What a session shows of its running run, also to readers at other servers: JSON. */
+export const LiveActivity = z.object({
+  conversation: ConversationState,
+  loop: LoopProgress.nullable(),
+  turn: Orchestration.shape.state.nullable(),
+  window: ContextWindow.nullable(),
+  moves: z.array(ConversationMove).readonly(),
+  /** Unfinished calls, the most recently changed last. */
+  calls: z.array(OpenCall).readonly(),
   /** Text streamed so far of the current reply. */
-  text: string;
+  text: z.string(),
   /** Name of the tool call the model is writing now. */
-  writing: string | null;
-}
+  writing: z.string().nullable(),
+});
+export type LiveActivity = z.infer<typeof LiveActivity>;
+
+type OpenCall = z.infer<typeof OpenCall>;
 
 /** The state of one attempt of a run, derived from its events. For finished runs see `restingState`. */
 export class Activity {
-  loop: LoopProgress | null = null;
+  loop: LiveActivity["loop"] = null;
   /** The turn's state after the last event. */
-  turn: Orchestration["state"] | null = null;
+  turn: LiveActivity["turn"] = null;
   /** How full the model's window was at its last call. */
-  window: { ratio: number; level: "normal" | "hint" | "full" } | null = null;
-  readonly moves: ConversationMove[] = [];
+  window: LiveActivity["window"] = null;
+  readonly moves: z.infer<typeof ConversationMove>[] = [];
   /** The attempt has emitted its end. */
   isOver = false;
   #conversation: ConversationState = { state: "Idle" };
-  readonly #calls = new Map<string, { tool_call_id: string; tool_name: string; status: ToolCallStatus }>();
+  readonly #calls = new Map<string, OpenCall>();
 
   get conversation(): ConversationState {
     return this.#conversation;
   }
 
+  /** What readers are shown of it. */
+  get shown(): Omit<LiveActivity, "text" | "writing"> {
+    const { conversation, loop, turn, window, moves } = this;
+    return { conversation, loop, turn, window, moves, calls: this.openCalls() };
+  }
+
   /** Unfinished calls, the most recently changed last. */
-  openCalls(): { tool_call_id: string; tool_name: string; status: ToolCallStatus }[] {
+  openCalls(): OpenCall[] {
     return [...this.#calls.values()];
   }
 
@@ -105,7 +122,7 @@ export class Activity {
     }
   }
 
-  #called(event: { tool_call_id: string; tool_name: string; status: ToolCallStatus }): ConversationState | undefined {
+  #called(event: OpenCall): ConversationState | undefined {
     const { tool_call_id, tool_name, status } = event;
     this.#calls.delete(tool_call_id);
     if (!ends.has(status)) this.#calls.set(tool_call_id, { tool_call_id, tool_name, status });

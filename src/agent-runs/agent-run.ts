@@ -71,9 +71,9 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
 
   /** The current activity; see `#activity`. */
   get live(): LiveActivity | undefined {
-    if (this.#activity === undefined) return undefined;
     const answer = this.#progress?.unfinished().at(-1);
-    return { activity: this.#activity, text: answer?.text ?? "", writing: answer?.calls.at(-1)?.name || null };
+    const said = { text: answer?.text ?? "", writing: answer?.calls.at(-1)?.name || null };
+    return this.#activity && { ...this.#activity.shown, ...said };
   }
 
   begins(resumes: boolean): void {
@@ -286,7 +286,7 @@ function isEvent(data: unknown): data is object {
 }
 
 /** The activity of a companion's run; `undefined` before the graph starts. */
-export function activityOf(companion: RunCompanion | undefined): LiveActivity | undefined {
+function activityOf(companion: RunCompanion | undefined): LiveActivity | undefined {
   return companion instanceof AgentRun ? companion.live : undefined;
 }
 

@@ -169,10 +169,10 @@ async function describeAgent(
 }
 
 function watchOf(live: LiveActivity | undefined): BackgroundWatch | undefined {
-  const loop = live?.activity.loop;
+  const loop = live?.loop;
   if (live === undefined || loop === undefined || loop === null) return undefined;
   const { iteration, max_iterations, tokens } = loop;
-  const tool = live.activity.openCalls().at(-1)?.tool_name ?? null;
+  const tool = live.calls.at(-1)?.tool_name ?? null;
   return { iteration, max_iterations, tokens, tool, text: live.text };
 }
 

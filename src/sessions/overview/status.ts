@@ -2,8 +2,7 @@ import { z } from "zod";
 import { usage } from "../../context/compression/compaction.ts";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
-import type { LiveActivity } from "../../agent-runs/activity.ts";
-import { activityOf } from "../../agent-runs/agent-run.ts";
+import { LiveActivity } from "../../agent-runs/activity.ts";
 import { lastWorkedRun } from "@millrace/engine/runs/admission/draft";
 import { streamStateOf, streamStates } from "../../agent-runs/conversation.ts";
 import { restingState } from "../../agent-runs/resting-state.ts";
@@ -81,30 +80,32 @@ export async function readActivity(
   {
     storage,
     runs,
-  }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list" | "stopStateOf" | "companionOf"> },
+  }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list" | "stopStateOf" | "liveOf"> },
   session: Session,
   usual: UsualModel,
   shown: (values: unknown) => Promise<unknown>,
 ): Promise<SessionActivity> {
   const { session_id: id } = session;
   const isBusy = session.status === "busy";
-  const [values, worked, waiting, stop_state = "idle"] = await Promise.all([
+  const [values, worked, waiting, stop_state = "idle", told] = await Promise.all([
     readValues(storage, id),
     lastWorkedRun(runs, id),
     runs.list(id, { limit: queueCounted, offset: 0, status: "pending" }),
     isBusy ? runs.stopStateOf(id) : undefined,
+    isBusy ? runs.liveOf(id) : undefined,
   ]);
   // A run stopped before it started has changed nothing.
   const last = waiting[0] ?? worked;
-  const live = isBusy ? activityOf(runs.companionOf(id)) : undefined;
+  // A server of another version may say it otherwise.
+  const live = LiveActivity.safeParse(told).data;
   const messages = messagesIn(values);
-  const conversation_state = live?.activity.conversation ?? restingState(last, session, messages);
+  const conversation_state = live?.conversation ?? restingState(last, session, messages);
   const waits = isBusy ? [] : waitsFor(session);
   const current = waits.length === 0 ? values : await shown(values);
   const { orchestration, work_mode, conversation_summary } = StateOfTurn.parse(current ?? {});
   const model = modelOf(last) ?? usual.model;
   const { context } = modelLimits(model, usual.contextLimit, usual.profile);
-  const window = live?.activity.window ?? usage(messages, conversation_summary, context);
+  const window = live?.window ?? usage(messages, conversation_summary, context);
   return {
     conversation_state: withText(conversation_state, live?.text),
     stream_state: streamStateOf(conversation_state),
@@ -115,7 +116,7 @@ export async function readActivity(
     waits_for: waits,
     usage_ratio: window.ratio,
     compress_button_state: compressButtons[window.level],
-    orchestration: orchestration && { ...orchestration, state: live?.activity.turn ?? orchestration.state },
+    orchestration: orchestration && { ...orchestration, state: live?.turn ?? orchestration.state },
     model: { name: model, display_name: usual.profile(model).display_name },
     work_mode,
     workflow_locked: isBusy,
@@ -155,19 +156,18 @@ function liveStatus(
   SessionActivity,
   "is_tool_executing" | "current_tool" | "current_tool_is_partial" | "loop" | "streaming_text" | "transitions"
 > {
-  const activity = live?.activity;
-  const open = activity?.openCalls() ?? [];
+  const open = live?.calls ?? [];
   const current = open.findLast(({ status }) => status === "executing") ?? open.at(-1);
   const tool = current?.tool_name ?? null;
   const writing = live?.writing ?? null;
-  const loop = activity?.loop ?? null;
+  const loop = live?.loop ?? null;
   return {
     is_tool_executing: current?.status === "executing",
     current_tool: tool ?? writing,
     current_tool_is_partial: tool === null && writing !== null,
     loop: loop && { ...loop, tool },
     streaming_text: live?.text ?? "",
-    transitions: activity?.moves ?? [],
+    transitions: [...(live?.moves ?? [])],
   };
 }
 

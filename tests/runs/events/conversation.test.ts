@@ -1,10 +1,9 @@
-import { activityOf } from "../../../src/agent-runs/agent-run.ts";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CustomEvent } from "../../../src/events.ts";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { Activity } from "../../../src/agent-runs/activity.ts";
+import { Activity, LiveActivity } from "../../../src/agent-runs/activity.ts";
 import {
   conversationAfter,
   conversationMoves,
@@ -264,8 +263,8 @@ describe("a run tells of its conversation (STATE-01)", () => {
     const { run, reader } = await flow.start("create a task named A");
     await flow.gate.current.arrived;
     await reader.until(() => statesOf(reader).some((event) => short(event) === "ToolCalling executing"));
-    const live = activityOf(flow.runs.companionOf(flow.session.session_id));
-    expect(live?.activity.openCalls()).toMatchObject([{ tool_name: "add_item", status: "executing" }]);
+    const live = LiveActivity.parse(await flow.runs.liveOf(flow.session.session_id));
+    expect(live.calls).toMatchObject([{ tool_name: "add_item", status: "executing" }]);
     const ended = flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     flow.gate.current.open();
     await ended;
@@ -290,11 +289,11 @@ describe("a run tells of its conversation (STATE-01)", () => {
     flow.gate.current = createGate();
     const { reader } = await flow.start("create a task named A", { stream_mode: ["values"] });
     await flow.gate.current.arrived;
-    const live = activityOf(flow.runs.companionOf(flow.session.session_id));
-    expect(live?.activity.conversation).toMatchObject({ state: "ToolCalling", status: "executing" });
-    expect(live?.activity.loop).toMatchObject({ phase: "waiting_tool", iteration: 1, max_iterations: 60 });
-    expect(live?.activity.loop?.tokens).toBeGreaterThan(0);
-    expect(live?.activity.turn).toBe("tool_call");
+    const live = LiveActivity.parse(await flow.runs.liveOf(flow.session.session_id));
+    expect(live.conversation).toMatchObject({ state: "ToolCalling", status: "executing" });
+    expect(live.loop).toMatchObject({ phase: "waiting_tool", iteration: 1, max_iterations: 60 });
+    expect(live.loop?.tokens).toBeGreaterThan(0);
+    expect(live.turn).toBe("tool_call");
     flow.gate.current.open();
     await reader.over;
     expect(reader.custom()).toEqual([]);

@@ -16,8 +16,8 @@ async function activityAt(status: Session["status"], moves: StopState[]) {
     else stop.move(state);
   }
   const stopStateOf = async (id: string): Promise<StopState | undefined> => (id === "s1" ? stop.state : undefined);
-  const companionOf = () => undefined;
-  const runs = { list: storage.runs.list.bind(storage.runs), stopStateOf, companionOf };
+  const liveOf = () => Promise.resolve(undefined);
+  const runs = { list: storage.runs.list.bind(storage.runs), stopStateOf, liveOf };
   const usual = { model: "offline", contextLimit: undefined, profile: builtInProfiles };
   return readActivity({ storage, runs }, session, usual, (values) => Promise.resolve(values));
 }

@@ -19,6 +19,8 @@ export interface RunCompanion {
   stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
   /** Tells readers the end of what was going on. */
   ended(ending: Ending, values: Record<string, unknown> | undefined): void;
+  /** What it is at, as JSON, for readers at this server and at others; `undefined` before its graph runs. */
+  readonly live: object | undefined;
   /** The run's end is on disk, and its readers know it. `values`: the last ones, where they were streamed. */
   over(run: Run, values: Record<string, unknown> | undefined): void;
 }

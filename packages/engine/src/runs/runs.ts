@@ -11,8 +11,8 @@ import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunReq
 import { withBoundAnswer } from "./admission/bound-answer.ts";
 import { requireNextNodes } from "./admission/next-nodes.ts";
 import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
-import type { RunCompanion } from "./companion.ts";
 import { followRun, waitForEnd, type RunSources } from "./follow/follow.ts";
+import { workingOn } from "./follow/live-runs.ts";
 import { findGap, type Gap } from "./follow/gaps.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
@@ -67,7 +67,7 @@ export class Runs {
       // Also while the server stops: what is admitted then is for the next start, as the caller is.
       start: (session, request) => outside(() => this.#start(session, request)),
       stop: (runId, wait) => outside(() => this.cancel(runId, { action: "interrupt", wait })),
-      companionOf: (sessionId) => this.companionOf(sessionId),
+      companionOf: (sessionId) => workingOn(sessionId, this.#dispatch.active)?.companion,
     };
     this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, starter, maxConcurrent });
     const { active, readers } = this.#dispatch;
@@ -229,9 +229,9 @@ export class Runs {
     return (runs.find((active) => active.walking) ?? runs[0])?.stop;
   }
 
-  /** What goes with the run that works on a session now; `undefined` when none does. */
-  companionOf(sessionId: string): RunCompanion | undefined {
-    return this.#dispatch.ofSession(sessionId).find(({ walking }) => walking)?.companion;
+  /** What the run is at that works on a session now, here or elsewhere; see `RunCompanion.live`. */
+  liveOf(sessionId: string): Promise<unknown> {
+    return this.#dispatch.readers.live.of(sessionId);
   }
 
   /**

@@ -21,10 +21,18 @@ export interface Cluster {
   readonly live: number;
   /** Changes whenever another server was there: what is known of a time when this one was alone holds no more. */
   readonly encounters: number;
-  /** Says which graphs this server serves, until it says others: it takes up no run of another graph but to end it. */
-  serves(graphs: readonly string[]): Promise<void>;
+  /**
+   * Says which graphs this server serves, until it says others: it takes up no run of another graph but to end it. Gives since
+   * when (ISO date) each is known to be served by any server; nothing where none but this one can serve it.
+   */
+  serves(graphs: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Whether a server that works serves a graph. */
   isServed(graph: string): Promise<boolean>;
+  /**
+   * Whether this server does what has to be done once for all of them, now and then: of those that work it came first. For a
+   * moment there may be none that does, or two: what is done so has to be safe twice.
+   */
+  readonly leads: boolean;
   /** Whether no other server can have taken what is in this one's hand. */
   trusts(): boolean;
   /** Why it cannot take runs: it does not hold its lease, or a later version has changed the database; nothing where it can. */
@@ -42,7 +50,8 @@ export const alone: Cluster = {
   id: 1,
   live: 1,
   encounters: 0,
-  serves: async () => undefined,
+  leads: true,
+  serves: async () => new Map(),
   isServed: async () => false,
   trusts: () => true,
   problem: undefined,
@@ -57,6 +66,7 @@ export const alone: Cluster = {
  * `moved`: there may be more of a run. `read`: one of them has read a run to its end. `begun` and `stopped`: a run of a session has begun, or has ended without that.
  * `due`: something of a kind has to be done at a date. `look`: a beat may find something, a stop or what no server has in hand.
  * `free`: what held the next run of a session back has ended. `news`: what has happened in a session outside of its runs.
+ * `live`: the server at which a run of a session works is to say what it is at, which it does by `lives`.
  * `changes`: readers at the sender want to hear of all changes, for some seconds; `changed` is one, and after `missed` there
  * may be others. `joined`: the sender hears from now on, and has not heard what was asked before.
  */
@@ -78,6 +88,8 @@ export const Hint = z.discriminatedUnion("type", [
     }),
   }),
   z.object({ type: z.literal("free"), session_id: z.string() }),
+  z.object({ type: z.literal("live"), session_id: z.string(), ask: z.string() }),
+  z.object({ type: z.literal("lives"), ask: z.string(), part: z.int(), parts: z.int(), text: z.string() }),
   z.object({ type: z.literal("due"), what: z.enum(["crons", "items", "ttls"]), date: z.string() }),
 ]);
 export type Hint = z.infer<typeof Hint>;

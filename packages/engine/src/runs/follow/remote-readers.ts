@@ -3,6 +3,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { LogReaders } from "../events/log.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { type Coming, SessionFeeds } from "./follow.ts";
+import { LiveRuns } from "./live-runs.ts";
 
 /** Milliseconds that a server counts as a reader after it has asked; it asks again every five seconds. */
 const patience = 12_000;
@@ -54,6 +55,8 @@ export interface ConnectedReaders {
   feeds: SessionFeeds;
   /** Those at other servers, where there can be some. */
   elsewhere: LogReaders | undefined;
+  /** What runs are at. */
+  live: LiveRuns;
 }
 
 /** What tells readers here and at other servers. `inHand`: see `RemoteReaders`. */
@@ -61,7 +64,8 @@ export function connectReaders(
   { hints, runs }: Pick<Storage, "hints" | "runs">,
   inHand: ReadonlyMap<string, ActiveRun>,
 ): ConnectedReaders {
-  if (!hints.isShared) return { feeds: new SessionFeeds(), elsewhere: undefined };
+  const live = new LiveRuns(hints, inHand);
+  if (!hints.isShared) return { feeds: new SessionFeeds(), elsewhere: undefined, live };
   const elsewhere = new RemoteReaders(hints, inHand);
   const feeds = new SessionFeeds({
     tell: (sessionId, item) => elsewhere.tell(sessionId, item),
@@ -78,7 +82,7 @@ export function connectReaders(
       feeds.hear(hint.session_id, { run_id: hint.run_id, hasBegun: hint.type === "begun" });
     }
   });
-  return { feeds, elsewhere };
+  return { feeds, elsewhere, live };
 }
 
 /** Which servers have asked for something, by its id. */

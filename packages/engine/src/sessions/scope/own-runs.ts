@@ -69,7 +69,7 @@ function runMethods(
   | "placeOf"
   | "waitReason"
   | "stopStateOf"
-  | "companionOf"
+  | "liveOf"
   | "traces"
 > {
   return {
@@ -81,7 +81,7 @@ function runMethods(
     placeOf: (run) => runs.placeOf(run),
     waitReason: (run) => runs.waitReason(run),
     stopStateOf: (sessionId) => runs.stopStateOf(sessionId),
-    companionOf: (sessionId) => runs.companionOf(sessionId),
+    liveOf: (sessionId) => runs.liveOf(sessionId),
     traces: runs.traces,
   };
 }

@@ -15,7 +15,7 @@ export type SessionRuns = Pick<
   | "placeOf"
   | "waitReason"
   | "stopStateOf"
-  | "companionOf"
+  | "liveOf"
   | "followSession"
   | "followRecord"
   | "cancel"
