@@ -41,6 +41,11 @@ export interface RunningServer {
   isIdle(): boolean;
   /** The number of active runs. */
   walking(): number;
+  /**
+   * Calls back when a later version has made of the database what this one cannot use, and all runs are given back: the server
+   * is to be closed. There is one listener.
+   */
+  onOutdated(listener: () => void): void;
   /** Accepts no new runs, parks the active ones after at most `drainSeconds`, then closes everything. */
   close(): Promise<void>;
 }
@@ -131,6 +136,7 @@ async function startAt(
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...webhookParts });
     const feed = new ServerFeed(storage);
     const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent, logger });
+    const drained = drainWhenOutdated(config, { opened, runs, logger });
     telemetry?.exportMetrics(() => metrics.families());
     const forRequests = { config, apiKeys, storage, runs, feed, graphs, custom, logger, health, metrics };
     const api = createApi({ ...forRequests, extension: agent?.http(runs) });
@@ -149,6 +155,7 @@ async function startAt(
       problems: graphs.problems,
       isIdle: () => runs.isIdle(),
       walking: () => runs.numbers().running,
+      onOutdated: (listener) => void drained.then(listener),
       close: async () => {
         health.stopping();
         unbindClient();
@@ -183,18 +190,22 @@ interface Observed {
   logger: Logger;
 }
 
-/** Lets go of all runs where a later version has changed the database. */
-function drainWhenOutdated({ drainSeconds }: Config, { opened: { cluster }, runs, logger }: Observed): void {
+/** Lets go of all runs where a later version has changed the database; resolves when that has happened. */
+function drainWhenOutdated(
+  { drainSeconds }: Config,
+  { opened: { cluster }, runs, logger }: Pick<Observed, "opened" | "runs" | "logger">,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   cluster.onOutdated(() => {
     logger.error({ server: cluster.id }, "server_outdated");
-    void runs.drain(drainSeconds * 1_000);
+    void runs.drain(drainSeconds * 1_000).then(resolve);
   });
+  return promise;
 }
 
 /** Whether the server is ready, and its metrics. */
 function openObservation(config: Config, workspace: string, observed: Observed) {
   const { opened, graphs, runs, feed, agent } = observed;
-  drainWhenOutdated(config, observed);
   const health = openHealth({
     graphs: graphs.ids().length,
     problems: graphs.problems,

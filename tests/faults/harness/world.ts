@@ -23,15 +23,21 @@ export interface World {
   /** All of them, where there are several. */
   servers: readonly ServerProcess[];
   model: ModelServer;
+  /** The variables that its servers are started with, for one more. */
+  settings: Record<string, string>;
   /** What its server has stored; to be read while that is stopped. */
   database: StoppedDatabase;
   close(): Promise<void>;
 }
 
-/** What is particular about a world: variables of the server, arguments of its node, and how many servers there are. */
+/** What is particular about a world: variables of the servers, arguments of their node, and how many servers there are. */
 export interface WorldOptions {
   environment?: Record<string, string>;
+  /** Further variables of one of several servers. */
+  environmentOf?: (index: number) => Record<string, string>;
   nodeArguments?: string[];
+  /** The sources that they are started from. */
+  root?: string | undefined;
   /** More than one need a `MILLRACE_DATABASE` in `environment`. */
   servers?: number;
 }
@@ -66,10 +72,18 @@ async function openPostgres(): Promise<OpenedPostgres | undefined> {
   }
 }
 
+/** A `langgraph.json` of the fault suite's graphs, with the sources of `root`. */
+function graphsOf(root = projectFolder): string {
+  const shapesFile = join(root, "tests/faults/harness/shapes.ts");
+  const graphs = Object.fromEntries(graphNames.map((name) => [name, `${shapesFile}:${name}`]));
+  graphs["agent"] = `${join(root, "src/graph/workflow.ts")}:workflow`;
+  return JSON.stringify({ graphs });
+}
+
 /** Starts a server over the fault suite's graphs in an empty folder, with a model that answers by `handler`. */
 export async function openWorld(
   handler: (request: ModelRequest) => ModelStep | Promise<ModelStep>,
-  { environment = {}, nodeArguments = [], servers: count = 1 }: WorldOptions = {},
+  { environment = {}, environmentOf = () => ({}), nodeArguments = [], root, servers: count = 1 }: WorldOptions = {},
 ): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-faults-"));
   const workspace = join(folder, "workspace");
@@ -78,26 +92,24 @@ export async function openWorld(
   await writeFile(effectsFile, "");
   const stepsFile = join(folder, "steps");
   await writeFile(stepsFile, "");
-  const shapesFile = join(projectFolder, "tests/faults/harness/shapes.ts");
-  const graphs = Object.fromEntries(graphNames.map((name) => [name, `${shapesFile}:${name}`]));
-  graphs["agent"] = `${join(projectFolder, "src/graph/workflow.ts")}:workflow`;
-  await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+  await writeFile(join(folder, "langgraph.json"), graphsOf(root));
   const postgres = await openPostgres();
   const model = await startModelServer({ handler, record: false });
+  const settings = {
+    MILLRACE_GRAPHS: join(folder, "langgraph.json"),
+    MILLRACE_LOG_LEVEL: "warn",
+    MILLRACE_MODEL: "openai:scripted",
+    EFFECTS_FILE: effectsFile,
+    STEPS_FILE: stepsFile,
+    OPENAI_BASE_URL: model.url,
+    OPENAI_API_KEY: "test-key",
+    ...(postgres && { MILLRACE_DATABASE: postgres.url }),
+    ...environment,
+  };
   const servers = Array.from({ length: count }, (_, index) => {
     const place = index === 0 ? folder : mkdtempSync(join(folder, "server-"));
-    const server = new ServerProcess(place, workspace, nodeArguments);
-    server.configure({
-      MILLRACE_GRAPHS: join(folder, "langgraph.json"),
-      MILLRACE_LOG_LEVEL: "warn",
-      MILLRACE_MODEL: "openai:scripted",
-      EFFECTS_FILE: effectsFile,
-      STEPS_FILE: stepsFile,
-      OPENAI_BASE_URL: model.url,
-      OPENAI_API_KEY: "test-key",
-      ...(postgres && { MILLRACE_DATABASE: postgres.url }),
-      ...environment,
-    });
+    const server = new ServerProcess(place, workspace, nodeArguments, root);
+    server.configure({ ...settings, ...environmentOf(index) });
     return server;
   });
   const [server] = servers;
@@ -116,7 +128,7 @@ export async function openWorld(
     throw error;
   }
   const database = postgres === undefined ? stoppedFile(server.databaseFile) : stoppedPostgres(postgres.direct);
-  return { folder, workspace, effectsFile, stepsFile, server, servers, model, database, close };
+  return { folder, workspace, effectsFile, stepsFile, server, servers, model, settings, database, close };
 }
 
 /** Where requests go: a server, or each time another one of several. */

@@ -20,15 +20,17 @@ export class ServerProcess {
   readonly #folder: string;
   readonly #workspace: string;
   readonly #nodeArguments: string[];
+  readonly #program: string;
   #environment: Record<string, string> = {};
   #port = 0;
   #child: ChildProcess | undefined;
 
-  /** `folder` holds its data and log; `nodeArguments` come before the program's name. */
-  constructor(folder: string, workspace: string, nodeArguments: string[] = []) {
+  /** `folder` holds its data and log; `nodeArguments` come before the program's name; `root`: the sources it is started from. */
+  constructor(folder: string, workspace: string, nodeArguments: string[] = [], root = projectFolder) {
     this.#folder = folder;
     this.#workspace = workspace;
     this.#nodeArguments = nodeArguments;
+    this.#program = join(root, "bin/millrace.cjs");
     this.logFile = join(folder, "server.log");
     closeSync(openSync(this.logFile, "a"));
   }
@@ -64,7 +66,7 @@ export class ServerProcess {
   async start(): Promise<void> {
     if (this.#port === 0) this.#port = await quietPort();
     const log = openSync(this.logFile, "a");
-    const child = spawn(process.execPath, [...this.#nodeArguments, join(projectFolder, "bin/millrace.cjs")], {
+    const child = spawn(process.execPath, [...this.#nodeArguments, this.#program], {
       cwd: this.#folder,
       env: {
         ...programEnvironment,
@@ -87,6 +89,15 @@ export class ServerProcess {
       await delay(25);
     }
     throw new Error("The server was not ready after 90 s.");
+  }
+
+  /** Waits until it ends by itself. */
+  async ended(): Promise<ProcessEnd> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined) throw new Error("The server was not started.");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    return { code: child.exitCode, signal: child.signalCode };
   }
 
   /** `kill -9`: nothing is told, nothing can be saved. */

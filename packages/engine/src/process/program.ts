@@ -14,8 +14,13 @@ interface Running extends Served {
   isIdle(): boolean;
   /** The number of active runs. */
   walking(): number;
+  /** Calls back when it can serve no more, since a later version has changed what it works on. */
+  onOutdated(listener: () => void): void;
   close(): Promise<void>;
 }
+
+/** The exit code of a program that a later version has left behind: a start of the same version would fail. */
+const outdatedCode = 3;
 
 /**
  * Milliseconds in which a second signal counts as the same: a terminal signals each process of a group, and they pass
@@ -25,7 +30,7 @@ const sameSignal = 1_000;
 
 /**
  * Runs the program: starts from the environment with `defaults`, announces what it serves, and drains on SIGTERM or
- * SIGINT; a second, separate signal exits at once.
+ * SIGINT; a second, separate signal exits at once. A program that is outdated ends by itself.
  */
 export async function runProgram(
   start: (config: Config, logger: Logger) => Promise<Running>,
@@ -45,20 +50,28 @@ export async function runProgram(
     const server = await start(config, logger);
     const endReturn = returnIdleMemory(() => server.isIdle());
     let stopping: number | undefined;
+    const end = (code: number): void => {
+      stopping = performance.now();
+      endReturn();
+      server.close().then(
+        () => exitProcess(code),
+        (error: unknown) => fail(error),
+      );
+    };
     const stop = (signal: NodeJS.Signals): void => {
       if (stopping !== undefined && performance.now() - stopping < sameSignal) return;
       if (stopping !== undefined) exitProcess(1);
-      stopping = performance.now();
-      endReturn();
       log.logStop(signal, server.walking());
-      server.close().then(
-        () => exitProcess(0),
-        (error: unknown) => fail(error),
-      );
+      end(0);
     };
     // Before listeners of users' modules, which may throw.
     process.prependListener("SIGTERM", stop);
     process.prependListener("SIGINT", stop);
+    server.onOutdated(() => {
+      if (stopping !== undefined) return;
+      logger.error({ exit_code: outdatedCode }, "outdated_server_ends");
+      end(outdatedCode);
+    });
     log.logStart(server);
   } catch (error) {
     fail(error);
