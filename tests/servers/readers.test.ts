@@ -20,7 +20,7 @@ afterEach(async () => {
 async function startBoth(changes: Parameters<typeof startTestServer>[0] = {}): Promise<[TestServer, TestServer]> {
   const database = (await postgres?.create()) ?? "";
   const start = async (): Promise<TestServer> => {
-    const server = await startTestServer({ ...changes, database });
+    const server = await startTestServer({ leaseSeconds: 60, ...changes, database });
     opened.push(() => server.remove());
     return server;
   };

@@ -12,7 +12,8 @@ afterAll(() => postgres?.stop());
 describe.skipIf(postgres === undefined)("two servers on one database", () => {
   let servers: Servers;
   beforeEach(async () => {
-    servers = await createServers(postgres);
+    // None of them is to be taken for gone because the machine is busy: attempts are counted here.
+    servers = await createServers(postgres, 60);
   });
   afterEach(() => servers.close());
 
@@ -34,6 +35,25 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await one.client.runs.wait(thread_id, "counter", { input: { value: 2 } })).toMatchObject({ value: 3 });
     expect((await other.client.threads.getState(thread_id)).values).toMatchObject({ value: 3 });
     expect(await servers.query("SELECT DISTINCT attempt, crashes FROM runs")).toEqual([{ attempt: 1, crashes: 0 }]);
+  });
+
+  it("say the same of the graphs' own assistants, now and after a start, and the first one leads", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const own = async ({ client }: typeof one) =>
+      await client.assistants.search({ metadata: { created_by: "system" } });
+    const before = await own(one);
+    expect(before.length).toBeGreaterThan(0);
+    expect(await own(other)).toEqual(before);
+    await one.close();
+    expect(await own(await servers.start())).toEqual(before);
+    const [storage, later] = [await servers.open(), await servers.open()];
+    expect([storage.cluster.leads, later.cluster.leads]).toEqual([false, false]);
+    await other.close();
+    await servers.query("DELETE FROM servers WHERE id < " + storage.cluster.id);
+    await expect.poll(() => storage.cluster.leads).toBe(true);
+    expect(later.cluster.leads).toBe(false);
+    await storage.close();
+    await expect.poll(() => later.cluster.leads).toBe(true);
   });
 
   it("stop each other's runs", async () => {

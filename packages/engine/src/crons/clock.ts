@@ -1,3 +1,4 @@
+import { commonTime } from "../concurrency/common-time.ts";
 import { AppError, type ErrorCode, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import { Alarm, lookingForOthers } from "../runs/events/alarm.ts";
@@ -19,6 +20,9 @@ import { Cron as Schedule } from "croner";
 /** Milliseconds before a refused run is retried. */
 const retryDelay = 5_000;
 
+/** Milliseconds that a run is due when a server starts it that is not the leading one of several. */
+const stepIn = 10_000;
+
 /** Temporary refusals: the run is still due. */
 const passing: readonly ErrorCode[] = [
   "rate_limit",
@@ -37,7 +41,7 @@ export interface CronClock {
 }
 
 interface ClockParts extends CronRunParts {
-  storage: Pick<Storage, "crons" | "hints" | "sessions" | "runs">;
+  storage: Pick<Storage, "crons" | "hints" | "cluster" | "sessions" | "runs">;
   logger: Logger;
 }
 
@@ -47,7 +51,8 @@ function isPassing(error: unknown): boolean {
 
 /**
  * Starts each cron's run at its time, using one timer for the next due date. Runs missed while the server was down
- * start at once, one per cron. A permanently refused run is skipped and logged.
+ * start at once, one per cron. A permanently refused run is skipped and logged. Of several servers the leading one does it,
+ * and the others where it has not in time.
  */
 export function startCronClock(parts: ClockParts): CronClock {
   const { storage, logger } = parts;
@@ -73,29 +78,30 @@ export function startCronClock(parts: ClockParts): CronClock {
   async function startDue(): Promise<number | undefined> {
     try {
       let isDone = true;
-      for (const cron of await crons.due(new Date().toISOString())) {
+      const late = storage.cluster.leads ? 0 : stepIn;
+      for (const cron of await crons.due(new Date(commonTime() - late).toISOString())) {
         const { next_run_date } = cron;
         if (next_run_date !== null) isDone = (await takeTurn({ ...cron, next_run_date })) && isDone;
       }
-      if (!isDone) return Date.now() + retryDelay;
+      if (!isDone) return commonTime() + retryDelay;
       const next = await crons.next();
-      return next === undefined ? undefined : Date.parse(next);
+      return next === undefined ? undefined : Date.parse(next) + late;
     } catch (error) {
       logger.error({ err: error }, "crons_not_started");
-      return Date.now() + retryDelay;
+      return commonTime() + retryDelay;
     }
   }
 
   const alarm = new Alarm(startDue, storage.hints.isShared ? lookingForOthers : undefined);
   crons.onDate((date) => alarm.bring(Date.parse(date)));
-  alarm.bring(Date.now());
+  alarm.bring(commonTime());
   return alarm;
 }
 
 /** The next date of a cron; `null` for an unreadable schedule, so that it does not block the others. */
 function dateAfterNow(cron: Cron): string | null {
   try {
-    return nextDate(cron, new Date());
+    return nextDate(cron, new Date(commonTime()));
   } catch {
     return null;
   }
@@ -133,7 +139,7 @@ interface CronStart {
  */
 async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronRunParts): Promise<CronStart> {
   const { cron_id, next_run_date: due } = cron;
-  const now = new Date();
+  const now = new Date(commonTime());
   const missed = datesBetween(cron, new Date(due), now);
   const asker = askerOf(cron);
   const session = await sessionOf(cron, asker, parts);
@@ -209,9 +215,10 @@ export function startClockwork(parts: {
   logger: Logger;
 }): Clockwork {
   const { config, storage, runs, toRequest, logger } = parts;
+  const leads = (): boolean => storage.cluster.leads;
   const clocks = [
-    startRetention({ events: storage.events, hours: config.eventRetentionHours, logger }),
-    startApprovalSweep({ storage, runs, timeoutHours: config.approvalTimeoutHours }, logger),
+    startRetention({ events: storage.events, hours: config.eventRetentionHours, logger, leads }),
+    startApprovalSweep({ storage, runs, timeoutHours: config.approvalTimeoutHours }, logger, leads),
     startExpiry({ storage, runs, logger }),
     startCronClock({ storage, runs, toRequest, logger }),
   ];

@@ -36,7 +36,8 @@ export class Graphs {
   readonly versions: ReadonlyMap<string, string>;
   readonly #extension: GraphExtension | undefined;
   readonly #loaded: Map<string, LoadedGraph>;
-  readonly #assistants: Assistant[];
+  #assistants: Assistant[];
+  readonly #defaults: Record<string, GraphDefaults | undefined>;
   readonly #withLoop = new WeakMap<ServedGraph, boolean>();
   readonly #descriptions: Descriptions;
 
@@ -52,8 +53,18 @@ export class Graphs {
     this.problems = problems;
     const fixed = [...loaded].filter(([, { build }]) => build === undefined);
     this.versions = new Map(fixed.map(([id, { graph }]) => [id, graphVersion(graph)]));
-    const since = new Date().toISOString();
-    this.#assistants = [...loaded.keys()].map((id) => systemAssistant(id, since, defaults[id]));
+    this.#defaults = defaults;
+    this.#assistants = this.#assistantsSince(new Map());
+  }
+
+  #assistantsSince(since: ReadonlyMap<string, string>): Assistant[] {
+    const now = new Date().toISOString();
+    return this.ids().map((id) => systemAssistant(id, since.get(id) ?? now, this.#defaults[id]));
+  }
+
+  /** Since when (ISO date) graphs are served, by whichever server: so old are their assistants. Default since the start. */
+  knownSince(since: ReadonlyMap<string, string>): void {
+    this.#assistants = this.#assistantsSince(since);
   }
 
   /** The nodes of a graph that call the agent's loop; none in foreign graphs. */

@@ -14,7 +14,7 @@ const unsureFor = 60_000;
 /** `recoverRuns`, and from then on the same for what other servers leave. */
 export async function recoverAndFollow(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
   const { cluster } = deps.storage;
-  await cluster.serves(deps.graphs.ids());
+  deps.graphs.knownSince(await cluster.serves(deps.graphs.ids()));
   const recovered = await recoverRuns(dispatch, deps);
   const { id, live } = cluster;
   if (live > 1) deps.logger.info({ server: id, servers: live }, "beside_other_servers");

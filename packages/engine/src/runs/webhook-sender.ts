@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { commonDate, commonTime } from "../concurrency/common-time.ts";
 import { AppError, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import type { WebhookSettings } from "../config/tool-settings.ts";
@@ -55,7 +56,7 @@ export class WebhookSender {
 
   /** There is a new webhook to send. */
   wake(): void {
-    if (this.#ownUrl !== undefined) this.#alarm.bring(Date.now());
+    if (this.#ownUrl !== undefined) this.#alarm.bring(commonTime());
   }
 
   /** Sends nothing more; what is under way is aborted and sent again after the next start. */
@@ -70,7 +71,7 @@ export class WebhookSender {
     const { store, logger } = this.#parts;
     try {
       while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {
-        const webhook = await store.take(new Date().toISOString(), this.#busy());
+        const webhook = await store.take(commonDate(), this.#busy());
         if (webhook === undefined) {
           const next = await store.next(this.#busy());
           return next === undefined ? undefined : Date.parse(next);
@@ -80,7 +81,7 @@ export class WebhookSender {
       return undefined;
     } catch (error) {
       logger.error({ err: error }, "webhooks_not_told");
-      return Date.now() + minute;
+      return commonTime() + minute;
     }
   }
 
@@ -97,7 +98,7 @@ export class WebhookSender {
       .catch((error: unknown) => logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told"))
       .finally(() => {
         this.#underWay.delete(webhook.webhook_id);
-        this.#alarm.bring(Date.now());
+        this.#alarm.bring(commonTime());
       });
     this.#underWay.set(webhook.webhook_id, { webhook, told });
   }
@@ -128,7 +129,7 @@ export class WebhookSender {
       const pause = isAppError(error) && error.code === "blocked" ? undefined : waits[attempts];
       if (pause !== undefined) {
         logger.warn(problem, "webhook_not_taken");
-        await store.postpone(webhook_id, new Date(Date.now() + pause).toISOString());
+        await store.postpone(webhook_id, new Date(commonTime() + pause).toISOString());
         return;
       }
       logger.error(problem, "webhook_given_up");

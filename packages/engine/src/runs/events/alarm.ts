@@ -1,3 +1,5 @@
+import { commonTime } from "../../concurrency/common-time.ts";
+
 /**
  * How long a timer runs at most, in milliseconds: a clock that was set, and a machine that slept, are noticed by then.
  * Who has nothing to do before only looks at the clock.
@@ -35,19 +37,19 @@ export class Alarm {
   #arm(): void {
     clearTimeout(this.#timer);
     if (this.#isStopped || this.#at === Infinity) return;
-    const wait = Math.min(Math.max(0, this.#at - Date.now()), longest);
+    const wait = Math.min(Math.max(0, this.#at - commonTime()), longest);
     this.#timer = setTimeout(() => this.#look(), wait).unref();
   }
 
   #look(): void {
-    if (this.#at > Date.now()) {
+    if (this.#at > commonTime()) {
       this.#arm();
       return;
     }
     this.#at = Infinity;
     this.#working = this.#work().then((next) => {
       this.#working = undefined;
-      this.#at = Math.min(this.#at, next ?? Infinity, Date.now() + this.#often);
+      this.#at = Math.min(this.#at, next ?? Infinity, commonTime() + this.#often);
       this.#arm();
     });
   }

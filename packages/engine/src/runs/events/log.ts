@@ -1,3 +1,4 @@
+import { commonClock } from "../../concurrency/common-time.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { AttemptStore, UnstoredEvents } from "../../storage/attempt-store.ts";
@@ -264,7 +265,7 @@ const mostAhead = 24 * 60 * 60 * 1000;
 
 /** Now in milliseconds since 1970, never less than a time given before. */
 export function eventTime(): number {
-  newest = Math.max(newest, Date.now());
+  newest = Math.max(newest, Date.now() + commonClock.ahead);
   isTold = true;
   return newest;
 }
@@ -274,7 +275,7 @@ export function eventTime(): number {
  * events then come after those of the runs before it, and its end between those of the others.
  */
 export function freshTime(): number {
-  newest = Math.max(newest + 1, Date.now());
+  newest = Math.max(newest + 1, Date.now() + commonClock.ahead);
   isTold = true;
   return newest;
 }
@@ -284,14 +285,14 @@ export function freshTime(): number {
  * does not run ahead however often it is asked for.
  */
 export function partingTime(): number {
-  if (isTold) newest = Math.max(newest + 1, Date.now());
+  if (isTold) newest = Math.max(newest + 1, Date.now() + commonClock.ahead);
   isTold = false;
   return newest;
 }
 
 /** Lets the clock go on from a time that a former process has given, also where the machine's clock was set back since. */
 export function goOnFrom(time: number): void {
-  if (time <= newest || time > Date.now() + mostAhead) return;
+  if (time <= newest || time > Date.now() + commonClock.ahead + mostAhead) return;
   newest = time;
   isTold = true;
 }

@@ -14,17 +14,22 @@ interface Retention {
 
 /**
  * Sweeps now and then every hour, in small parts with other work between them. The timer keeps no process alive.
- * `hours` is how long a run's events stay after its end.
+ * `hours` is how long a run's events stay after its end. `leads`: whether this server does it for all of them.
  */
-export function startRetention(options: { events: EventStore; hours: number; logger: Logger }): Retention {
-  const { events, hours, logger } = options;
+export function startRetention(options: {
+  events: EventStore;
+  hours: number;
+  logger: Logger;
+  leads?: () => boolean;
+}): Retention {
+  const { events, hours, logger, leads = () => true } = options;
   let stopped = false;
   let sweeping: Promise<void> | undefined;
 
   async function expireAll(): Promise<void> {
     const before = new Date(Date.now() - hours * hour).toISOString();
     try {
-      while (!stopped && (await events.expire(before))) await nextTurn();
+      while (!stopped && leads() && (await events.expire(before))) await nextTurn();
     } catch (error) {
       logger.error({ err: error }, "events_not_expired");
     }

@@ -238,8 +238,11 @@ interface ApprovalSweep {
   stop(): Promise<void>;
 }
 
-/** Sweeps at once and then every minute, if a time-out is set. The timer does not keep the process alive. */
-export function startApprovalSweep(services: ApprovalServices, logger: Logger): ApprovalSweep {
+/**
+ * Sweeps at once and then every minute, if a time-out is set. The timer does not keep the process alive. `leads`: whether this
+ * server does it for all of them.
+ */
+export function startApprovalSweep(services: ApprovalServices, logger: Logger, leads = () => true): ApprovalSweep {
   let sweeping: Promise<number> | undefined;
   const stopping = new AbortController();
   async function expireAll(): Promise<number> {
@@ -259,8 +262,11 @@ export function startApprovalSweep(services: ApprovalServices, logger: Logger): 
     }));
   if (services.timeoutHours === undefined) return { sweep, stop: async () => undefined };
 
-  const timer = setInterval(() => void sweep(), interval).unref();
-  void sweep();
+  const sweepForAll = (): void => {
+    if (leads()) void sweep();
+  };
+  const timer = setInterval(sweepForAll, interval).unref();
+  sweepForAll();
   return {
     sweep,
     async stop() {

@@ -1,3 +1,4 @@
+import { commonTime } from "../../concurrency/common-time.ts";
 import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { deleteSession, isDone } from "../sessions.ts";
 import type { Logger } from "../../logger.ts";
@@ -77,7 +78,7 @@ interface Expiry {
 }
 
 interface ExpiryParts {
-  storage: Pick<Storage, "items" | "ttls" | "hints" | "sessions" | "checkpointer">;
+  storage: Pick<Storage, "items" | "ttls" | "hints" | "cluster" | "sessions" | "checkpointer">;
   runs: Pick<Runs, "between" | "cancelSession">;
   logger: Logger;
 }
@@ -90,7 +91,7 @@ function earliest(dates: readonly (string | undefined)[]): number | undefined {
 
 /**
  * Deletes expired items, and deletes or prunes expired sessions, using one timer for the next expiry. An active or just
- * touched session stays. Failures are logged and retried after a minute.
+ * touched session stays. Failures are logged and retried after a minute. Of several servers the leading one does it.
  */
 export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
   const { items, ttls } = storage;
@@ -100,14 +101,14 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
   async function end({ session_id: id }: SessionTtl): Promise<void> {
     await runs.between(id, async () => {
       const ttl = await ttls.get(id);
-      if (ttl === undefined || Date.parse(ttl.expires_at) > Date.now()) return;
+      if (ttl === undefined || Date.parse(ttl.expires_at) > commonTime()) return;
       if (ttl.strategy === "delete") {
         await runs.cancelSession(id);
         await storage.sessions.delete(id);
         return;
       }
       await saver?.prune(id, { keepLatest: 1 });
-      await ttls.moveOn(id, new Date(Date.now() + Math.max(ttl.minutes * minute, pruneAgain)).toISOString());
+      await ttls.moveOn(id, new Date(commonTime() + Math.max(ttl.minutes * minute, pruneAgain)).toISOString());
     });
   }
 
@@ -128,19 +129,20 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
 
   const alarm = new Alarm(
     async () => {
+      if (!storage.cluster.leads) return undefined;
       try {
         const next = await items.expire();
-        if (!(await endDue())) return Date.now() + minute;
+        if (!(await endDue())) return commonTime() + minute;
         return earliest([next, await ttls.next()]);
       } catch (error) {
         logger.error({ err: error }, "nothing_expired");
-        return Date.now() + minute;
+        return commonTime() + minute;
       }
     },
     storage.hints.isShared ? lookingForOthers : undefined,
   );
   for (const store of [items, ttls]) store.onExpiry((time) => alarm.bring(Date.parse(time)));
-  alarm.bring(Date.now());
+  alarm.bring(commonTime());
   return alarm;
 }
 

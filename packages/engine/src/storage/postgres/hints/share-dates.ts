@@ -1,3 +1,4 @@
+import { commonDate } from "../../../concurrency/common-time.ts";
 import type { Hint, Hints } from "../../cluster.ts";
 
 /**
@@ -16,7 +17,7 @@ export function shareDates(
   };
   listen((date) => {
     tellClocks(date);
-    if (told !== undefined && told <= date && told > new Date().toISOString()) return;
+    if (told !== undefined && told <= date && told > commonDate()) return;
     told = date;
     hints.hint("all", { type: "due", what, date });
   });

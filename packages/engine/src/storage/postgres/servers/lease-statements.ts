@@ -7,6 +7,9 @@ export const IdRow = z.object({ id: z.number() });
 /** What a beat finds. */
 export const BeatRow = z.object({
   is_alive: z.boolean(),
+  leads: z.boolean(),
+  /** Milliseconds since 1970, by the clock of the database. */
+  at: z.number(),
   live: z.number(),
   silent: z.number(),
   min_compatible: z.number(),
@@ -21,18 +24,40 @@ export const WaitRow = z.object({ waits: z.boolean() });
 /** A new server. */
 export const join = `INSERT INTO servers (host, process, lease_until, graphs)
   VALUES ($1, $2, now() + make_interval(secs => $3), $4) RETURNING id`;
-/** Renews the lease, unless another server has taken this one for gone. */
-export const renew = `WITH beat AS (
+/**
+ * Renews the lease, unless another server has taken this one for gone. Of the open runs it reads those that are its concern:
+ * what is in no server's hand, or in that of one that is gone, and what is to be stopped here. Whose runs there are is found by
+ * one look into the index for each server.
+ */
+export const renew = `WITH RECURSIVE beat AS (
     UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
-  ), open AS (
-    SELECT run_id, owner, graph_id, stop_requested AS action FROM open_runs JOIN runs ON runs.id = open_runs.run
+  ), owners AS (
+    SELECT min(owner) AS owner FROM open_runs
+    UNION ALL SELECT (SELECT min(o.owner) FROM open_runs AS o WHERE o.owner > owners.owner) FROM owners
+      WHERE owners.owner IS NOT NULL
+  ), left_over AS (
+    SELECT run FROM open_runs WHERE owner IS NULL
+    UNION ALL SELECT run FROM open_runs WHERE owner IN (
+      SELECT owner FROM owners WHERE owner IS NOT NULL AND NOT EXISTS (SELECT FROM servers WHERE servers.id = owners.owner)
+    )
   )
   SELECT EXISTS (SELECT FROM beat) AS is_alive, count(*) AS live, count(*) FILTER (WHERE lease_until < now()) AS silent,
-    (SELECT min_compatible FROM schema_version),
-    EXISTS (SELECT FROM open WHERE NOT EXISTS (SELECT FROM servers WHERE servers.id = owner)
-      AND (action IS NOT NULL OR graph_id = ANY ($3) IS NOT FALSE)) AS has_left_over,
-    (SELECT coalesce(json_agg(open), '[]') FROM open WHERE owner = $1 AND action IS NOT NULL) AS stops
+    coalesce(min(id) FILTER (WHERE lease_until >= now()) = $1, false) AS leads,
+    (SELECT min_compatible FROM schema_version), extract(epoch FROM clock_timestamp())::float8 * 1000 AS at,
+    EXISTS (SELECT FROM left_over JOIN runs ON runs.id = run
+      WHERE stop_requested IS NOT NULL OR graph_id = ANY ($3) IS NOT FALSE) AS has_left_over,
+    (SELECT coalesce(json_agg(json_build_object('run_id', run_id, 'action', stop_requested)), '[]')
+      FROM open_runs JOIN runs ON runs.id = open_runs.run
+      WHERE open_runs.owner = $1 AND has_stop AND stop_requested IS NOT NULL) AS stops
   FROM servers`;
+/** Which graphs a server serves, and since when each is known to be served. */
+export const serve = `WITH served AS (UPDATE servers SET graphs = $2 WHERE id = $1), noted AS (
+    INSERT INTO graphs (graph_id, since) SELECT id, $3 FROM unnest($2::text[]) AS id ON CONFLICT DO NOTHING
+    RETURNING graph_id, since
+  )
+  SELECT graph_id, since FROM noted UNION SELECT graph_id, since FROM graphs WHERE graph_id = ANY ($2::text[])`;
+/** A graph that was served, and since when. */
+export const GraphRow = z.object({ graph_id: z.string(), since: z.string() });
 /** Whether there is a server which came before and may not have heard of this one: its lease is still that of `$2`. */
 export const unheard = `SELECT EXISTS (
     SELECT FROM servers JOIN unnest($1::bigint[], $2::timestamptz[]) AS before (server, until)

@@ -1,10 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { heardCommonTime } from "../../../concurrency/common-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { Cluster, Found } from "../../cluster.ts";
 import { parseRow, readRows } from "../../rows.ts";
 import { PostgresDatabase } from "../database/database.ts";
 import { channelOf, noticeOf } from "../hints/notices.ts";
-import { askToBeat, BeatRow, IdRow, join, LeaseRow, renew, ServerRow, unheard, WaitRow } from "./lease-statements.ts";
+import {
+  askToBeat,
+  BeatRow,
+  GraphRow,
+  IdRow,
+  join,
+  LeaseRow,
+  renew,
+  serve,
+  ServerRow,
+  unheard,
+  WaitRow,
+} from "./lease-statements.ts";
 import { hasEnded, thisProcess } from "./place-of-process.ts";
 import { isTrusted, type Moment, now } from "./trust.ts";
 
@@ -30,6 +43,7 @@ export class ServerLease implements Cluster {
   readonly #seconds: number;
   #id = 0;
   #live = 1;
+  #leads = false;
   #encounters = 0;
   /** When the last beat was sent that has renewed the lease, and the first one of those that did so in time. */
   #renewed: Moment = now();
@@ -90,6 +104,10 @@ export class ServerLease implements Cluster {
     return this.#encounters;
   }
 
+  get leads(): boolean {
+    return this.#leads && this.trusts();
+  }
+
   trusts(): boolean {
     return this.#isTrusted(this.#renewed);
   }
@@ -111,9 +129,10 @@ export class ServerLease implements Cluster {
     this.#onBeat = listener;
   }
 
-  async serves(graphs: readonly string[]): Promise<void> {
+  async serves(graphs: readonly string[]): Promise<ReadonlyMap<string, string>> {
     this.#graphs = graphs;
-    await this.#database.change("UPDATE servers SET graphs = $2 WHERE id = $1", [this.#id, graphs]);
+    const found = await this.#database.rows(serve, [this.#id, graphs, new Date().toISOString()]);
+    return new Map(readRows(GraphRow, "graphs", found).map(({ graph_id, since }) => [graph_id, since]));
   }
 
   async isServed(graph: string): Promise<boolean> {
@@ -217,8 +236,11 @@ export class ServerLease implements Cluster {
     const sent = now();
     try {
       const [row] = await this.#database.rows(renew, [this.#id, this.#seconds, this.#graphs]);
-      const { is_alive, live, silent, min_compatible, has_left_over, stops } = parseRow(BeatRow, "servers", row);
+      const found = parseRow(BeatRow, "servers", row);
+      const { is_alive, live, silent, min_compatible, has_left_over, stops } = found;
+      heardCommonTime(found.at, sent.wall);
       this.#live = live;
+      this.#leads = found.leads && !this.#isOutdated;
       if (live > 1) this.#encounters += 1;
       if (!is_alive || this.#isLost) return await this.#beginAnew();
       if (!this.trusts()) this.#since = sent;
