@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import * as z from "zod/mini";
 import { jsonText } from "../text/json-text.ts";
-import { ApiError, request } from "./client.ts";
+import { ApiError, language, request } from "./client.ts";
 import { Effect } from "./shapes.ts";
 
 const Tool = z.object({
@@ -115,7 +115,14 @@ export function usePreview(threadId: string, { tool, args }: ManualCall, isWante
   return { data, error, refetch, isCurrent: written === args && data !== undefined };
 }
 
-const Result = z.object({ success: z.boolean(), message: z.string(), content: z.optional(z.string()) });
+const Result = z.object({
+  success: z.boolean(),
+  message: z.string(),
+  message_zh: z.optional(z.string()),
+  content: z.optional(z.string()),
+  suggestion: z.optional(z.string()),
+  operation: z.optional(z.object({ operation_id: z.string() })),
+});
 /** What a call by hand gave. */
 export type ManualResult = z.infer<typeof Result>;
 const Ran = z.object({ result: Result });
@@ -137,4 +144,18 @@ export async function runByHand(
     if (isQuestion) return undefined;
     throw error;
   }
+}
+
+/** Runs a call that somebody has pressed a button for: what it would do is seen there. Throws what it failed by. */
+export async function changeByHand(threadId: string, call: ManualCall): Promise<ManualResult> {
+  const method = "POST";
+  const body = { args: call.args };
+  const { approved_hash } = await request(`${addressOf(threadId, call.tool)}/preview`, Preview, { method, body });
+  const result = await runByHand(threadId, call, approved_hash, crypto.randomUUID());
+  if (result?.success === true) return result;
+  const message = language === "zh" ? result?.message_zh : undefined;
+  throw new ApiError(message ?? result?.message ?? "The file has changed meanwhile.", {
+    status: 409,
+    ...(result?.suggestion !== undefined && { suggestion: result.suggestion }),
+  });
 }

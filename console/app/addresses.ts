@@ -17,6 +17,7 @@ export const addresses = {
   settings: "/settings",
   files: "/files",
   changes: "/changes",
+  circuits: "/circuits",
   server: "/server",
   store: "/store",
   crons: "/crons/:id?",
@@ -51,6 +52,13 @@ export const toolAddress = (name?: string): string => listAddress("/tools", name
 /** Where the files of the workspace are shown, or one of them. */
 export const fileAddress = (path?: string): string =>
   path === undefined ? "/files" : `/files?path=${encodeURIComponent(path)}`;
+/** What is shown of a circuit. */
+export type CircuitPart = "netlist" | "connections" | "waveforms";
+/** Where the circuits of the workspace are shown, or a part of one of them. */
+export function circuitAddress(name?: string, part: CircuitPart = "netlist"): string {
+  if (name === undefined) return "/circuits";
+  return `/circuits?${new URLSearchParams({ name, ...(part !== "netlist" && { part }) }).toString()}`;
+}
 /** Where the store is shown, what lies below a namespace, or one item. */
 export function storeAddress(namespace?: readonly string[], key?: string): string {
   if (namespace === undefined) return "/store";

@@ -12,7 +12,7 @@ import type { Caller } from "../api/shapes.ts";
 import { Menu } from "../parts/menu.tsx";
 import { languages, switchLanguage, type LanguageName } from "../text/language.ts";
 import { setPreferences, usePreferences } from "./kept/preferences.ts";
-import { places } from "./places.tsx";
+import { places, placesOf } from "./places.tsx";
 
 const isHereByMenu = (at: string) => places.some(({ isIn, isHere }) => isIn === "menu" && isHere(at));
 
@@ -38,7 +38,7 @@ export function AppMenu({ caller, onKeys }: { caller: Caller | undefined; onKeys
         </>
       }
       entries={[
-        ...places
+        ...placesOf(caller)
           .filter(({ isIn }) => isIn === "menu")
           .map(({ address, label, icon: Icon, keys, isHere }) => ({
             label: t(label),

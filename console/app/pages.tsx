@@ -29,6 +29,10 @@ const PromptsPage = lazyComponent(async () => (await import("../pages/prompts/pr
 const ModelsPage = lazyComponent(async () => (await import("../pages/models/models-page.tsx")).ModelsPage, loading);
 const AgentsPage = lazyComponent(async () => (await import("../pages/agents/agents-page.tsx")).AgentsPage, loading);
 const FilesPage = lazyComponent(async () => (await import("../pages/files/files-page.tsx")).FilesPage, loading);
+const CircuitsPage = lazyComponent(
+  async () => (await import("../pages/circuits/circuits-page.tsx")).CircuitsPage,
+  loading,
+);
 const ToolsPage = lazyComponent(async () => (await import("../pages/tools/tools-page.tsx")).ToolsPage, loading);
 const StorePage = lazyComponent(async () => (await import("../pages/store/store-page.tsx")).StorePage, loading);
 const CronsPage = lazyComponent(async () => (await import("../pages/crons/crons-page.tsx")).CronsPage, loading);
@@ -50,6 +54,7 @@ const pages = {
   models: ModelsPage,
   agents: AgentsPage,
   files: FilesPage,
+  circuits: CircuitsPage,
   tools: ToolsPage,
   store: StorePage,
   crons: CronsPage,
@@ -61,15 +66,19 @@ export function loadAhead(...names: (keyof typeof pages)[]): void {
   for (const name of names) pages[name].ahead();
 }
 
+/** Pages whose addresses begin with their names. */
+const namedAlike = ["tools", "store", "crons", "circuits"] as const;
+
 /** Begins to load the page of an address before it is known who is signed in. */
 export function loadPageOf(path: string): void {
   const [, place, , part] = path.slice(base.length).split("/");
+  const ownPage = namedAlike.find((one) => one === place);
   if (place === "t") loadAhead(part === "run" || part === "context" ? part : "chat");
   else if (place === "inbox") loadAhead("inbox");
   else if (place === "runs") loadAhead("runs");
   else if (place === "prompts" || place === "identity") loadAhead("prompts");
   else if (place === "models" || place === "vendors" || place === "roles") loadAhead("models");
-  else if (place === "tools" || place === "store" || place === "crons") loadAhead(place);
+  else if (ownPage !== undefined) loadAhead(ownPage);
   else if (place === "agents" || place === "rules") loadAhead("agents");
   else if (place === "files" || place === "changes") loadAhead("files");
   else if (place === "settings" || place === "server") loadAhead("settings");
@@ -154,6 +163,9 @@ export function Places() {
       </Route>
       <Route path={addresses.changes}>
         <FilesPage part="changes" />
+      </Route>
+      <Route path={addresses.circuits}>
+        <CircuitsPage />
       </Route>
       <Route path={addresses.store}>
         <StorePage />

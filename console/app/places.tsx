@@ -1,6 +1,7 @@
 import Activity from "icon:activity";
 import Bot from "icon:bot";
 import CalendarClock from "icon:calendar-clock";
+import CircuitBoard from "icon:circuit-board";
 import Database from "icon:database";
 import FilePenLine from "icon:file-pen-line";
 import FolderTree from "icon:folder-tree";
@@ -10,10 +11,11 @@ import Settings from "icon:settings-2";
 import Users from "icon:users";
 import Workflow from "icon:workflow";
 import Wrench from "icon:wrench";
+import type { Caller } from "../api/shapes.ts";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|agents|rules|store|crons|settings|server|files|changes)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|agents|rules|store|crons|settings|server|files|changes|circuits)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -99,6 +101,16 @@ export const places = [
     isHere: (at: string) => /^\/(files|changes)(\/|$)/u.test(at),
   },
   {
+    id: "circuits",
+    address: "/circuits",
+    label: "app.circuits",
+    icon: CircuitBoard,
+    keys: "g l",
+    isIn: "menu",
+    isHere: (at: string) => /^\/circuits(\/|$)/u.test(at),
+    toolkit: "circuits",
+  },
+  {
     id: "store",
     address: "/store",
     label: "app.store",
@@ -126,3 +138,9 @@ export const places = [
     isHere: (at: string) => /^\/(settings|server)(\/|$)/u.test(at),
   },
 ] as const;
+
+/** The places that the server has for this person: that of a toolkit only where the toolkit is on. */
+export function placesOf(caller: Caller | undefined): readonly (typeof places)[number][] {
+  const { features } = caller ?? {};
+  return places.filter((place) => !("toolkit" in place) || features === undefined || features[place.toolkit] === true);
+}

@@ -21,7 +21,7 @@ import { useCommands, type Command } from "./commands.ts";
 import { useKeys } from "./keys.ts";
 import { KeysDialog } from "./keys-dialog.tsx";
 import { useNews, useSpokenQuestions } from "./news.ts";
-import { places, widePlace } from "./places.tsx";
+import { places, placesOf, widePlace } from "./places.tsx";
 import { setPreferences, usePreferences } from "./kept/preferences.ts";
 
 const lazyPalette = loadable(() => import("./palette.tsx"));
@@ -44,7 +44,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
   useNews(waiting);
   useSpokenQuestions(approvals);
   useKeys();
-  useShellCommands(navigate, setOpen);
+  useShellCommands(caller, navigate, setOpen);
   const toggleList = () => {
     if (!isBesideList || matchMedia("(width < 1000px)").matches) setListOverAt(isListOver ? undefined : location);
     else setPreferences({ listShown: !listShown });
@@ -157,7 +157,11 @@ function goToWaiting(navigate: (to: string) => void): void {
   else card.focus();
 }
 
-function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palette" | "keys") => void): void {
+function useShellCommands(
+  caller: Caller | undefined,
+  navigate: (to: string) => void,
+  setOpen: (open: "palette" | "keys") => void,
+): void {
   const { t } = useTranslation();
   const commands = useMemo((): Command[] => {
     const themes = { system: t("app.themeSystem"), light: t("app.themeLight"), dark: t("app.themeDark") };
@@ -186,7 +190,7 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         icon: <SquarePen size={16} />,
         run: () => navigate("/"),
       },
-      ...places.map(({ id, address, label, icon: Icon, keys }): Command => ({
+      ...placesOf(caller).map(({ id, address, label, icon: Icon, keys }): Command => ({
         id,
         group: "places",
         label: t(label),
@@ -222,6 +226,6 @@ function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palet
         },
       })),
     ];
-  }, [navigate, setOpen, t]);
+  }, [caller, navigate, setOpen, t]);
   useCommands(commands);
 }

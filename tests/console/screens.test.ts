@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { projectFolder } from "../support/source-files.ts";
 import { axeFindings, chromiumPath, holdBack, leave, openStage, type Stage, type Tab } from "./console-page.ts";
 
 /** A folder for pictures of the screens, for a look at them; none are made without it. */
@@ -163,6 +164,12 @@ async function changeCron({ page }: Tab): Promise<void> {
   await page.locator(".prompt-problem").waitFor();
 }
 
+/** The curves of a circuit, and one of its simulations with what had changed. */
+async function showCircuit({ page }: Tab): Promise<void> {
+  await page.locator(".iteration-open").first().click();
+  await page.locator(".iteration-body").waitFor();
+}
+
 /** A tool that is tried, with all that it would do. */
 async function tryTool({ page }: Tab): Promise<void> {
   await page.locator(".schema-form .form-control").first().fill(`notes/${long}.md`);
@@ -304,6 +311,13 @@ function screens(): Screen[] {
     { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
     { name: "file-edit", path: "/files?path=notes%2Ftoday.md", part: ".change-row", before: editText },
     { name: "file-gone", path: "/files?path=none.md", part: ".shaping-view .blank-title" },
+    {
+      name: "circuit",
+      path: "/circuits?name=low%2Fpass.cir&part=waveforms",
+      part: ".plot-curves path",
+      before: showCircuit,
+    },
+    { name: "circuit-gone", path: "/circuits?name=none.cir", part: ".shaping-one .blank-title" },
     { name: "store", path: "/store?in=users", part: ".store-item" },
     { name: "store-item", path: "/store?in=users.ada&key=likes", part: ".form-json textarea" },
     { name: "store-gone", path: "/store?in=users&key=none", part: ".shaping-one .blank-title" },
@@ -345,6 +359,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["inbox-empty", "/inbox", ".main .blank-title"],
         ["runs-empty", "/runs", ".main .blank-title"],
         ["changes-empty", "/changes", ".main .blank-title"],
+        ["circuits-empty", "/circuits", ".shaping-list .blank-title"],
         ["store-empty", "/store?in=", ".shaping-one .blank-title"],
       ] as const) {
         await go(tab, { path, part });
@@ -398,6 +413,11 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       const reviewer = "name: reviewer\ndescription: Reviews\ntools: read_file, list_files\nmodel: openai:scripted";
       await writeFile(join(agents, "reviewer.md"), `---\n${reviewer}\n---\nYou review. ${long}\n`);
       await writeFile(join(rules, "style.md"), `---\nglobs: ["*.md", "${long}"]\n---\nWrite plainly. ${long}\n`);
+      await mkdir(join(workspace, "low"));
+      await copyFile(join(projectFolder, "samples/circuits/rc-low-pass.cir"), join(workspace, "low/pass.cir"));
+      await writeFile(join(workspace, "low/pass_goals.json"), '[{ "metric": "bandwidth", "target": "1 kHz" }]');
+      const simulate = `/threads/${noted.thread}/tools/run_simulation/run`;
+      await (await stage.server.send("POST", simulate, { args: { circuit: "low/pass.cir" } })).text();
       await writeFile(join(rules, "wrong.md"), "---\nglobs: [\n---\n");
     });
 
@@ -448,6 +468,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["the tree of a workspace", "/files", "/files"],
         ["the content of a file", "/files/content", "/files?path=old.md"],
         ["the changes of a workspace", "/operations", "/changes"],
+        ["the circuits of a workspace", "/circuits", "/circuits"],
+        ["the text of a circuit", "/circuits/pass.cir", "/circuits?name=pass.cir"],
         ["the settings of a server", "/settings", "/settings"],
         ["the figures of a server", "/server", "/server"],
         ["/g", "/assistants/search", "/g"],

@@ -22,7 +22,7 @@ import { FindReplace } from "./find-replace.tsx";
 import { titleOf } from "./prompt-list.tsx";
 import { Difference, Preview } from "./preview.tsx";
 import { insertText, TextEditor } from "./text-editor.tsx";
-import { lineOf, nearest, renamed, usedIn } from "./variables.ts";
+import { completionsAt, lineOf, nearest, piecesOf, renamed, usedIn } from "./variables.ts";
 
 /** One text of the assistant's: read, changed, looked at as a model reads it, and set back. */
 export function PromptEditor({
@@ -65,6 +65,15 @@ function Editor({ place, prompt, draft, onDraft }: Editing) {
   const change = (text: string) => onDraft(text === prompt.content ? undefined : text);
   const [isFinding, setFinding] = useState(false);
   useFindKey(() => setFinding(true));
+  const textLanguage = useMemo(
+    () => ({
+      pieces: (line: string) => piecesOf(line, { all: prompt.variables, required: prompt.required_variables }),
+      completions: (text: string, caret: number) => completionsAt(text, caret, prompt.variables),
+      closing: "}",
+      completeLabel: t("prompts.complete"),
+    }),
+    [prompt, t],
+  );
   const insert = (name: string) => field.current && insertText(field.current, `{${name}}`);
   return (
     <div className="prompt-editor">
@@ -85,7 +94,7 @@ function Editor({ place, prompt, draft, onDraft }: Editing) {
       <TextEditor
         value={content}
         onChange={change}
-        variables={{ all: prompt.variables, required: prompt.required_variables }}
+        of={textLanguage}
         readOnly={!mayChange}
         label={t("prompts.text")}
         describedBy={`${id}-problems`}

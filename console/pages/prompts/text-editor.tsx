@@ -1,8 +1,6 @@
 import { useId, useState, type KeyboardEvent } from "react";
-import { useTranslation } from "react-i18next";
 import { isComposing } from "../../app/keys.ts";
-import { manage } from "../../text/manage/words.ts";
-import { completionsAt, piecesOf, type Piece, type Variables } from "./variables.ts";
+import type { Piece } from "./variables.ts";
 
 const indent = "    ";
 
@@ -17,11 +15,30 @@ export function insertText(field: HTMLTextAreaElement, text: string, from = fiel
   }
 }
 
-/** A field for a text: its lines have numbers, and where it has variables, they are marked and completed. */
+/** What an editor knows of the language of its text. */
+export interface TextLanguage {
+  /** A line in pieces, of which some are marked; `at` counts from 0. */
+  pieces: (line: string, at: number) => readonly Piece[];
+  /** The names that complete what stands before the caret, and where that begins. */
+  completions: (text: string, caret: number) => { names: readonly string[]; from: number };
+  /** What stands behind a name that was completed. */
+  closing: string;
+  /** What the list of names that fit is called. */
+  completeLabel: string;
+}
+
+const plainWords: TextLanguage = {
+  pieces: (text) => [{ text, kind: "words" }],
+  completions: (_, from) => ({ names: [], from }),
+  closing: "",
+  completeLabel: "",
+};
+
+/** A field for a text whose lines have numbers, whose words are marked, and whose names are completed. */
 export function TextEditor({
   value,
   onChange,
-  variables,
+  of: { pieces, completions, closing, completeLabel } = plainWords,
   readOnly,
   label,
   describedBy,
@@ -29,29 +46,24 @@ export function TextEditor({
 }: {
   value: string;
   onChange: (next: string) => void;
-  /** Without them braces are words as others. */
-  variables?: Variables;
+  /** Without one it has words alone. */
+  of?: TextLanguage;
   readOnly: boolean;
   label: string;
   describedBy: string;
   field: React.RefObject<HTMLTextAreaElement | null>;
 }) {
-  const { t } = useTranslation(manage);
   const id = useId();
   const [caret, setCaret] = useState<number>();
   const [index, setIndex] = useState(0);
   // Tab goes on to the next control as everywhere, until something is written.
   const [isWriting, setWriting] = useState(false);
-  const { names, from } = completionsAt(
-    value,
-    caret ?? 0,
-    caret === undefined || readOnly ? [] : (variables?.all ?? []),
-  );
+  const { names, from } = caret === undefined || readOnly ? { names: [], from: caret ?? 0 } : completions(value, caret);
   const chosen = Math.min(index, names.length - 1);
   const complete = (name: string | undefined) => {
     if (field.current === null || name === undefined) return;
-    const isClosed = value[field.current.selectionEnd] === "}";
-    insertText(field.current, isClosed ? name : `${name}}`, from);
+    const isClosed = value[field.current.selectionEnd] === closing;
+    insertText(field.current, isClosed ? name : name + closing, from);
     setCaret(undefined);
   };
   const ownKeys: Record<string, () => void> = {
@@ -81,11 +93,9 @@ export function TextEditor({
         <div className="prompt-marks" aria-hidden="true">
           {value.split("\n").map((line, at) => (
             <div key={at}>
-              {variables === undefined
-                ? line
-                : piecesOf(line, variables).map((piece, place) =>
-                    piece.kind === "words" ? piece.text : <Mark key={place} piece={piece} />,
-                  )}
+              {pieces(line, at).map((piece, place) =>
+                piece.kind === "words" ? piece.text : <Mark key={place} piece={piece} />,
+              )}
               {"\n"}
             </div>
           ))}
@@ -117,7 +127,7 @@ export function TextEditor({
         />
       </div>
       {names.length > 0 && (
-        <div className="menu prompt-completion" role="listbox" id={id} aria-label={t("prompts.complete")}>
+        <div className="menu prompt-completion" role="listbox" id={id} aria-label={completeLabel}>
           {names.map((name, place) => (
             <div
               key={name}

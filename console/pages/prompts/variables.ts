@@ -1,4 +1,4 @@
-/** A piece of a prompt's text: words, or a variable between braces. */
+/** A piece of a text: words, or what is marked, in a prompt a variable between braces. */
 export interface Piece {
   text: string;
   kind: "words" | "variable" | "required" | "unknown";

@@ -1,5 +1,6 @@
 import type { Words } from "../words.ts";
 import { agentsEn } from "./agents-en.ts";
+import { circuitsEn } from "./circuits-en.ts";
 import { dataEn } from "./data-en.ts";
 import { editEn } from "./edit-en.ts";
 import { toolsEn } from "./tools-en.ts";
@@ -7,6 +8,7 @@ import { toolsEn } from "./tools-en.ts";
 /** The words of the pages by which the assistant is shaped, in English. They are loaded with the first of these pages. */
 export const manageEn = {
   ...toolsEn,
+  ...circuitsEn,
   ...dataEn,
   ...agentsEn,
   ...editEn,

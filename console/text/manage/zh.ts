@@ -1,5 +1,6 @@
 import type { ManageCatalogue } from "./en.ts";
 import { agentsZh } from "./agents-zh.ts";
+import { circuitsZh } from "./circuits-zh.ts";
 import { dataZh } from "./data-zh.ts";
 import { editZh } from "./edit-zh.ts";
 import { toolsZh } from "./tools-zh.ts";
@@ -7,6 +8,7 @@ import { toolsZh } from "./tools-zh.ts";
 /** The words of the pages by which the assistant is shaped, in Chinese. */
 export const manageZh: ManageCatalogue = {
   ...toolsZh,
+  ...circuitsZh,
   ...dataZh,
   ...agentsZh,
   ...editZh,

@@ -14,6 +14,7 @@ export const shellEn = {
     tools: "Tools",
     agents: "Agents and rules",
     files: "Files",
+    circuits: "Circuits",
     store: "Store",
     crons: "Schedules",
     serverSettings: "Settings",

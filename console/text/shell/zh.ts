@@ -14,6 +14,7 @@ export const shellZh: ShellCatalogue = {
     tools: "工具",
     agents: "智能体与规则",
     files: "文件",
+    circuits: "电路",
     store: "存储",
     crons: "定时任务",
     serverSettings: "设置",

@@ -1,0 +1,227 @@
+import { useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Circuit } from "../../api/shaping/circuit-shapes.ts";
+import {
+  readCircuitsAgain,
+  simulateCircuit,
+  takeBack,
+  useCircuit,
+  useIterations,
+  useParsed,
+  writeCircuit,
+} from "../../api/shaping/circuits.ts";
+import { createThread, useThreads } from "../../api/threads.ts";
+import { circuitAddress, type CircuitPart } from "../../app/addresses.ts";
+import { useCommands } from "../../app/commands.ts";
+import { keepDraft, readDraft } from "../../app/kept/drafts.ts";
+import { shownKeys } from "../../app/keys.ts";
+import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { notify, notifyError } from "../../parts/toast.tsx";
+import { manage } from "../../text/manage/words.ts";
+import { Segments } from "../list-and-one.tsx";
+import { ThreadChoice } from "../thread-choice.tsx";
+import { Connections } from "./connections.tsx";
+import { GoalsTable } from "./goals-table.tsx";
+import { IterationList, type Numbered } from "./iteration-list.tsx";
+import { NetlistPart } from "./netlist-part.tsx";
+import { Waveforms } from "./waveforms.tsx";
+
+/** A circuit: its netlist, what is connected, its curves; beside it its goals and its simulations. */
+export function CircuitView({ name, part }: { name: string; part: CircuitPart }) {
+  const { t, i18n } = useTranslation(manage);
+  const { data, error, refetch } = useCircuit(name, i18n.language);
+  if (data !== undefined) return <OneCircuit circuit={data} part={part} />;
+  if (error === null) return <Loading lines={10} />;
+  const gone = { title: t("circuits.gone"), hint: t("circuits.goneHint") };
+  return <Failed error={error} onRetry={() => void refetch()} gone={gone} />;
+}
+
+function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) {
+  const { t, i18n } = useTranslation(manage);
+  const { name } = circuit;
+  const [draft, setDraft] = useDraft(circuit);
+  const text = draft ?? circuit.text;
+  const parsed = useParsed(text, i18n.language, draft !== undefined).data;
+  const netlist = draft === undefined ? circuit.netlist : (parsed ?? circuit.netlist);
+  const [net, setNet] = useState<string>();
+  const iterations = useNumbered(name);
+  const shown = useShown(iterations.all);
+  const work = useWork(iterations.all);
+  const segments = (["netlist", "connections", "waveforms"] as const).map((one) => ({
+    label: t(`circuits.${one}`),
+    address: circuitAddress(name, one),
+    isHere: one === part,
+  }));
+  const save = () =>
+    work.begin("save", async (thread) => {
+      await writeCircuit(thread, name, text);
+      setDraft(undefined);
+      notify(t("circuits.saved"));
+    });
+  const back = (to: Numbered) =>
+    work.begin("save", async (thread) => {
+      const operation = await writeCircuit(thread, name, to.netlist?.text ?? "");
+      setDraft(undefined);
+      const undo = () => work.begin("save", async () => operation && (await takeBack(thread, operation)));
+      const action = { label: t("circuits.takeBack"), run: undo };
+      notify(t("circuits.isBack", { number: to.number }), { action, milliseconds: 10_000 });
+    });
+  const simulate = () =>
+    work.begin("simulate", async (thread) => {
+      if (draft !== undefined) await writeCircuit(thread, name, text);
+      setDraft(undefined);
+      await simulateCircuit(thread, name);
+      notify(t("circuits.simulated"));
+    });
+  useSaveKey(() => draft !== undefined && work.busy === undefined && save());
+  return (
+    <div className="circuit">
+      <header className="prompt-head">
+        <div>
+          <h2>{visible(netlist.title === "" ? name : netlist.title)}</h2>
+          <p className="hint mono">{visible(name)}</p>
+        </div>
+        <div className="filters">
+          {draft !== undefined && (
+            <>
+              <Button size="small" kind="quiet" onClick={() => setDraft(undefined)}>
+                {t("circuits.discard")}
+              </Button>
+              <Button size="small" disabled={work.busy !== undefined} onClick={save}>
+                {t("circuits.save")} <kbd>{shownKeys("mod+s")}</kbd>
+              </Button>
+            </>
+          )}
+          <Button size="small" kind="primary" disabled={work.busy !== undefined} onClick={simulate}>
+            {t(work.busy === "simulate" ? "circuits.simulating" : "circuits.simulate")}
+          </Button>
+        </div>
+      </header>
+      <div className="circuit-columns">
+        <div className="circuit-main">
+          <Segments label={t("circuits.parts")} segments={segments} />
+          {part === "netlist" && <NetlistPart text={text} netlist={netlist} net={net} onChange={setDraft} />}
+          {part === "connections" && <Connections name={name} netlist={netlist} net={net} onNet={setNet} />}
+          {part === "waveforms" && (
+            <Waveforms
+              name={name}
+              shown={shown.overlaid.map(({ iteration_id: id, number }) => ({
+                id,
+                number: t("circuits.number", { number }),
+              }))}
+            />
+          )}
+        </div>
+        <aside className="circuit-side" aria-label={t("circuits.iterations")}>
+          <GoalsTable goals={shown.one?.goals ?? circuit.goals} problem={circuit.goals_problem} all={iterations.all} />
+          {iterations.error !== null && iterations.all.length === 0 ? (
+            <Failed error={iterations.error} onRetry={iterations.retry} />
+          ) : (
+            <IterationList
+              iterations={iterations.all}
+              hash={circuit.hash}
+              current={shown.opened}
+              overlaid={new Set(shown.overlaid.map(({ iteration_id: id }) => id))}
+              isBusy={work.busy !== undefined}
+              onShow={shown.open}
+              onOverlay={shown.overlay}
+              onBack={back}
+            />
+          )}
+          {iterations.older !== undefined && (
+            <Button size="small" onClick={iterations.older}>
+              {t("circuits.older")}
+            </Button>
+          )}
+          <ThreadChoice
+            label={t("circuits.inChat")}
+            none={t("circuits.newChat")}
+            threadId={work.thread}
+            graph="agent"
+            onThread={work.choose}
+          />
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+/** The text that is being written; it survives a reload. */
+function useDraft({ name, text }: Circuit): [string | undefined, (next: string | undefined) => void] {
+  const key = `circuit.${name}`;
+  const [draft, setDraft] = useState(() => readDraft(key) || undefined);
+  const write = (next: string | undefined): void => {
+    const kept = next === text ? undefined : next;
+    setDraft(kept);
+    keepDraft(key, kept ?? "");
+  };
+  return [draft, write];
+}
+
+/** The simulations of a circuit with their numbers: the oldest that was read is the first. */
+function useNumbered(name: string) {
+  const { data, error, hasNextPage, fetchNextPage, refetch } = useIterations(name);
+  const all = useMemo((): Numbered[] => {
+    const found = data?.pages.flatMap((page) => page.iterations) ?? [];
+    return found.map((one, at) => ({ ...one, number: found.length - at }));
+  }, [data]);
+  return { all, error, retry: () => void refetch(), older: hasNextPage ? () => void fetchNextPage() : undefined };
+}
+
+/** Simulations whose curves lie over one another before somebody chooses. */
+const firstOverlaid = 2;
+
+/** Which simulations are looked at: the newest, until others are chosen. */
+function useShown(all: readonly Numbered[]) {
+  const [opened, setOpened] = useState<string>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>();
+  const drawable = all.filter(({ is_kept }) => is_kept);
+  const overlaid =
+    chosen === undefined ? drawable.slice(0, firstOverlaid) : drawable.filter(({ iteration_id: id }) => chosen.has(id));
+  const ids = new Set(overlaid.map(({ iteration_id: id }) => id));
+  return {
+    opened,
+    one: all.find(({ iteration_id: id }) => id === opened) ?? all.find(({ status }) => status === "done"),
+    overlaid,
+    open: (id: string) => setOpened(id === opened ? undefined : id),
+    overlay: (id: string) => {
+      if (!ids.delete(id)) ids.add(id);
+      setChosen(ids);
+    },
+  };
+}
+
+/** What is done to a circuit, one thing at a time, and the chat in which it is done. */
+function useWork(all: readonly Numbered[]) {
+  const newest = useThreads({ archived: false, graph_id: "agent" }).data?.pages[0]?.threads[0]?.thread_id;
+  const [chosen, setChosen] = useState<{ id: string | undefined }>();
+  const [busy, setBusy] = useState<"save" | "simulate">();
+  const thread = chosen === undefined ? (all[0]?.thread_id ?? newest) : chosen.id;
+  const begin = (what: "save" | "simulate", act: (thread: string) => Promise<unknown>): void => {
+    setBusy(what);
+    const perform = async (): Promise<void> => {
+      const id = thread ?? (await createThread());
+      setChosen({ id });
+      await act(id);
+    };
+    void perform()
+      .catch(notifyError)
+      .finally(() => {
+        setBusy(undefined);
+        void readCircuitsAgain();
+      });
+  };
+  return { busy, thread, begin, choose: (id: string | undefined) => setChosen({ id }) };
+}
+
+/** `Ctrl S` saves, as in every editor. */
+function useSaveKey(run: () => void): void {
+  const { t } = useTranslation(manage);
+  const commands = useMemo(
+    () => [{ id: "save", group: "here" as const, label: t("circuits.save"), keys: "mod+s", run }],
+    [t, run],
+  );
+  useCommands(commands);
+}

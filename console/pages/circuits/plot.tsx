@@ -1,0 +1,131 @@
+import { useLayoutEffect, useRef, useState } from "react";
+import { visible } from "../../markdown/links.ts";
+import { quantity } from "./figures.ts";
+import { linearAxis, logAxis, rangeOf } from "./scales.ts";
+
+/** A curve as it is drawn: `hue` is that of its signal, `dash` that of its simulation. */
+export interface Curve {
+  x: readonly number[];
+  y: readonly number[];
+  hue: number;
+  dash: number;
+}
+
+const margin = { left: 68, right: 12, top: 10, bottom: 26 };
+const height = 210;
+
+/** Curves of one unit over one scale, with its axes and two cursors. */
+export function Plot({
+  label,
+  curves,
+  unit,
+  scale,
+  range,
+  cursors,
+  onPlace,
+}: {
+  /** What is drawn, for those who do not see it. */
+  label: string;
+  curves: readonly Curve[];
+  unit: string;
+  scale: { unit: string; isLog: boolean };
+  /** From where to where the scale is shown. */
+  range: readonly [number, number];
+  /** The places of the cursors. */
+  cursors: readonly [number, number];
+  /** Where the drawing was pressed, as a share of its width. */
+  onPlace: (share: number) => void;
+}) {
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useWidth(frame);
+  const inner = Math.max(60, width - margin.left - margin.right);
+  const tall = height - margin.top - margin.bottom;
+  const across = (scale.isLog ? logAxis : linearAxis)(range[0], range[1], inner / 90);
+  const [low, high] = rangeOf(curves, range) ?? [0, 1];
+  const up = linearAxis(low, high, 5);
+  const left = (value: number): number => margin.left + across.place(value) * inner;
+  const top = (value: number): number => margin.top + (1 - up.place(value)) * tall;
+  return (
+    <div ref={frame} className="plot">
+      <svg
+        role="img"
+        aria-label={visible(label)}
+        width={width}
+        height={height}
+        onPointerDown={(event) => {
+          const { left: start } = event.currentTarget.getBoundingClientRect();
+          const share = (event.clientX - start - margin.left) / inner;
+          if (share >= 0 && share <= 1) onPlace(share);
+        }}
+      >
+        <svg x={margin.left} y={margin.top} width={inner} height={tall} className="plot-curves">
+          <g transform={`translate(${-margin.left} ${-margin.top})`}>
+            {curves.map(({ x, y, hue, dash }, at) => (
+              <path key={at} d={pathOf(x, y, left, top)} data-hue={hue} data-dash={dash} />
+            ))}
+            {cursors.map((place, at) => (
+              <line
+                key={at}
+                className="plot-cursor"
+                data-cursor={at}
+                x1={left(place)}
+                x2={left(place)}
+                y1={margin.top}
+                y2={margin.top + tall}
+              />
+            ))}
+          </g>
+        </svg>
+        <g className="plot-axis">
+          {across.ticks.map((tick) => (
+            <g key={tick} transform={`translate(${left(tick)} 0)`}>
+              <line y1={margin.top} y2={margin.top + tall} />
+              <text y={height - 8} textAnchor="middle">
+                {quantity(tick, scale.unit)}
+              </text>
+            </g>
+          ))}
+          {up.ticks.map((tick) => (
+            <g key={tick} transform={`translate(0 ${top(tick)})`}>
+              <line x1={margin.left} x2={margin.left + inner} />
+              <text x={margin.left - 6} dy="0.35em" textAnchor="end">
+                {quantity(tick, unit)}
+              </text>
+            </g>
+          ))}
+          <rect x={margin.left} y={margin.top} width={inner} height={tall} />
+        </g>
+      </svg>
+    </div>
+  );
+}
+
+function pathOf(
+  x: readonly number[],
+  y: readonly number[],
+  left: (value: number) => number,
+  top: (value: number) => number,
+): string {
+  let path = "";
+  for (const [at, value] of y.entries()) {
+    const place = x[at];
+    if (place === undefined || !Number.isFinite(value)) continue;
+    path += `${path === "" ? "M" : "L"}${left(place).toFixed(1)} ${top(value).toFixed(1)}`;
+  }
+  return path;
+}
+
+/** The width of an element, also when it changes. */
+function useWidth(element: React.RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(600);
+  useLayoutEffect(() => {
+    const { current } = element;
+    if (current === null) return undefined;
+    const look = (): void => setWidth(Math.max(200, Math.floor(current.clientWidth)));
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+}
