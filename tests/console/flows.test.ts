@@ -345,8 +345,14 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.use(edit.saveOver);
     await expect.poll(read).toContain("coffee");
     expect(JSON.parse(await read())).toMatchObject({ ttl: 60 });
+    // What was written last comes first, until words are looked for.
+    const newer = { ...body, key: "other", value: { drink: "milk" } };
+    await stage.server.send("PUT", "/store/items", newer, { "x-api-key": ada.key });
     await one.go("/store?in=people");
+    const first = page.locator(".store-item").first();
+    await first.getByText("milk").waitFor();
     await one.write(store.search, "coffee");
+    await first.getByText("coffee").waitFor();
     await one.use(/^likes/u);
     await one.use(store.delete);
     await page.getByRole("dialog").waitFor();
