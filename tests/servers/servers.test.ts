@@ -235,6 +235,29 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await valueAt(one)).toEqual({ value: 4 });
   });
 
+  it("find the state that was written last, also where their clocks differ", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    const write = async (storage: OpenedStorage, id: string, parent?: string): Promise<void> => {
+      const config = { configurable: { thread_id: "t1", checkpoint_ns: "", checkpoint_id: parent } };
+      await storage.checkpointer.put(
+        config,
+        { ...emptyCheckpoint(), id },
+        { source: "loop", step: 0, parents: {} },
+        {},
+      );
+    };
+    const newest = async (storage: OpenedStorage): Promise<string | undefined> =>
+      (await storage.checkpointer.getTuple({ configurable: { thread_id: "t1", checkpoint_ns: "" } }))?.checkpoint.id;
+    // Each has keys for its own states; those of the first one are the smaller ones.
+    await write(one, "5");
+    await write(other, "2", "5");
+    expect(await newest(one)).toBe("2");
+    await write(one, "6", "2");
+    expect([await newest(one), await newest(other)]).toEqual(["6", "6"]);
+    await write(other, "3", "6");
+    expect([await newest(one), await newest(other)]).toEqual(["3", "3"]);
+  });
+
   it("find what the other one has made where they have looked in vain", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const assistantId = crypto.randomUUID();

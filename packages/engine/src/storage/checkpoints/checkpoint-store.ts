@@ -127,6 +127,7 @@ export class CheckpointStore {
     parent: Snapshot | undefined,
   ): Snapshot {
     if (place.parent !== undefined && place.id < place.parent) this.#noteClock(state);
+    if (parent !== undefined) this.rows.expectAbove?.(parent.key);
     const added = this.#insertCheckpoint(namespace, place.id);
     const key = added ?? this.openKey(namespace, place.id);
     if (added === undefined && this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));

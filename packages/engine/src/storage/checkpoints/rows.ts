@@ -87,6 +87,8 @@ export interface CheckpointRows {
   latestCheckpoint(namespace: number, newest: CheckpointQuery["newest"]): number | undefined;
   /** A checkpoint by its id; `is_written` is 0 while only writes at it are known. */
   findCheckpoint(namespace: number, id: string): { key: number; is_written: number } | undefined;
+  /** Keys that are given from now on are greater than one of another server; nothing where there can be no other server. */
+  expectAbove?(key: number): void;
   /** The key of a new checkpoint without data; `undefined` where there is one with this id. `isNewest`: there is none. */
   insertCheckpoint(namespace: number, id: string, isNewest: boolean): number | undefined;
   writeCheckpoint(key: number, row: NewCheckpoint): void;

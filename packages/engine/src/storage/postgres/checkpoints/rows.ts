@@ -61,6 +61,11 @@ export class PostgresCheckpointRows implements CheckpointRows {
     if (next !== undefined && !this.knowsItems(thread)) this.#recent.beginAt(thread, next);
   }
 
+  /** See `Works.expectAbove`. */
+  expectAbove(key: number): void {
+    this.#works.expectAbove(key);
+  }
+
   get #current(): Work {
     return this.#works.current;
   }

@@ -53,6 +53,14 @@ export class Works {
     this.#absent.forget(threadId);
   }
 
+  /**
+   * The next key is greater than one that was given before, by whichever server: each takes keys in blocks, and where clocks
+   * differ, the keys of a thread's states say which is newer.
+   */
+  expectAbove(key: number): void {
+    if (this.#keys.next <= key) this.#keys = { next: 0, end: 0 };
+  }
+
   /** A key that no row has. */
   nextKey(): number {
     if (this.#keys.next >= this.#keys.end) {
