@@ -15,6 +15,8 @@ import { createRandom, type Figure, type Scenario } from "./harness/scenario.ts"
 const scenarios: Record<string, () => Promise<Scenario>> = {
   // Those that take longest come first, so that none of them is alone at the end.
   servers: async () => (await import("./servers/servers.ts")).servers,
+  cut_off: async () => (await import("./servers/cut-off.ts")).cutOff,
+  upgrade: async () => (await import("./servers/upgrade.ts")).upgrade,
   readers: async () => (await import("./servers/readers.ts")).readers,
   kills: async () => (await import("./crashes/kills.ts")).kills,
   database: async () => (await import("./storage/database-crashes.ts")).databaseCrashes,
@@ -40,7 +42,7 @@ const scenarios: Record<string, () => Promise<Scenario>> = {
 };
 
 /** Those that the short form plays only when they are named, since they take half a minute of both cores or more. */
-const onlyLong = new Set(["database", "readers", "roaming", "servers"]);
+const onlyLong = new Set(["cut_off", "database", "readers", "roaming", "servers", "upgrade"]);
 
 const { values } = parseArgs({
   options: {

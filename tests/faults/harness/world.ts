@@ -73,7 +73,7 @@ async function openPostgres(): Promise<OpenedPostgres | undefined> {
 }
 
 /** A `langgraph.json` of the fault suite's graphs, with the sources of `root`. */
-function graphsOf(root = projectFolder): string {
+export function graphsOf(root = projectFolder): string {
   const shapesFile = join(root, "tests/faults/harness/shapes.ts");
   const graphs = Object.fromEntries(graphNames.map((name) => [name, `${shapesFile}:${name}`]));
   graphs["agent"] = `${join(root, "src/graph/workflow.ts")}:workflow`;

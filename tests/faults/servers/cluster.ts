@@ -11,6 +11,11 @@ interface ClusterOptions {
   lease: number;
   random: Random;
   handler?: Parameters<typeof openWorld>[0];
+  /** Further variables of one of them. */
+  environmentOf?: (index: number) => Record<string, string>;
+  nodeArguments?: string[];
+  /** The sources that they are started from. */
+  root?: string | undefined;
 }
 
 /** Several servers over one PostgreSQL, of which some are killed or stand still for a while. */
@@ -29,14 +34,17 @@ export class Cluster {
   }
 
   /** Starts them on the database of an address; to be closed in `finally`. */
-  static async open(database: string, { servers, lease, random, handler = answer }: ClusterOptions): Promise<Cluster> {
+  static async open(
+    database: string,
+    { lease, random, handler = answer, ...options }: ClusterOptions,
+  ): Promise<Cluster> {
     const environment = {
       MILLRACE_DATABASE: database,
       MILLRACE_LEASE_SECONDS: String(lease),
       // Runs are hit as often as chance will have it.
       MILLRACE_CRASH_BUDGET: "1000",
     };
-    return new Cluster(await openWorld(handler, { environment, servers }), random);
+    return new Cluster(await openWorld(handler, { environment, ...options }), random);
   }
 
   /** The world as a client sees it that is sent to any of the servers: one that stands still is found out at once. */
@@ -45,6 +53,16 @@ export class Cluster {
   /** One of those that work. */
   pick(): ServerProcess {
     return this.#random.pick(this.world.servers.filter((server) => !this.#away.has(server)));
+  }
+
+  /** Sends no requests to a server while it is away. */
+  async without<Result>(server: ServerProcess, work: () => Promise<Result>): Promise<Result> {
+    this.#away.add(server);
+    try {
+      return await work();
+    } finally {
+      this.#away.delete(server);
+    }
   }
 
   /** Kills a server. `waits`: it is started again only when others have gone on with all that walked there. */

@@ -31,6 +31,12 @@ export class StepLog {
     return this.#steps.get(item) ?? [];
   }
 
+  /** How many steps a process has begun between two times. */
+  begunBetween(pid: number, from: number, to: number): number {
+    this.#refresh();
+    return [...this.#steps.values()].flat().filter((step) => step.pid === pid && step.at > from && step.at < to).length;
+  }
+
   /**
    * Milliseconds from `at`, when a process was hit, until each walk that was in its midst there begins its next step in another
    * process. Throws when one does not.
