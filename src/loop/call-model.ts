@@ -10,6 +10,7 @@ import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";
 import { countUsage } from "./model-call/fill-usage.ts";
+import { timesOf } from "./model-call/timed-call.ts";
 import { afterReply, type Decision } from "./after-reply.ts";
 import { documentationSince, recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow, uncalledTool } from "./model-call/callable-tools.ts";
@@ -66,7 +67,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const messages = messagesOf(message, decision, call, config);
   note(config, messages);
   progress?.answered(taskPathOf(config));
-  await countUsage(message, { model: modelOf(state, call), price }, config);
+  await countUsage(message, { model: modelOf(state, call), price, times: timesOf(call) }, config);
   emitUsage(message, { state, call, round }, config);
   return {
     ...(messages.length === 0 ? {} : { messages }),

@@ -42,7 +42,7 @@ export interface RunServices extends LentServices {
   /** Stores workspace changes for undo; absent: no undo. */
   operations?: OperationStore;
   /** Counts what the run's model calls use, and knows whether its owner may use more; absent: no limits. */
-  account?: Pick<OwnerAccount, "count" | "spent"> | undefined;
+  account?: Pick<OwnerAccount, "count" | "countFailure" | "spent"> | undefined;
   /** Records model requests for inspection. */
   requests?: Pick<ModelRequestStore, "note">;
 }

@@ -8,7 +8,9 @@ const month = { from: "2026-03-01", to: "2026-03-31" };
 const page = { limit: 10, offset: 0 };
 
 function entry(owner: string, day: string, input_tokens: number, fields: Partial<UsageEntry> = {}): UsageEntry {
-  return { owner, day, requests: 1, input_tokens, output_tokens: 10, cached_tokens: 4, cost: 0.25, ...fields };
+  const used = { requests: 1, input_tokens, output_tokens: 10, cached_tokens: 4, cost: 0.25 };
+  const times = { failed: 0, duration_ms: 300, first_token_ms: 0, first_tokens: 0 };
+  return { owner, day, model: "openai:a", ...used, ...times, ...fields };
 }
 
 /** What owners have used, which comes with the writes of their runs. */
@@ -45,6 +47,40 @@ export function describeUsage(fixture: StorageFixture): void {
         total: 2,
       });
       expect(await usage.owners(month, { limit: 1, offset: 1 })).toMatchObject({ owners: [{ owner: "" }], total: 2 });
+    });
+
+    it("is summed up by day and model too, with the calls that failed, which are in no other sum", async () => {
+      await newRun();
+      const run = writer(fixture.storage, "r1", 1);
+      const failure = { requests: 0, failed: 1, output_tokens: 0, cached_tokens: 0, cost: 0, duration_ms: 0 };
+      await run.append(
+        [],
+        [
+          entry("ada", "2026-03-02", 5, { first_token_ms: 40, first_tokens: 1 }),
+          entry("ada", "2026-03-02", 7),
+          entry("bob", "2026-03-02", 1, { model: "openai:b" }),
+          entry("ada", "2026-03-01", 0, { ...failure, model: "openai:b" }),
+          entry("ada", "2026-02-28", 9),
+        ],
+      );
+      const { usage } = await fixture.reopen();
+      const times = { failed: 0, duration_ms: 600, first_token_ms: 40, first_tokens: 1 };
+      const used = { requests: 2, input_tokens: 12, output_tokens: 20, cached_tokens: 8, cost: 0.5 };
+      const failed = {
+        day: "2026-03-01",
+        model: "openai:b",
+        input_tokens: 0,
+        ...failure,
+        first_token_ms: 0,
+        first_tokens: 0,
+      };
+      const ada = [failed, { day: "2026-03-02", model: "openai:a", ...used, ...times }];
+      expect(await usage.models(month, "ada")).toEqual(ada);
+      expect(await usage.models(month)).toEqual([
+        ...ada,
+        expect.objectContaining({ day: "2026-03-02", model: "openai:b", requests: 1, input_tokens: 1 }),
+      ]);
+      expect(await usage.days("ada", month)).toMatchObject([{ day: "2026-03-02", requests: 2 }]);
     });
 
     it("comes with the checkpoint that follows, or not at all", async () => {

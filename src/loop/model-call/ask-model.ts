@@ -24,7 +24,8 @@ import { isCutResult } from "../tool-call/result-message.ts";
 import { hasHints, prunedView } from "../view/shown.ts";
 import { profilesOf, servicesOf, type RunServices } from "../services.ts";
 import type { LoopState } from "../state.ts";
-import { searchOptions } from "./vendor-search.ts";
+import { modelOptions } from "./vendor-search.ts";
+import { CallClock, noteTimes } from "./timed-call.ts";
 import { withinTime } from "./within-time.ts";
 
 /**
@@ -40,21 +41,19 @@ export async function ask(
   const services = servicesOf(config);
   const { generate_max_rounds, agentic_connection_retries } = call.limits;
   const name = modelOf(state, call);
-  const model = services.loadModel(name, {
-    ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
-    ...(call.thinking === undefined ? {} : { thinking: call.thinking }),
-    ...(call.maxTokens === undefined ? {} : { maxTokens: call.maxTokens }),
-    ...(call.toolProtocol === undefined ? {} : { toolProtocol: call.toolProtocol }),
-    ...searchOptions(name, call),
-  });
+  const model = services.loadModel(name, modelOptions(name, call));
   const offered = offeredTools(state, call);
+  const clock = new CallClock(name, services.account);
   const whole = ContinuedModel.reused(continued.get(call), model, {
     rounds: generate_max_rounds,
     prompts: call.prompts,
     onRequest: requestNoter(name, offered, call, config),
     takesBeginning: modelTarget(model)?.takesBeginning === true,
     hasHints: hasHints(call),
-    onChunk: (chunk) => call.early?.read(chunk),
+    onChunk: (chunk) => {
+      clock.heard(chunk);
+      call.early?.read(chunk);
+    },
     onPiece: (round) => emit(config, { type: "output_continued", round, max_rounds: generate_max_rounds }),
     onFailure: (error) =>
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
@@ -67,7 +66,9 @@ export async function ask(
   const named = { ...config, ...tools, metadata: { ...config.metadata, model_call_id: call.modelCallId } };
   const seen = await withPicturesFor(name, prompt, config);
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
-    whole.invoke(seen, { ...named, ...options, runName: `llm_call_iter_${state.iteration_count}` });
+    clock.take(options.signal, () =>
+      whole.invoke(seen, { ...named, ...options, runName: `llm_call_iter_${state.iteration_count}` }),
+    );
   // Silent calls expect JSON.
   const expectsJson = call.silent && profilesOf(config)(name).structured_output !== "none";
   const answer = await withinTime(time, config.signal, (signal) =>
@@ -85,6 +86,7 @@ export async function ask(
       },
     ),
   );
+  noteTimes(call, clock);
   return withUsage(answer, seen);
 }
 

@@ -7,6 +7,7 @@ import { callsOf } from "../reply/reply-calls.ts";
 import { usageOf } from "../reply/reply-message.ts";
 import { costOf } from "../limits/limits.ts";
 import { profilesOf, servicesOf } from "../services.ts";
+import type { timesOf } from "./timed-call.ts";
 
 /**
  * Fills in missing usage with an estimate of prompt and answer, without tools, marked as `usage_estimated`, so that
@@ -27,7 +28,7 @@ export function withUsage(answer: AIMessageChunk, prompt: readonly BaseMessage[]
 /** Counts a call's usage for the server and for its owner, whose limits use the server's price. */
 export async function countUsage(
   { usage_metadata: usage }: AIMessage,
-  { model, price }: { model: string; price: ModelPrice | undefined },
+  { model, price, times }: { model: string; price: ModelPrice | undefined; times: ReturnType<typeof timesOf> },
   config: LangGraphRunnableConfig,
 ): Promise<void> {
   if (usage === undefined) return;
@@ -38,5 +39,5 @@ export async function countUsage(
   onUsage?.({ model, input_tokens, output_tokens, cost: costBy(price) });
   const cached_tokens = usage.input_token_details?.cache_read ?? 0;
   const cost = costBy(modelPrice(model, profilesOf(config)));
-  await account?.count({ input_tokens, output_tokens, cached_tokens, cost });
+  await account?.count({ model, input_tokens, output_tokens, cached_tokens, cost, ...times });
 }

@@ -8,8 +8,20 @@ import { emit, type LoopCall } from "../request.ts";
 
 const Kept = z.array(SearchResult).min(1);
 
+/** What the call wants of its model. */
+export function modelOptions(model: string, call: LoopCall): ModelOptions {
+  const { temperature, thinking, maxTokens, toolProtocol } = call;
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(toolProtocol === undefined ? {} : { toolProtocol }),
+    ...searchOptions(model, call),
+  };
+}
+
 /** The option for the vendor's own web search, if the run wants it and the vendor has it. */
-export function searchOptions(model: string, { providerSearch, silent }: LoopCall): Pick<ModelOptions, "webSearch"> {
+function searchOptions(model: string, { providerSearch, silent }: LoopCall): Pick<ModelOptions, "webSearch"> {
   return providerSearch === true && !silent && isProviderSearchAvailable(model) ? { webSearch: true } : {};
 }
 

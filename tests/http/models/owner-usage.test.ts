@@ -108,6 +108,44 @@ describe("what the model calls of an owner use", () => {
     }
   });
 
+  it("is told by model and day with failures and times, as JSON and as CSV", async () => {
+    const server = await startWith({});
+    try {
+      const [guest, ann] = [as(server, "guest"), as(server, "ann")];
+      model.push(
+        { fault: { kind: "status", status: 500 } },
+        { text: "Hello there.", usage: used },
+        { text: "Hello, Ann.", usage: used },
+      );
+      await guest.say(await guest.thread(), "Hello");
+      await ann.say(await ann.thread(), "Hello");
+      const Rows = z.array(
+        z.looseObject({ mean_duration_ms: z.number().nullable(), mean_first_token_ms: z.number().nullable() }),
+      );
+      const rowsOf = async (owner: typeof guest, asked = "") =>
+        Rows.parse(await (await owner.send("GET", `/usage/models${asked}`)).json());
+      const day = new Date().toISOString().slice(0, 10);
+      const sums = { requests: 1, input_tokens: 1000, output_tokens: 100, total_tokens: 1100, cached_tokens: 400 };
+      const [row, ...others] = await rowsOf(guest);
+      expect(row).toMatchObject({ day, model: "openai:gpt-4o", failed: 1, ...sums });
+      expect(row?.mean_first_token_ms).toBeLessThanOrEqual(row?.mean_duration_ms ?? 0);
+      expect(others).toEqual([]);
+      expect(await rowsOf(ann)).toMatchObject([{ failed: 0, ...sums }]);
+      expect((await ann.send("GET", "/usage/models?owner=guest")).status).toBe(403);
+      const admin = as(server, "admin");
+      expect(await rowsOf(admin)).toMatchObject([{ requests: 2, failed: 1, total_tokens: 2200 }]);
+      expect(await rowsOf(admin, "?owner=guest")).toMatchObject([{ requests: 1, failed: 1 }]);
+      const csv = await (await guest.send("GET", "/usage/models?format=csv")).text();
+      expect(csv).toMatch(/^day,model,requests,failed,[^\r]*\r\n"[-\d]{10}","openai:gpt-4o",1,1,1000,100,1100,400,/u);
+      expect(await rowsOf(guest, "?from=2001-01-01&to=2001-01-31")).toEqual([]);
+      for (const asked of ["?from=2001-01-01&to=2026-01-31", "?from=soon"]) {
+        expect((await guest.send("GET", `/usage/models${asked}`)).status).toBe(400);
+      }
+    } finally {
+      await server.remove();
+    }
+  });
+
   it("of a server without keys is nobody's", async () => {
     const server = await startTestServer({
       graphs: join(projectFolder, "langgraph.json"),
@@ -207,6 +245,8 @@ it("counts the models that graphs of somebody else ask, however they ask them an
       expect(await (await guest.send("POST", path, body)).text()).toContain("Hello.");
     }
     expect(await guest.usage()).toMatchObject({ day: { requests: 9, total_tokens: 9 * 1100 } });
+    const rows = await (await guest.send("GET", "/usage/models")).json();
+    expect(rows).toMatchObject([{ model: expect.stringContaining("openai:"), requests: 9, failed: 0 }]);
   } finally {
     await server.remove();
   }
@@ -218,6 +258,7 @@ it("counts what a model of somebody else's graph is known to cost", async () => 
     hasLimits: false,
     spent: async () => undefined,
     count: async (usage: object) => void counted.push(usage),
+    countFailure: async (name: string) => void counted.push(name),
   };
   const priceOf = (vendor: string, name: string) =>
     `${vendor}:${name}` === "openai:gpt-4o" ? { input: 2.5, output: 10 } : undefined;
@@ -226,10 +267,15 @@ it("counts what a model of somebody else's graph is known to cost", async () => 
     await new ChatOpenAI({ model: name, callbacks: [new UsageHandler(account, priceOf)] }).invoke("Hello");
   }
   const tokens = { input_tokens: 1000, output_tokens: 100, cached_tokens: 400 };
+  const times = { duration_ms: expect.any(Number), first_token_ms: null };
   expect(counted).toEqual([
-    { ...tokens, cost: 0.0035 },
-    { ...tokens, cost: 0 },
+    { ...tokens, cost: 0.0035, model: "openai:gpt-4o", ...times },
+    { ...tokens, cost: 0, model: "openai:unknown", ...times },
   ]);
+  model.push({ fault: { kind: "status", status: 401 } });
+  const failing = new ChatOpenAI({ model: "gpt-4o", callbacks: [new UsageHandler(account, priceOf)] });
+  await expect(failing.invoke("Hello")).rejects.toThrow("401");
+  expect(counted.slice(2)).toEqual(["openai:gpt-4o"]);
 });
 
 describe("the rules of limits", () => {

@@ -7,7 +7,7 @@ import type { Days, Usage, UsageStore } from "../storage/usage.ts";
 export type Period = "day" | "month";
 
 /** No usage. */
-const noUsage: Usage = { requests: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost: 0 };
+export const noUsage: Usage = { requests: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost: 0 };
 
 /** The day of a time in milliseconds since 1970. */
 export function dayOf(time: number): string {

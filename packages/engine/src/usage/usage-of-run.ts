@@ -6,7 +6,7 @@ import { limitsOf, type LimitName, type OwnerLimits } from "../config/owner-limi
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Usage, UsageEntry } from "../storage/usage.ts";
-import { dayOf, limitError, readOwnUsage, type SpentLimit, spentLimit } from "./owner-usage.ts";
+import { dayOf, limitError, noUsage, readOwnUsage, type SpentLimit, spentLimit } from "./owner-usage.ts";
 
 /** What all runs' accounts share. */
 export interface AccountParts {
@@ -15,6 +15,16 @@ export interface AccountParts {
   /** Model calls refused, by limit. */
   refused: Partial<Record<LimitName, number>>;
 }
+
+/** What an answered model call used, and how long it took: to its end, and to its first words where that is known. */
+export interface AnsweredCall extends Omit<Usage, "requests"> {
+  /** `provider:model`. */
+  model: string;
+  duration_ms: number;
+  first_token_ms: number | null;
+}
+
+const noTime = { first_token_ms: 0, first_tokens: 0 };
 
 /** One run's model usage against its owner's limits. The owner is looked up with the first model call. */
 export class OwnerAccount {
@@ -35,8 +45,18 @@ export class OwnerAccount {
   }
 
   /** Adds a model's answer; stored with the run's next write. */
-  async count(usage: Omit<Usage, "requests">): Promise<void> {
-    this.#log.count({ ...usage, requests: 1, owner: await this.#ownerOf(), day: dayOf(Date.now()) });
+  async count({ first_token_ms, ...answer }: AnsweredCall): Promise<void> {
+    const first = first_token_ms === null ? noTime : { first_token_ms, first_tokens: 1 };
+    await this.#add({ ...answer, ...first, requests: 1, failed: 0 });
+  }
+
+  /** Adds a call of a model that failed. */
+  async countFailure(model: string): Promise<void> {
+    await this.#add({ ...noUsage, ...noTime, model, failed: 1, duration_ms: 0 });
+  }
+
+  async #add(entry: Omit<UsageEntry, "owner" | "day">): Promise<void> {
+    this.#log.count({ ...entry, owner: await this.#ownerOf(), day: dayOf(Date.now()) });
   }
 
   /** The limit that forbids another model call; owners without limits cause no read. */
@@ -68,10 +88,17 @@ interface Price {
   output: number;
 }
 
+/** A call that goes on. */
+interface CallInFlight {
+  model: string;
+  price: Price | undefined;
+  begun: number;
+}
+
 /** The price of a model by LangChain's names of its vendor and itself, if known. */
 export type PriceOf = (vendor: string, name: string) => Price | undefined;
 
-type Account = Pick<OwnerAccount, "count" | "spent" | "hasLimits">;
+type Account = Pick<OwnerAccount, "count" | "countFailure" | "spent" | "hasLimits">;
 
 /** The model of a call, as LangChain reports it. */
 const Origin = z.object({
@@ -100,8 +127,7 @@ export class UsageHandler extends BaseCallbackHandler {
   override readonly ignoreCustomEvent = true;
   readonly #account: Account;
   readonly #priceOf: PriceOf;
-  /** The price of each call in flight. */
-  readonly #prices = new Map<string, Price | undefined>();
+  readonly #calls = new Map<string, CallInFlight>();
 
   constructor(account: Account, priceOf: PriceOf = () => undefined) {
     super();
@@ -137,23 +163,30 @@ export class UsageHandler extends BaseCallbackHandler {
     const spent = await this.#account.spent();
     if (spent !== undefined) throw limitError(spent);
     const { ls_provider, ls_model_name } = Origin.parse(metadata);
-    this.#prices.set(runId, this.#priceOf(ls_provider, ls_model_name));
+    const model = [ls_provider, ls_model_name].filter((part) => part !== "").join(":");
+    this.#calls.set(runId, { model, price: this.#priceOf(ls_provider, ls_model_name), begun: performance.now() });
   }
 
   override async handleLLMEnd(output: LLMResult, runId: string): Promise<void> {
-    const price = this.#prices.get(runId);
-    this.#prices.delete(runId);
+    const call = this.#calls.get(runId);
+    this.#calls.delete(runId);
+    if (call === undefined) return;
+    const { model, price, begun } = call;
+    const times = { duration_ms: performance.now() - begun, first_token_ms: null };
     for (const generation of output.generations.flat()) {
       const callbackArguments = Answer.safeParse("message" in generation ? generation.message : undefined);
       if (!callbackArguments.success) continue;
       const { input_tokens, output_tokens, input_token_details } = callbackArguments.data.usage_metadata;
       const cost = price === undefined ? 0 : (input_tokens * price.input + output_tokens * price.output) / 1_000_000;
       const cached_tokens = input_token_details?.cache_read ?? 0;
-      await this.#account.count({ input_tokens, output_tokens, cached_tokens, cost });
+      await this.#account.count({ model, input_tokens, output_tokens, cached_tokens, cost, ...times });
     }
   }
 
-  override handleLLMError(_error: unknown, runId: string): void {
-    this.#prices.delete(runId);
+  override async handleLLMError(error: unknown, runId: string): Promise<void> {
+    const call = this.#calls.get(runId);
+    this.#calls.delete(runId);
+    const isStopped = error instanceof Error && error.name === "AbortError";
+    if (call !== undefined && !isStopped) await this.#account.countFailure(call.model);
   }
 }

@@ -6,6 +6,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
+import { toCsv } from "@millrace/engine/http/answers/csv";
 import { answerBody, answerJson } from "@millrace/engine/http/answers/wire";
 import { path, query } from "@millrace/engine/http/validate";
 
@@ -73,7 +74,7 @@ export function modelServiceRoutes({ models, modelServices }: SharedProductServi
     (context) => {
       const statuses = modelServices.list();
       if (context.req.valid("query").format === "json") return answerJson(context, statuses);
-      return answerBody(context, toCsv(statuses), "text/csv; charset=utf-8");
+      return answerBody(context, statusesAsCsv(statuses), "text/csv; charset=utf-8");
     },
   );
   return routes;
@@ -96,11 +97,7 @@ const columns = [
   "mean_first_token_ms",
 ] as const;
 
-function toCsv(statuses: readonly ServiceStatus[]): string {
-  const lines = statuses.map(({ model, state, statistics }) => {
-    const values = [state, ...columns.map((name) => statistics[name] ?? "")];
-    // Escapes names that could be read as formulas or contain separators.
-    return [`"${model.replaceAll('"', '""').replace(/^(?=[=+\-@])/u, "'")}"`, ...values].join(",");
-  });
-  return [["model", "state", ...columns].join(","), ...lines, ""].join("\r\n");
+function statusesAsCsv(statuses: readonly ServiceStatus[]): string {
+  const rows = statuses.map(({ model, state, statistics }) => ({ ...statistics, model, state }));
+  return toCsv(["model", "state", ...columns], rows);
 }

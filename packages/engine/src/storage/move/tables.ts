@@ -51,6 +51,7 @@ export const movedTables: readonly MovedTable[] = [
   { name: "model_texts", key: ["hash"] },
   { name: "model_requests", key: ["id"], split: "data" },
   { name: "owner_usage", key: ["owner", "day"] },
+  { name: "model_usage", key: ["owner", "day", "model"] },
   { name: "crons", key: ["id"] },
   { name: "webhooks", key: ["webhook_id"], json: ["url"] },
   { name: "tasks", key: ["id"], json: ["title"] },

@@ -1,9 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { limitsOf, type UsageLimits } from "../../../config/owner-limits.ts";
-import { Usage } from "../../../storage/usage.ts";
+import { type ModelUsage, Usage } from "../../../storage/usage.ts";
 import { amountOf, dayOf, endOf, monthOf, type Period } from "../../../usage/owner-usage.ts";
-import { answerJson, pageHeaders } from "../../answers/wire.ts";
+import { toCsv } from "../../answers/csv.ts";
+import { answerBody, answerJson, pageHeaders } from "../../answers/wire.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../../environment.ts";
 import { query } from "../../validate.ts";
@@ -43,7 +44,32 @@ const OwnersQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
-/** `/usage`: owners' model usage over all threads, and what remains of their limits. */
+const mostDays = 400;
+const milliseconds = z.number().nullable();
+const ModelDay = Sums.extend({
+  day: z.string(),
+  model: z.string().describe("`provider:model`; empty where a graph's own model has not told its name"),
+  requests: z.number().int().describe("Those that were answered"),
+  failed: z.number().int().describe("Those that were not, each try of its own; a stop is no failure"),
+  mean_duration_ms: milliseconds.describe("Of those that were answered"),
+  mean_first_token_ms: milliseconds.describe("Until the first words; null where they did not come piece by piece"),
+});
+const ModelsShape = z.array(ModelDay).meta({ ref: "UsageOfModels" });
+const ModelsQuery = z
+  .object({
+    from: z.iso.date().optional().describe("The first day; default the 29th day before the last"),
+    to: z.iso.date().optional().describe("The last day; default today, by UTC"),
+    owner: z.string().max(300).optional().describe(`${name}; default all whom the caller may see`),
+    format: z.enum(["json", "csv"]).default("json"),
+  })
+  .transform(({ to = dayOf(Date.now()), from = daysBefore(to, 29), ...rest }) => ({ from, to, ...rest }))
+  .refine(({ from, to }) => daysBefore(to, mostDays) < from, { error: `expected at most ${mostDays} days` });
+
+function daysBefore(day: string, count: number): string {
+  return dayOf(Date.parse(day) - count * 86_400_000);
+}
+
+/** `/usage`: model usage over all threads by owner, model and day, and what remains of owners' limits. */
 export function usageRoutes({ config }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const tag = "Meta";
@@ -89,7 +115,55 @@ export function usageRoutes({ config }: SharedServices): HttpApp {
     },
   );
 
+  modelRoute(routes);
   return routes;
+}
+
+function modelRoute(routes: HttpApp): void {
+  routes.get(
+    "/usage/models",
+    describe({
+      tag: "Meta",
+      summary: "How the model calls of each model went on each day; for admin of all, else the caller's own",
+      answer: ModelsShape,
+      texts: ["text/csv"],
+      errors: { 403: "Another owner's usage is for a key of admin" },
+    }),
+    query(ModelsQuery),
+    async (context) => {
+      const { owner, format, ...days } = context.req.valid("query");
+      const rows = (await servicesOf(context).usage.models(days, owner)).map(modelDay);
+      if (format === "json") return answerJson(context, rows);
+      return answerBody(context, toCsv(modelColumns, rows), "text/csv; charset=utf-8");
+    },
+  );
+}
+
+const modelColumns = [
+  "day",
+  "model",
+  "requests",
+  "failed",
+  "input_tokens",
+  "output_tokens",
+  "total_tokens",
+  "cached_tokens",
+  "cost",
+  "mean_duration_ms",
+  "mean_first_token_ms",
+] as const;
+
+function modelDay(row: ModelUsage & { day: string; model: string }): z.infer<typeof ModelDay> {
+  const { day, model, failed, duration_ms, first_token_ms, first_tokens } = row;
+  const mean = (sum: number, of: number): number | null => (of === 0 ? null : Math.round(sum / of));
+  return {
+    day,
+    model,
+    failed,
+    ...sumsOf(row),
+    mean_duration_ms: mean(duration_ms, row.requests),
+    mean_first_token_ms: mean(first_token_ms, first_tokens),
+  };
 }
 
 function sumsOf({ requests, input_tokens, output_tokens, cached_tokens, cost }: Usage): z.infer<typeof Sums> {

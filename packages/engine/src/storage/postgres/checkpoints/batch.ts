@@ -1,5 +1,5 @@
 import type { Data, ItemRow, NewCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
-import type { UsageEntry } from "../../usage.ts";
+import { isAnswered, type UsageEntry } from "../../usage.ts";
 import { later, type Values } from "../database/database.ts";
 
 const parameters = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).join(", ");
@@ -117,7 +117,7 @@ export class Batch {
         itemRow,
       ),
       events: events && { first_id: events.first, last_id: events.last, ...stored(events.data) },
-      usage: listed(this.usage.entries, (entry) => entry),
+      usage: listed(this.usage.entries.filter(isAnswered), (entry) => entry),
       seldom: unlessNothing(this.#seldom()),
     };
   }
@@ -125,7 +125,8 @@ export class Batch {
   #seldom() {
     const { run_id, entries } = this.usage;
     return {
-      run_usage: listed(entries, ({ owner: _owner, day: _day, ...used }) => ({ run_id, ...used })),
+      model_usage: listed(entries, (entry) => entry),
+      run_usage: listed(entries.filter(isAnswered), (entry) => ({ run_id, ...entry })),
       written: listed([...this.written], ([key, row]) => ({ key, ...row })),
       completed: listed(this.completed, ([key, data, crc]) => ({ key, data, crc })),
       clocks: listed(this.clocks, (key) => key),

@@ -11,6 +11,7 @@ import { webhookOwners } from "./009-webhook-owners.ts";
 import { graphsOfServers } from "./010-graphs.ts";
 import { oneStep } from "./011-one-step.ts";
 import { ownConcerns } from "./012-own-concerns.ts";
+import { modelUsage } from "./013-model-usage.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   graphsOfServers,
   oneStep,
   ownConcerns,
+  modelUsage,
 ];

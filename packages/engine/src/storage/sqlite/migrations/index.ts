@@ -27,6 +27,7 @@ import { modelCalls } from "./025-model-calls.ts";
 import { ownerUsage } from "./026-owner-usage.ts";
 import { modelCallIds } from "./027-model-call-ids.ts";
 import { runUsage } from "./028-run-usage.ts";
+import { modelUsage } from "./029-model-usage.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   ownerUsage,
   modelCallIds,
   runUsage,
+  modelUsage,
 ];
