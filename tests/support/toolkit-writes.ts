@@ -1,6 +1,7 @@
 /** What users of the planner write for themselves alone. */
 export const ownOfPlanner = [
   "POST /api/tasks",
+  "POST /api/tasks/search",
   "PATCH /api/tasks/{task_id}",
   "DELETE /api/tasks/{task_id}",
   "POST /api/tasks/{task_id}/schedules",

@@ -3,6 +3,7 @@ import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 import { isWanted } from "./is-wanted.ts";
 import { identityPlanner } from "./prompts/identity-planner.ts";
 import { chatRoutes } from "./routes/chat.ts";
+import { taskSearchRoutes } from "./routes/task-search.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { openTasks, plannerStores } from "./tasks/session-tasks.ts";
 import { plannerWorkflow } from "./tasks/view-context.ts";
@@ -22,5 +23,5 @@ export const planner = defineToolkit({
   workflow: plannerWorkflow,
   stores: plannerStores,
   open: openTasks,
-  routes: [chatRoutes, taskRoutes],
+  routes: [chatRoutes, taskSearchRoutes, taskRoutes],
 });

@@ -3,8 +3,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { Task } from "@millrace/engine/storage/records";
-import { routeServicesOf, toolsOfCaller } from "../../../src/toolkits/route-services.ts";
 import { stableId } from "../tasks/stable-id.ts";
+import { refused, tag, tasksFor, wrapped } from "./tasks-of-caller.ts";
 import {
   AreaId,
   Day,
@@ -19,13 +19,7 @@ import {
 import { countTasks, TaskStatistics } from "../tools/task-statistics.ts";
 import { ViewContext, viewOf } from "../tasks/view-context.ts";
 import { describe } from "@millrace/engine/http/describe";
-import {
-  servicesOf,
-  type HttpApp,
-  type HttpContext,
-  type HttpEnvironment,
-  type HttpServices,
-} from "@millrace/engine/http/environment";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "@millrace/engine/http/environment";
 import { answerJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody, path, query, submissionOf } from "@millrace/engine/http/validate";
 
@@ -43,11 +37,6 @@ const TaskChange = z
   .meta({ ref: "TaskChange" });
 const NewSchedule = z.object({ scheduled_date: Day }).meta({ ref: "TaskScheduleCreate" });
 
-/** All responses of these paths are wrapped in `data`. */
-const wrapped = <Shape extends z.ZodType>(data: Shape): z.ZodObject<{ data: Shape }> => z.object({ data });
-
-const tag = "Planner";
-const refused = { 403: "The planner is switched off, or the owner of the key may not use it" };
 const notThere = { ...refused, 404: "No such task" };
 
 /** `/api/tasks` and `/api/views`: the caller's planner tasks. */
@@ -57,17 +46,6 @@ export function taskRoutes(): HttpApp {
   changingRoutes(routes);
   schedulingRoutes(routes);
   return routes;
-}
-
-/** The caller's tasks. Throws `permission` if the caller lacks the planner tool for the same work. */
-function tasksFor(context: HttpContext, tool: string): HttpServices["storage"]["tasks"] {
-  const services = routeServicesOf(context);
-  const allowed = toolsOfCaller(services);
-  const isThere = services.toolkits.some(({ tools }) => tools.some(({ name }) => name === tool));
-  if (isThere && (allowed === undefined || allowed.has(tool))) return services.storage.tasks;
-  throw new AppError("permission", "The planner is switched off here, or may not be used with this key.", {
-    suggestion: "Ask whoever runs the server to switch the toolkit planner on, for everybody or for this key.",
-  });
 }
 
 function readingRoutes(routes: HttpApp): void {

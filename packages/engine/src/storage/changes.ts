@@ -1,14 +1,15 @@
 import { z } from "zod";
-import { type Approval, JsonObject, type OperationRecord, type Run, Session } from "./records.ts";
+import { type Approval, JsonObject, type OperationRecord, type Run, Session, type Task } from "./records.ts";
 
 /** What a write has changed. `patch` is what is so now, by the names of the wire, as far as the write knows it. */
 export const Change = z.object({
-  type: z.enum(["thread", "run", "approval", "operation"]),
+  type: z.enum(["thread", "run", "approval", "operation", "task"]),
   what: z.enum(["created", "changed", "deleted"]),
   id: z.string(),
+  /** Empty for what belongs to an owner and to no session. */
   session_id: z.string(),
   patch: JsonObject,
-  /** The row of a session that is gone. */
+  /** The row of a session that is gone; of what belongs to no session, one of its owner that says who sees it. */
   session: Session.optional(),
 });
 export type Change = z.infer<typeof Change>;
@@ -58,4 +59,12 @@ export function changeOfOperation(what: Change["what"], operation: OperationReco
   const path = change.kind === "move" ? change.to : change.path;
   const patch = { run_id, tool, status, path, lines_added, lines_removed, updated_at };
   return { type: "operation", what, id, session_id, patch };
+}
+
+/** A task as a write has left it; its owner alone is told. */
+export function changeOfTask(what: Change["what"], { task_id: id, owner, ...task }: Task): Change {
+  const { created_at, updated_at } = task;
+  const rest = { metadata: {}, config: {}, status: "idle", interrupts: {} } as const;
+  const session = { session_id: "", owner, created_at, updated_at, ...rest };
+  return { type: "task", what, id, session_id: "", patch: what === "deleted" ? {} : task, session };
 }

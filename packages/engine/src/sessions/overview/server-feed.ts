@@ -164,7 +164,7 @@ export class ServerFeed {
       if (change.type === "thread" && typeof parent === "string") {
         this.#take({ type: "agent", id, thread_id: parent, what, patch }, session);
       }
-      this.#take({ type: change.type, id, thread_id: session_id, what, patch }, session);
+      this.#take({ type: change.type, id, thread_id: session_id || null, what, patch }, session);
     }
   }
 

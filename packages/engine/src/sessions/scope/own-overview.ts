@@ -1,7 +1,7 @@
 import type { Session } from "../../storage/records.ts";
 import type { ApprovalQuery, OperationQuery, OverviewStore, RunQuery, SessionFilter } from "../../storage/overview.ts";
 import type { FeedEvent, ServerFeed } from "../overview/server-feed.ts";
-import { ask, bothOf, isAllowed, type Guard } from "./guard.ts";
+import { ask, bothOf, guardedOwner, isAllowed, type Guard } from "./guard.ts";
 import { Refusal } from "../../manifest/auth.ts";
 
 type Own<Query> = Omit<Query, "sessions">;
@@ -73,6 +73,8 @@ export function sessionsSeenUnder(guard: Guard): SeenSessions {
       return metadata === undefined ? undefined : { metadata };
     },
     async sees(session) {
+      // What belongs to no session has no metadata for the rules.
+      if (session.session_id === "") return session.owner === guardedOwner(guard);
       try {
         return isAllowed(session, await ask(guard, "threads:read", { thread_id: session.session_id }));
       } catch (error) {

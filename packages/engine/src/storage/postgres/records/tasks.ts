@@ -1,4 +1,5 @@
 import { AppError } from "../../../errors/errors.ts";
+import { changeOfTask } from "../../changes.ts";
 import { Task } from "../../records.ts";
 import type { TaskStore, TaskView } from "../../record-stores.ts";
 import { json, readRow, readRows, TaskRow } from "../../rows.ts";
@@ -49,6 +50,7 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
          WHERE task_id = $1`,
         [taskId, ...valuesOf(next), next.updated_at],
       );
+      statements.note(changeOfTask("changed", next));
       return next;
     });
   return {
@@ -66,7 +68,9 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
       const values = [task.task_id, ...valuesOf(task), task.created_at, task.updated_at];
       try {
         const [row] = await database.rows(sql, [scope === undefined ? task.owner : parameter, ...values]);
-        return readRow(TitledRow, "tasks", row) ?? task;
+        const created = readRow(TitledRow, "tasks", row) ?? task;
+        database.note(changeOfTask("created", created));
+        return created;
       } catch (error) {
         if (isTaken(error)) {
           throw new AppError("conflict", `A task "${task.task_id}" already exists.`);
@@ -80,14 +84,21 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
       change(taskId, ({ scheduled_dates: days }) => ({ scheduled_dates: [...new Set([...days, day])].toSorted() })),
     unschedule: (taskId, day) =>
       change(taskId, ({ scheduled_dates: days }) => ({ scheduled_dates: days.filter((other) => other !== day) })),
-    delete: async (taskId) =>
-      (await database.change(`DELETE FROM tasks WHERE ${ofScope(scope)} AND task_id = $2`, [parameter, taskId])) > 0,
+    delete: (taskId) => remove(database, scope, taskId),
     async find(view) {
       const { condition, wanted } = ofView(view);
       const sql = `SELECT ${columns} FROM tasks WHERE ${ofScope(scope)} AND ${condition} ORDER BY created_at, id`;
       return readRows(TitledRow, "tasks", await database.read(sql, [parameter, ...wanted]));
     },
   };
+}
+
+async function remove(database: PostgresDatabase, scope: Scope | undefined, taskId: string): Promise<boolean> {
+  const sql = `DELETE FROM tasks WHERE ${ofScope(scope)} AND task_id = $2 RETURNING ${columns}`;
+  const [row] = await database.rows(sql, [scope?.parameter ?? null, taskId]);
+  const task = readRow(TitledRow, "tasks", row);
+  if (task !== undefined) database.note(changeOfTask("deleted", task));
+  return task !== undefined;
 }
 
 function valuesOf({ title, completed, area_id, scheduled_dates }: Task) {

@@ -1,4 +1,5 @@
 import { AppError } from "../../../errors/errors.ts";
+import { changeOfTask } from "../../changes.ts";
 import type { Task } from "../../records.ts";
 import type { TaskStore, TaskView } from "../../record-stores.ts";
 import { type Database, isConstraint } from "../database/database.ts";
@@ -53,6 +54,7 @@ export function createTaskStore(database: Database, commits: GroupCommit, scope?
            scheduled_dates = @scheduled_dates, updated_at = @updated_at WHERE task_id = @task_id`,
         )
         .run(toRow(next));
+      database.note?.(changeOfTask("changed", next));
       return next;
     });
   return {
@@ -62,7 +64,9 @@ export function createTaskStore(database: Database, commits: GroupCommit, scope?
     create: (task) =>
       commits.transaction(() => {
         insert(database, task, scope);
-        return one(task.task_id) ?? task;
+        const created = one(task.task_id) ?? task;
+        database.note?.(changeOfTask("created", created));
+        return created;
       }),
     get: async (taskId) => database.read(() => one(taskId)),
     update: (taskId, patch) => change(taskId, () => patch),
@@ -72,7 +76,9 @@ export function createTaskStore(database: Database, commits: GroupCommit, scope?
       change(taskId, ({ scheduled_dates: days }) => ({ scheduled_dates: days.filter((other) => other !== day) })),
     delete: (taskId) =>
       commits.transaction(() => {
-        if (one(taskId) === undefined) return false;
+        const task = one(taskId);
+        if (task === undefined) return false;
+        database.note?.(changeOfTask("deleted", task));
         return database.prepare("DELETE FROM tasks WHERE task_id = ?").run(taskId).changes > 0;
       }),
     find: async (view) => database.read(() => select(database, [...ofView(view), ...ofScope(scope)])),
