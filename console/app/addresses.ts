@@ -8,11 +8,14 @@ export const addresses = {
   graph: "/g/:assistant",
   graphs: "/g",
   runs: "/runs",
+  compare: "/compare",
   prompts: "/prompts/:name?",
   identities: "/identity/:name?",
   models: "/models/:name?",
   vendors: "/vendors/:name?",
   roles: "/roles",
+  statistics: "/statistics",
+  tasks: "/tasks",
   tools: "/tools/:name?",
   settings: "/settings",
   files: "/files",
@@ -34,6 +37,16 @@ const withSearch = (address: string, search: string): string => (search === "" ?
 /** Where a run is inspected. */
 export const runAddress = (thread: string, run: string): string =>
   `${threadAddress(thread)}/run/${encodeURIComponent(run)}`;
+/** Where two runs are shown side by side; without one of them it is chosen there. */
+export function compareAddress(left?: RunPlace, right?: RunPlace): string {
+  const named = ({ threadId, runId }: RunPlace): string => `${threadId}/${runId}`;
+  const asked = new URLSearchParams({ ...(left && { left: named(left) }), ...(right && { right: named(right) }) });
+  return `/compare?${asked.toString()}`;
+}
+interface RunPlace {
+  threadId: string;
+  runId: string;
+}
 /** Where it is shown what the model of a thread was sent. */
 export const contextAddress = (thread: string): string => `${threadAddress(thread)}/context`;
 /** Where a graph or an assistant is shown. */
@@ -47,6 +60,9 @@ const listAddress = (list: string, name: string | undefined): string =>
 export const modelAddress = (name?: string): string => listAddress("/models", name);
 /** Where the vendors of models are shown, or one of them. */
 export const vendorAddress = (name?: string): string => listAddress("/vendors", name);
+/** Where it is shown how the calls of models went, or of one. */
+export const statisticsAddress = (model?: string): string =>
+  model === undefined ? "/statistics" : `/statistics?model=${encodeURIComponent(model)}`;
 /** Where tools are shown, or one of them. */
 export const toolAddress = (name?: string): string => listAddress("/tools", name);
 /** Where the files of the workspace are shown, or one of them. */

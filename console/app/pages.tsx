@@ -22,6 +22,7 @@ const ChatPage = lazyComponent(async () => (await import("../pages/chat/chat-pag
 const InboxPage = lazyComponent(async () => (await import("../pages/inbox.tsx")).InboxPage, loading);
 const RunsPage = lazyComponent(async () => (await import("../pages/runs/runs-page.tsx")).RunsPage, loading);
 const RunPage = lazyComponent(async () => (await import("../pages/run/run-page.tsx")).RunPage, loading);
+const ComparePage = lazyComponent(async () => (await import("../pages/compare/compare-page.tsx")).ComparePage, loading);
 const ContextPage = lazyComponent(async () => (await import("../pages/context/context-page.tsx")).ContextPage, loading);
 const GraphsPage = lazyComponent(async () => (await import("../pages/graph/graphs-page.tsx")).GraphsPage, loading);
 const GraphPage = lazyComponent(async () => (await import("../pages/graph/graph-page.tsx")).GraphPage, loading);
@@ -36,6 +37,7 @@ const CircuitsPage = lazyComponent(
 const ToolsPage = lazyComponent(async () => (await import("../pages/tools/tools-page.tsx")).ToolsPage, loading);
 const StorePage = lazyComponent(async () => (await import("../pages/store/store-page.tsx")).StorePage, loading);
 const CronsPage = lazyComponent(async () => (await import("../pages/crons/crons-page.tsx")).CronsPage, loading);
+const TasksPage = lazyComponent(async () => (await import("../pages/tasks/tasks-page.tsx")).TasksPage, loading);
 const SettingsPage = lazyComponent(
   async () => (await import("../pages/settings/settings-page.tsx")).SettingsPage,
   loading,
@@ -47,6 +49,7 @@ const pages = {
   inbox: InboxPage,
   runs: RunsPage,
   run: RunPage,
+  compare: ComparePage,
   context: ContextPage,
   graphs: GraphsPage,
   graph: GraphPage,
@@ -58,6 +61,7 @@ const pages = {
   tools: ToolsPage,
   store: StorePage,
   crons: CronsPage,
+  tasks: TasksPage,
   settings: SettingsPage,
 };
 
@@ -66,22 +70,39 @@ export function loadAhead(...names: (keyof typeof pages)[]): void {
   for (const name of names) pages[name].ahead();
 }
 
-/** Pages whose addresses begin with their names. */
-const namedAlike = ["tools", "store", "crons", "circuits"] as const;
+/** Places that are shown by a page of another name. */
+const pageOfPlace: Readonly<Record<string, keyof typeof pages>> = {
+  identity: "prompts",
+  vendors: "models",
+  roles: "models",
+  statistics: "models",
+  rules: "agents",
+  changes: "files",
+  server: "settings",
+};
+
+const ahead = [
+  "inbox",
+  "runs",
+  "compare",
+  "prompts",
+  "models",
+  "agents",
+  "files",
+  "tools",
+  "store",
+  "crons",
+  "circuits",
+  "tasks",
+  "settings",
+] as const;
 
 /** Begins to load the page of an address before it is known who is signed in. */
 export function loadPageOf(path: string): void {
-  const [, place, , part] = path.slice(base.length).split("/");
-  const ownPage = namedAlike.find((one) => one === place);
+  const [, place = "", , part] = path.slice(base.length).split("/");
   if (place === "t") loadAhead(part === "run" || part === "context" ? part : "chat");
-  else if (place === "inbox") loadAhead("inbox");
-  else if (place === "runs") loadAhead("runs");
-  else if (place === "prompts" || place === "identity") loadAhead("prompts");
-  else if (place === "models" || place === "vendors" || place === "roles") loadAhead("models");
-  else if (ownPage !== undefined) loadAhead(ownPage);
-  else if (place === "agents" || place === "rules") loadAhead("agents");
-  else if (place === "files" || place === "changes") loadAhead("files");
-  else if (place === "settings" || place === "server") loadAhead("settings");
+  const page = pageOfPlace[place] ?? ahead.find((one) => one === place);
+  if (page !== undefined) loadAhead(page);
 }
 
 /** What is one page under several addresses stays as it is from one to the next. */
@@ -91,7 +112,7 @@ export function pageOf(location: string): string {
 
 const samePages = [
   [/^\/(?:prompts|identity)(?:\/|$)/u, "/prompts"],
-  [/^\/(?:models|vendors|roles)(?:\/|$)/u, "/models"],
+  [/^\/(?:models|vendors|roles|statistics)(?:\/|$)/u, "/models"],
   [/^\/tools(?:\/|$)/u, "/tools"],
   [/^\/crons(?:\/|$)/u, "/crons"],
   [/^\/(?:agents|rules)(?:\/|$)/u, "/agents"],
@@ -130,6 +151,9 @@ export function Places() {
       <Route path={addresses.runs}>
         <RunsPage />
       </Route>
+      <Route path={addresses.compare}>
+        <ComparePage />
+      </Route>
       <Route path={addresses.graphs}>
         <GraphsPage />
       </Route>
@@ -151,6 +175,9 @@ export function Places() {
       <Route path={addresses.roles}>
         <ModelsPage part="roles" />
       </Route>
+      <Route path={addresses.statistics}>
+        <ModelsPage part="statistics" />
+      </Route>
       <Route path={addresses.tools}>{({ name }) => <ToolsPage name={name && decodeURIComponent(name)} />}</Route>
       <Route path={addresses.agents}>
         {({ name }) => <AgentsPage part="agents" name={name && decodeURIComponent(name)} />}
@@ -171,6 +198,9 @@ export function Places() {
         <StorePage />
       </Route>
       <Route path={addresses.crons}>{({ id }) => <CronsPage id={id && decodeURIComponent(id)} />}</Route>
+      <Route path={addresses.tasks}>
+        <TasksPage />
+      </Route>
       <Route path={addresses.settings}>
         <SettingsPage part="settings" />
       </Route>

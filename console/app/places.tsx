@@ -6,6 +6,7 @@ import Database from "icon:database";
 import FilePenLine from "icon:file-pen-line";
 import FolderTree from "icon:folder-tree";
 import Inbox from "icon:inbox";
+import ListChecks from "icon:list-checks";
 import MessageSquare from "icon:message-square";
 import Settings from "icon:settings-2";
 import Users from "icon:users";
@@ -15,7 +16,7 @@ import type { Caller } from "../api/shapes.ts";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|g|prompts|identity|models|vendors|roles|tools|agents|rules|store|crons|settings|server|files|changes|circuits)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|compare|g|prompts|identity|models|vendors|roles|statistics|tools|agents|rules|store|crons|tasks|settings|server|files|changes|circuits)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -44,7 +45,7 @@ export const places = [
     icon: Activity,
     keys: "g r",
     isIn: "rail",
-    isHere: (at: string) => at === "/runs" || /^\/t\/[^/]+\/run\//u.test(at),
+    isHere: (at: string) => at === "/runs" || at === "/compare" || /^\/t\/[^/]+\/run\//u.test(at),
   },
   {
     id: "graphs",
@@ -71,7 +72,7 @@ export const places = [
     icon: Bot,
     keys: "g m",
     isIn: "menu",
-    isHere: (at: string) => /^\/(models|vendors|roles)(\/|$)/u.test(at),
+    isHere: (at: string) => /^\/(models|vendors|roles|statistics)(\/|$)/u.test(at),
   },
   {
     id: "tools",
@@ -127,6 +128,16 @@ export const places = [
     keys: "g e",
     isIn: "menu",
     isHere: (at: string) => /^\/crons(\/|$)/u.test(at),
+  },
+  {
+    id: "tasks",
+    address: "/tasks",
+    label: "app.tasks",
+    icon: ListChecks,
+    keys: "g k",
+    isIn: "menu",
+    isHere: (at: string) => at === "/tasks",
+    toolkit: "planner",
   },
   {
     id: "settings",

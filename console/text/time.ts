@@ -61,6 +61,18 @@ export function shortMoment(at: number, now = Date.now()): string {
   return moments({ ...day, hour: "2-digit", minute: "2-digit" }).format(at);
 }
 
+/** A day of the calendar, such as 2026-03-01, without its year where that is this one. */
+export function calendarDay(day: string, now = Date.now()): string {
+  const isThisYear = day.startsWith(new Date(now).toISOString().slice(0, 4));
+  const parts: Intl.DateTimeFormatOptions = { month: "short", day: "numeric", ...(!isThisYear && { year: "numeric" }) };
+  return moments({ ...parts, timeZone: "UTC" }).format(Date.parse(day));
+}
+
+/** The name of a day's day of the week. */
+export function weekday(day: string): string {
+  return moments({ weekday: "short", timeZone: "UTC" }).format(Date.parse(day));
+}
+
 /** A day as the head of a group. */
 export function dayName(iso: string): string {
   return moments({ dateStyle: "full" }).format(Date.parse(iso));

@@ -6,6 +6,7 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { chromiumPath, leave, openStage, rests, sees, shownTexts, type Stage } from "./console-page.ts";
 import { Person, type Hand } from "./person.ts";
+import { flowsOfTasksAndRuns } from "./shaping/flows-of-tasks-and-runs.ts";
 
 const ada = { owner: "ada", key: "key-of-ada" };
 const story = "Once upon a time there was a small mill at a river.";
@@ -427,6 +428,7 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.use(crons.delete, true);
     await expect.poll(found).toBe("[]");
   },
+  ...flowsOfTasksAndRuns(() => stage, ada.key),
   "give a vendor another key, correct a model, and change a setting": async (one) => {
     const { models, prompts, settings } = one.words.manage;
     const { page } = one.tab;

@@ -90,6 +90,7 @@ let stage: Stage;
 let threads: Record<"note" | "report" | "clean" | "tidy", string>;
 let run: string;
 let cron: string;
+let tidied: string;
 
 /** Goes to a place as a link of the page does. */
 async function go({ page }: Tab, { path, part }: Pick<Screen, "path" | "part">): Promise<void> {
@@ -155,6 +156,20 @@ async function replaceWords({ page }: Tab): Promise<void> {
 async function showForm({ page }: Tab): Promise<void> {
   await page.locator(".shaping-view .prompt-head .button").first().click();
   await page.locator(".shaping-form").first().waitFor();
+}
+
+/** The newest day of a chart, by the keyboard. */
+async function markDay({ page }: Tab): Promise<void> {
+  await page.locator(".bar-chart [role=slider]").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.locator(".bar-chart [data-marked]").waitFor({ state: "attached" });
+}
+
+/** The first difference of two runs, with what the two calls were given. */
+async function openFirst({ page }: Tab): Promise<void> {
+  await page.locator(".compare .prompt-part .row-between .button").first().click();
+  await page.locator(".compare-rows [data-first] button").first().click();
+  await page.locator(".compare-calls").waitFor();
 }
 
 /** A schedule that is changed to one that cannot be read. */
@@ -289,6 +304,12 @@ function screens(): Screen[] {
       path: `/t/${note}/run/${run}?view=${view}`,
       part,
     })),
+    {
+      name: "compare",
+      path: `/compare?left=${note}/${run}&right=${threads.tidy}/${tidied}`,
+      part: ".compare-rows [data-first]",
+      before: openFirst,
+    },
     { name: "context", path: `/t/${note}/context`, part: ".context-request .diff" },
     { name: "prompts", path: "/prompts", part: ".shaping-entry" },
     { name: "prompt", path: "/prompts/confirmation", part: ".prompt-editor pre", before: writePrompt },
@@ -300,6 +321,8 @@ function screens(): Screen[] {
     { name: "vendor", path: "/vendors/openai", part: ".facts", before: showForm },
     { name: "vendor-gone", path: "/vendors/none", part: ".shaping-one .blank-title" },
     { name: "roles", path: "/roles", part: ".role" },
+    { name: "statistics", path: "/statistics", part: ".bar-chart", before: markDay },
+    { name: "tasks", path: "/tasks?view=board", part: ".task-row" },
     { name: "agent", path: "/agents/reviewer", part: ".json-view" },
     { name: "agent-gone", path: "/agents/none", part: ".shaping-one .blank-title" },
     { name: "rule", path: "/rules?path=.autocoderrules%2Fstyle.md", part: ".json-view" },
@@ -361,6 +384,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["changes-empty", "/changes", ".main .blank-title"],
         ["circuits-empty", "/circuits", ".shaping-list .blank-title"],
         ["store-empty", "/store?in=", ".shaping-one .blank-title"],
+        ["statistics-empty", "/statistics", ".statistics .blank-title"],
+        ["tasks-empty", "/tasks", ".tasks .blank-title"],
       ] as const) {
         await go(tab, { path, part });
         found.push(...(await findings(tab, name, look)));
@@ -400,12 +425,18 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       };
       const noted = await start("make a note");
       run = noted.run;
+      const report = await start("list the reports");
+      const clean = await start("clean up");
+      const tidy = await start("tidy up");
       threads = {
         note: noted.thread,
-        report: (await start("list the reports")).thread,
-        clean: (await start("clean up")).thread,
-        tidy: (await start("tidy up")).thread,
+        report: report.thread,
+        clean: clean.thread,
+        tidy: tidy.thread,
       };
+      tidied = tidy.run;
+      await stage.server.send("POST", "/api/tasks", { title: long, scheduled_date: "2026-01-05" });
+      await stage.server.send("POST", "/api/tasks", { title: "Some day" });
       // After the runs: what is found in these files changes what a model is told.
       const { workspace } = stage.server.config;
       const [agents, rules] = [join(workspace, ".autocoderagents"), join(workspace, ".autocoderrules")];
@@ -480,6 +511,13 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/rules", "/rules", "/rules"],
         ["the namespaces of a store", "/store/namespaces", "/store"],
         ["the schedules of a server", "/runs/crons/search", "/crons"],
+        ["the numbers of a model", "/usage/models", "/statistics"],
+        ["the tasks of a planner", "/api/tasks/search", "/tasks"],
+        [
+          "the second of a pair",
+          `/threads/${threads.tidy}/runs/${tidied}`,
+          `/compare?left=${threads.note}/${run}&right=${threads.tidy}/${tidied}`,
+        ],
         ["the items of a store", "/store/items/search", "/store?in=users"],
       ] as const;
     const failures = [

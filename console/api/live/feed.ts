@@ -53,6 +53,7 @@ const readAfter: Record<string, readonly string[]> = {
   run: ["branches"],
   approval: ["approvals", "threads"],
   operation: ["diff"],
+  task: ["tasks"],
 };
 
 /** Keeps what was read from the server as the server has it now. The result ends it. */

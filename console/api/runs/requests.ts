@@ -19,8 +19,9 @@ export function useRequestsOf(threadId: string, runId: string, call: { id: strin
 const Details = z.object({ request: z.unknown() });
 
 /** What a model was sent. */
-export function useRequest(threadId: string, runId: string, number: number) {
+export function useRequest(threadId: string, runId: string, number: number, enabled = true) {
   return useQuery({
+    enabled,
     queryKey: ["requests", threadId, runId, number],
     queryFn: ({ signal }) => request(`/threads/${threadId}/runs/${runId}/requests/${number}`, Details, { signal }),
     staleTime: Number.POSITIVE_INFINITY,

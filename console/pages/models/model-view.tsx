@@ -11,7 +11,7 @@ import {
   type Model,
   type ModelVerdict,
 } from "../../api/shaping/models.ts";
-import { modelAddress, vendorAddress } from "../../app/addresses.ts";
+import { modelAddress, statisticsAddress, vendorAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
@@ -19,6 +19,7 @@ import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { count, longTime, preciseDuration } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
+import { PlaceLink } from "../place-link.tsx";
 import { ModelForm } from "./model-form.tsx";
 
 /** One model: what is known of it, whether it answers, and what of that can be changed. */
@@ -132,6 +133,9 @@ function OneModel({ model, mayChange }: { model: Model; mayChange: boolean }) {
           ]}
         />
       )}
+      <div>
+        <PlaceLink address={statisticsAddress(name)}>{t("models.byDay")}</PlaceLink>
+      </div>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useCaller } from "../../api/threads.ts";
-import { modelAddress, vendorAddress } from "../../app/addresses.ts";
+import { modelAddress, statisticsAddress, vendorAddress } from "../../app/addresses.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
@@ -13,12 +13,13 @@ import { AddModel } from "./add-model.tsx";
 import { ModelList } from "./model-list.tsx";
 import { ModelView } from "./model-view.tsx";
 import { RoleTable } from "./role-table.tsx";
+import { StatisticsView } from "./statistics/statistics-view.tsx";
 import { AddVendor } from "./vendor-form.tsx";
 import { VendorList } from "./vendor-list.tsx";
 import { VendorView } from "./vendor-view.tsx";
 
 /** Which part of it is shown. */
-export type ModelsPart = "models" | "vendors" | "roles";
+export type ModelsPart = "models" | "vendors" | "roles" | "statistics";
 
 /** Models and their vendors: what each can do, what it is used for, how it is reached. */
 export function ModelsPage({ part, name }: { part: ModelsPart; name?: string | undefined }) {
@@ -30,8 +31,10 @@ export function ModelsPage({ part, name }: { part: ModelsPart; name?: string | u
     { label: t("models.all"), address: modelAddress(), isHere: part === "models" },
     { label: t("models.vendors"), address: vendorAddress(), isHere: part === "vendors" },
     { label: t("models.uses"), address: "/roles", isHere: part === "roles" },
+    { label: t("models.numbers"), address: statisticsAddress(), isHere: part === "statistics" },
   ];
-  const add = mayChange && part !== "roles" && (
+  const isList = part === "models" || part === "vendors";
+  const add = mayChange && isList && (
     <Button size="small" onClick={() => setAdding(part === "models" ? "model" : "vendor")}>
       <Plus size={15} /> {t(part === "models" ? "model.add" : "models.addVendor")}
     </Button>
@@ -39,13 +42,13 @@ export function ModelsPage({ part, name }: { part: ModelsPart; name?: string | u
   const isOfModels = part === "models";
   return (
     <>
-      {part === "roles" ? (
+      {!isList ? (
         <div className="shaping">
           <header className="page-head">
             <h1>{t("models.title")}</h1>
             <Segments label={t("models.parts")} segments={segments} />
           </header>
-          <RoleTable mayChange={mayChange} />
+          {part === "roles" ? <RoleTable mayChange={mayChange} /> : <StatisticsView />}
         </div>
       ) : (
         <ListAndOne

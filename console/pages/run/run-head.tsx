@@ -1,5 +1,6 @@
 import EllipsisVertical from "icon:ellipsis-vertical";
 import Copy from "icon:copy";
+import GitCompare from "icon:git-compare";
 import MessageSquare from "icon:message-square";
 import Pencil from "icon:pencil";
 import RotateCcw from "icon:rotate-ccw";
@@ -12,7 +13,7 @@ import { runAgain, stopRun, useRunSummary, type StartedRun } from "../../api/run
 import type { FullAssistant } from "../../api/graphs.ts";
 import { useBeginning } from "../../api/runs/states.ts";
 import type { Trace } from "../../api/runs/trace.ts";
-import { graphAddress, runAddress, threadAddress } from "../../app/addresses.ts";
+import { compareAddress, graphAddress, runAddress, threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Menu } from "../../parts/menu.tsx";
@@ -70,6 +71,11 @@ export function RunHead({
           button={<EllipsisVertical size={18} />}
           entries={[
             { label: t("run.editAgain"), icon: <Pencil size={16} />, onSelect: () => setEditing(true) },
+            {
+              label: t("compare.with"),
+              icon: <GitCompare size={16} />,
+              onSelect: () => navigate(compareAddress({ threadId: run.thread_id, runId: run.run_id })),
+            },
             "line",
             {
               label: t("run.openChat"),

@@ -1,9 +1,11 @@
 import Activity from "icon:activity";
+import GitCompare from "icon:git-compare";
 import RotateCcw from "icon:rotate-ccw";
 import Square from "icon:square";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useSearchParams } from "wouter";
+import { useLocation, useSearchParams } from "wouter";
+import { compareAddress } from "../../app/addresses.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { runAgain, stopRun, useAllRuns, type RunSummary } from "../../api/runs/all-runs.ts";
 import { onChange } from "../../api/live/feed.ts";
@@ -90,7 +92,10 @@ export function RunsPage() {
 /** What can be done with the runs that are selected. */
 function Selection({ runs, onDone }: { runs: readonly RunSummary[]; onDone: () => void }) {
   const { t } = useTranslation(work);
+  const [, navigate] = useLocation();
   const working = runs.filter(isWorking);
+  // The list has the newest run first.
+  const [right, left, more] = runs.map(({ thread_id, run_id }) => ({ threadId: thread_id, runId: run_id }));
   const all = async (act: (run: RunSummary) => Promise<unknown>, which: readonly RunSummary[], said: string) => {
     const results = await Promise.allSettled(which.map(act));
     const failed = results.find((result) => result.status === "rejected");
@@ -102,6 +107,12 @@ function Selection({ runs, onDone }: { runs: readonly RunSummary[]; onDone: () =
     <div className="run-selection" role="status">
       <span>{t("runs.selected", { count: runs.length })}</span>
       <span className="space" />
+      {left !== undefined && more === undefined && (
+        <Button size="small" onClick={() => navigate(compareAddress(left, right))}>
+          <GitCompare size={14} />
+          {t("compare.both")}
+        </Button>
+      )}
       <Button
         size="small"
         disabled={working.length === 0}

@@ -8,12 +8,13 @@ import { DiffLines } from "../diff.tsx";
 import { Disclosure } from "../disclosure.tsx";
 import { JsonView } from "./json-view.tsx";
 
-/** The values of a state, by channel. `before`: only what differs from that is shown, and how. */
-export function Channels({ values, before }: { values: unknown; before?: unknown }) {
+/** The values of a state, by channel. `before`: only what differs from that is shown, and how; `none`: what is said where nothing does. */
+export function Channels({ values, before, none }: { values: unknown; before?: unknown; none?: string }) {
   const { t } = useTranslation(work);
   const channels = useMemo(() => changesOf(before, values), [before, values]);
   const shown = before === undefined ? channels.filter(({ kind }) => kind !== "removed") : channels.filter(isChanged);
-  if (shown.length === 0) return <p className="hint">{t(before === undefined ? "graph.noState" : "run.noDiff")}</p>;
+  if (shown.length === 0)
+    return <p className="hint">{none ?? t(before === undefined ? "graph.noState" : "run.noDiff")}</p>;
   const words = { added: t("run.added"), changed: t("run.changed"), removed: t("run.removed"), same: "" };
   return (
     <ul className="channels">

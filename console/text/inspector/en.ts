@@ -1,9 +1,11 @@
 import { graphEn } from "../graph/en.ts";
 import type { Words } from "../words.ts";
+import { compareEn } from "./compare-en.ts";
 
 /** The words of the pages for runs and graphs in English. They are loaded with the first of these pages. */
 export const workEn = {
   ...graphEn,
+  ...compareEn,
   status: {
     running: "Running",
     pending: "Queued",

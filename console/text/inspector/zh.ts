@@ -1,9 +1,11 @@
 import { graphZh } from "../graph/zh.ts";
+import { compareZh } from "./compare-zh.ts";
 import type { WorkCatalogue } from "./en.ts";
 
 /** The words of the pages for runs and graphs in Chinese. */
 export const workZh: WorkCatalogue = {
   ...graphZh,
+  ...compareZh,
   status: {
     waiting: "等待您处理",
     running: "运行中",

@@ -3,6 +3,8 @@ import { agentsEn } from "./agents-en.ts";
 import { circuitsEn } from "./circuits-en.ts";
 import { dataEn } from "./data-en.ts";
 import { editEn } from "./edit-en.ts";
+import { statisticsEn } from "../statistics/en.ts";
+import { tasksEn } from "../tasks/en.ts";
 import { toolsEn } from "./tools-en.ts";
 
 /** The words of the pages by which the assistant is shaped, in English. They are loaded with the first of these pages. */
@@ -12,6 +14,8 @@ export const manageEn = {
   ...dataEn,
   ...agentsEn,
   ...editEn,
+  ...statisticsEn,
+  ...tasksEn,
   model: {
     add: "Add a model",
     vendor: "Whose model",
@@ -27,10 +31,11 @@ export const manageEn = {
   },
   models: {
     title: "Models",
-    parts: "Models, vendors or uses",
+    parts: "Models, vendors, uses or statistics",
     all: "Models",
     vendors: "Vendors",
     uses: "Uses",
+    numbers: "Statistics",
     search: "Search models",
     showAll: "Also those without a key",
     none: "Nothing found for “{{query}}”",
@@ -82,6 +87,7 @@ export const manageEn = {
     verified: "Last answered a test",
     never: "Never",
     statistics: "Since the server began",
+    byDay: "By day",
     requests: "Requests",
     failed: "Failed",
     firstWords: "To the first words",

@@ -3,6 +3,8 @@ import { agentsZh } from "./agents-zh.ts";
 import { circuitsZh } from "./circuits-zh.ts";
 import { dataZh } from "./data-zh.ts";
 import { editZh } from "./edit-zh.ts";
+import { statisticsZh } from "../statistics/zh.ts";
+import { tasksZh } from "../tasks/zh.ts";
 import { toolsZh } from "./tools-zh.ts";
 
 /** The words of the pages by which the assistant is shaped, in Chinese. */
@@ -12,6 +14,8 @@ export const manageZh: ManageCatalogue = {
   ...dataZh,
   ...agentsZh,
   ...editZh,
+  ...statisticsZh,
+  ...tasksZh,
   model: {
     add: "添加模型",
     vendor: "服务商",
@@ -27,10 +31,11 @@ export const manageZh: ManageCatalogue = {
   },
   models: {
     title: "模型",
-    parts: "模型、服务商或用途",
+    parts: "模型、服务商、用途或统计",
     all: "模型",
     vendors: "服务商",
     uses: "用途",
+    numbers: "统计",
     search: "搜索模型",
     showAll: "也显示没有密钥的",
     none: "没有找到“{{query}}”",
@@ -82,6 +87,7 @@ export const manageZh: ManageCatalogue = {
     verified: "最近通过测试",
     never: "从未",
     statistics: "自服务器启动以来",
+    byDay: "按天查看",
     requests: "请求",
     failed: "失败",
     firstWords: "到首字",

@@ -17,6 +17,7 @@ export const shellEn = {
     circuits: "Circuits",
     store: "Store",
     crons: "Schedules",
+    tasks: "Tasks",
     serverSettings: "Settings",
     more: "More",
     home: "Home",

@@ -17,6 +17,7 @@ export const shellZh: ShellCatalogue = {
     circuits: "电路",
     store: "存储",
     crons: "定时任务",
+    tasks: "任务",
     serverSettings: "设置",
     more: "更多",
     home: "首页",
