@@ -1,22 +1,23 @@
 import type { Migration } from "../migrations.ts";
 
 /**
- * `open_runs` knows in whose hand a run is and whether it is to be stopped, so that a beat reads what is its own concern. `graphs`
- * has since when each was served by any server. `millrace_finish_v4` is version 3, but it does not end an attempt whose run is
- * to be rolled back before the states of it are gone: the next run of the session would begin from them at another server.
+ * `open_runs` knows in which server's hand a run is and whether it is to be stopped, so that a beat reads what is its own concern;
+ * not as `owner`, which former versions ask for without saying of which table. `graphs` has since when each was served by any
+ * server. `millrace_finish_v4` is version 3, but it does not end an attempt whose run is to be rolled back before the states of it
+ * are gone: the next run of the session would begin from them at another server.
  */
 export const ownConcerns: Migration = {
   id: 12,
   oldest: 9,
   sql: String.raw`
     CREATE TABLE graphs (graph_id text COLLATE "C" PRIMARY KEY, since text NOT NULL);
-    ALTER TABLE open_runs ADD COLUMN owner bigint, ADD COLUMN has_stop boolean NOT NULL DEFAULT false;
+    ALTER TABLE open_runs ADD COLUMN server bigint, ADD COLUMN has_stop boolean NOT NULL DEFAULT false;
     CREATE FUNCTION millrace_note_open_run_v2() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF new.status IN ('pending', 'running') THEN
-        INSERT INTO open_runs (run, session, status, owner, has_stop)
+        INSERT INTO open_runs (run, session, status, server, has_stop)
         VALUES (new.id, new.session, new.status, new.owner, new.stop_requested IS NOT NULL)
-        ON CONFLICT (run) DO UPDATE SET status = excluded.status, owner = excluded.owner, has_stop = excluded.has_stop;
+        ON CONFLICT (run) DO UPDATE SET status = excluded.status, server = excluded.server, has_stop = excluded.has_stop;
       ELSE
         DELETE FROM open_runs WHERE run = new.id;
       END IF;
@@ -30,9 +31,9 @@ export const ownConcerns: Migration = {
       FOR EACH ROW WHEN (old.status <> new.status OR (new.status IN ('pending', 'running') AND (
         old.owner IS DISTINCT FROM new.owner OR old.stop_requested IS DISTINCT FROM new.stop_requested
       ))) EXECUTE FUNCTION millrace_note_open_run_v2();
-    UPDATE open_runs SET owner = runs.owner, has_stop = runs.stop_requested IS NOT NULL FROM runs WHERE runs.id = open_runs.run;
-    CREATE INDEX open_runs_of_server ON open_runs (owner);
-    CREATE INDEX open_runs_to_stop ON open_runs (owner) WHERE has_stop;
+    UPDATE open_runs SET server = runs.owner, has_stop = runs.stop_requested IS NOT NULL FROM runs WHERE runs.id = open_runs.run;
+    CREATE INDEX open_runs_of_server ON open_runs (server);
+    CREATE INDEX open_runs_to_stop ON open_runs (server) WHERE has_stop;
     CREATE FUNCTION millrace_finish_v4(
       p_run_id text, p_attempt int, p_status text, p_error text, p_ended_at text, p_session_status text, p_interrupts text,
       p_asks boolean, p_follows boolean, p_url text, p_host text, p_body text, p_now text, p_again boolean,

@@ -32,12 +32,12 @@ export const join = `INSERT INTO servers (host, process, lease_until, graphs)
 export const renew = `WITH RECURSIVE beat AS (
     UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
   ), owners AS (
-    SELECT min(owner) AS owner FROM open_runs
-    UNION ALL SELECT (SELECT min(o.owner) FROM open_runs AS o WHERE o.owner > owners.owner) FROM owners
+    SELECT min(server) AS owner FROM open_runs
+    UNION ALL SELECT (SELECT min(o.server) FROM open_runs AS o WHERE o.server > owners.owner) FROM owners
       WHERE owners.owner IS NOT NULL
   ), left_over AS (
-    SELECT run FROM open_runs WHERE owner IS NULL
-    UNION ALL SELECT run FROM open_runs WHERE owner IN (
+    SELECT run FROM open_runs WHERE server IS NULL
+    UNION ALL SELECT run FROM open_runs WHERE server IN (
       SELECT owner FROM owners WHERE owner IS NOT NULL AND NOT EXISTS (SELECT FROM servers WHERE servers.id = owners.owner)
     )
   )
@@ -48,7 +48,7 @@ export const renew = `WITH RECURSIVE beat AS (
       WHERE stop_requested IS NOT NULL OR graph_id = ANY ($3) IS NOT FALSE) AS has_left_over,
     (SELECT coalesce(json_agg(json_build_object('run_id', run_id, 'action', stop_requested)), '[]')
       FROM open_runs JOIN runs ON runs.id = open_runs.run
-      WHERE open_runs.owner = $1 AND has_stop AND stop_requested IS NOT NULL) AS stops
+      WHERE server = $1 AND has_stop AND stop_requested IS NOT NULL) AS stops
   FROM servers`;
 /** Which graphs a server serves, and since when each is known to be served. */
 export const serve = `WITH served AS (UPDATE servers SET graphs = $2 WHERE id = $1), noted AS (
