@@ -49,7 +49,8 @@ function RunChanges({ changes }: { changes: readonly Change[] }) {
   const isOfRun = run_id !== "" && run_id !== newest.message_id;
   const canUndo = changes.some(({ can_undo, status }) => can_undo && status !== "undone");
   return (
-    <section className="prompt-part" aria-label={longTime(created_at)}>
+    // No landmark: two runs may have begun in the same second, and landmarks need names of their own.
+    <div className="prompt-part">
       <div className="row-between">
         <h2>
           <time dateTime={created_at} title={longTime(created_at)}>
@@ -70,6 +71,6 @@ function RunChanges({ changes }: { changes: readonly Change[] }) {
         ))}
         {isAsked && <ConfirmUndo operations={[]} what={{ run_id }} onClose={() => setAsked(false)} />}
       </ChangesContext>
-    </section>
+    </div>
   );
 }
