@@ -106,3 +106,13 @@ export function decoded(text: string): string {
 }
 /** What stands before every address of the console. */
 export const base = "/console";
+
+/** The query of an address with some parameters changed; one that is `undefined` goes. */
+export function withParams(params: URLSearchParams, changes: Record<string, string | undefined>): URLSearchParams {
+  const next = new URLSearchParams(params);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) next.delete(name);
+    else next.set(name, value);
+  }
+  return next;
+}

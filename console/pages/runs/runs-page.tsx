@@ -5,7 +5,7 @@ import Square from "icon:square";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation, useSearchParams } from "wouter";
-import { compareAddress } from "../../app/addresses.ts";
+import { compareAddress, withParams } from "../../app/addresses.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { runAgain, stopRun, useAllRuns, type RunSummary } from "../../api/runs/all-runs.ts";
 import { onChange } from "../../api/live/feed.ts";
@@ -141,14 +141,7 @@ function useChosen(): [Chosen, (changes: Record<string, string | undefined>) => 
   const [params, setParams] = useSearchParams();
   const chosen = useMemo(() => readChosen(params), [params]);
   const change = (changes: Record<string, string | undefined>): void => {
-    setParams((before) => {
-      const next = new URLSearchParams(before);
-      for (const [name, value] of Object.entries(changes)) {
-        if (value === undefined) next.delete(name);
-        else next.set(name, value);
-      }
-      return next;
-    });
+    setParams((before) => withParams(before, changes));
   };
   return [chosen, change];
 }

@@ -2,6 +2,7 @@ import ListChecks from "icon:list-checks";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "wouter";
+import { withParams } from "../../app/addresses.ts";
 import { useAreas, useTasks } from "../../api/shaping/tasks.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
@@ -37,14 +38,7 @@ export function TasksPage() {
   const opened = params.get("task") ?? undefined;
   const { data, error, refetch } = useTasks(area === withoutArea ? null : area);
   const change = (changes: Record<string, string | undefined>): void => {
-    setParams((before) => {
-      const next = new URLSearchParams(before);
-      for (const [name, value] of Object.entries(changes)) {
-        if (value === undefined) next.delete(name);
-        else next.set(name, value);
-      }
-      return next;
-    });
+    setParams((before) => withParams(before, changes));
   };
   const onOpen = (id: string) => change({ task: id });
   const tasks = useMemo(() => data ?? [], [data]);

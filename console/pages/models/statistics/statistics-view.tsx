@@ -2,6 +2,7 @@ import ChartColumn from "icon:chart-column";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "wouter";
+import { withParams } from "../../../app/addresses.ts";
 import { usePageTitle } from "../../../app/news.ts";
 import { useModelDays } from "../../../api/shaping/statistics.ts";
 import { visible } from "../../../markdown/links.ts";
@@ -23,14 +24,7 @@ export function StatisticsView() {
   const { data, error, refetch } = useModelDays(chosen);
   usePageTitle(t("statistics.title"));
   const change = (changes: Record<string, string | undefined>): void => {
-    setParams((before) => {
-      const next = new URLSearchParams(before);
-      for (const [name, value] of Object.entries(changes)) {
-        if (value === undefined) next.delete(name);
-        else next.set(name, value);
-      }
-      return next;
-    });
+    setParams((before) => withParams(before, changes));
   };
   const rows = useMemo(
     () => (data ?? []).filter(({ model }) => chosen.model === undefined || model === chosen.model),
