@@ -4,7 +4,7 @@ import type { TaskStore } from "@millrace/engine/storage/record-stores";
 
 function task(task_id: string, fields: Partial<Task> = {}): Task {
   const created_at = "2026-01-01T00:00:00.000Z";
-  const empty = { owner: null, completed: false, area_id: null, scheduled_dates: [] };
+  const empty = { owner: null, session_id: null, completed: false, area_id: null, scheduled_dates: [] };
   return { task_id, title: `Task ${task_id}`, ...empty, created_at, updated_at: created_at, ...fields };
 }
 
@@ -13,7 +13,12 @@ export function describeTasks(name: string, create: () => TaskStore): void {
   describe(name, () => {
     it("gives back what was created, and refuses an id twice", async () => {
       const tasks = create();
-      const written = task("t1", { completed: true, area_id: "home", scheduled_dates: ["2026-02-03", "2026-02-04"] });
+      const written = task("t1", {
+        completed: true,
+        area_id: "home",
+        scheduled_dates: ["2026-02-03", "2026-02-04"],
+        session_id: "s1",
+      });
       expect(await tasks.create(written)).toEqual(written);
       expect(await tasks.get("t1")).toEqual(written);
       expect(await tasks.get("t2")).toBeUndefined();

@@ -16,7 +16,15 @@ export function itemTool(rows: TaskStore): Tool {
     operation: async () => ({ type: "Create" }),
     run: async ({ title }, context) => {
       const at = new Date().toISOString();
-      const row = { task_id: idOf(context), title, owner: null, completed: false, area_id: null, scheduled_dates: [] };
+      const row = {
+        task_id: idOf(context),
+        title,
+        owner: null,
+        session_id: null,
+        completed: false,
+        area_id: null,
+        scheduled_dates: [],
+      };
       await rows.create({ ...row, created_at: at, updated_at: at }, context.signal);
       return added(title);
     },

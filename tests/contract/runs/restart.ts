@@ -16,7 +16,13 @@ export function describeRestart(fixture: StorageFixture): void {
       await before.byHand.ledger.finish("s1", "ended", { text: "done" });
       await before.byHand.ledger.start({ ...call, tool_call_id: "begun" });
       const created_at = "2026-01-01T00:00:00.000Z";
-      const dates = { owner: null, scheduled_dates: ["2026-01-02"], created_at, updated_at: created_at };
+      const dates = {
+        owner: null,
+        session_id: null,
+        scheduled_dates: ["2026-01-02"],
+        created_at,
+        updated_at: created_at,
+      };
       const task = await before.tasks.create({ task_id: "t1", title: "T", completed: false, area_id: null, ...dates });
       const session = await before.sessions.get("s1");
 

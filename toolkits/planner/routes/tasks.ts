@@ -110,7 +110,7 @@ function changingRoutes(routes: HttpApp): void {
       const body = context.req.valid("json");
       const submission = submissionOf(context, body);
       const id = submission === undefined ? newId() : stableId("task", owner, submission.key, submission.hash);
-      const task = await tasks.create(newTask(id, body), context.req.raw.signal).catch(async (error: unknown) => {
+      const task = await tasks.create(newTask(id, null, body), context.req.raw.signal).catch(async (error: unknown) => {
         const known = submission !== undefined && isAppError(error) && error.code === "conflict";
         const former = known ? await tasks.get(id) : undefined;
         if (former === undefined) throw error;

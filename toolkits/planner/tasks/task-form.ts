@@ -28,9 +28,10 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** A new task, without an owner yet. */
+/** A new task, without an owner yet; `session_id`: in which it is made. */
 export function newTask(
   taskId: string,
+  session_id: string | null,
   given: { title: string; area_id?: string | null | undefined; scheduled_date?: string | null | undefined },
 ): Task {
   const now = new Date().toISOString();
@@ -39,6 +40,7 @@ export function newTask(
   return {
     task_id: taskId,
     owner: null,
+    session_id,
     title,
     completed: false,
     area_id,
@@ -56,6 +58,7 @@ export const TaskData = z
     completed: z.boolean(),
     area_id: z.string().nullable(),
     scheduled_dates: z.array(z.string()).describe("YYYY-MM-DD, the earliest first"),
+    thread_id: z.string().nullable().describe("In which it was made; null: by hand, or not known"),
     created_at: z.string(),
     updated_at: z.string(),
   })
@@ -63,8 +66,8 @@ export const TaskData = z
 export type TaskData = z.infer<typeof TaskData>;
 
 /** The task without the server's own fields. */
-export function taskData({ task_id: id, owner: _owner, ...task }: Task): TaskData {
-  return { id, ...task };
+export function taskData({ task_id: id, owner: _owner, session_id: thread_id, ...task }: Task): TaskData {
+  return { id, ...task, thread_id };
 }
 
 /** A scheduled day of a task, in tools and the HTTP API. */

@@ -31,6 +31,7 @@ const ServedTask = z
     return {
       task_id: task_id ?? "",
       owner: null,
+      session_id: null,
       title: task.title,
       completed: task.completed ?? false,
       area_id: task.area_id ?? null,
@@ -125,7 +126,16 @@ function viewPath(view: TaskView): string {
 /** A task of a service that cannot return single tasks: only its existence is known. */
 function unnamed(task_id: string, day: string): Task {
   const dates = { created_at: "", updated_at: "" };
-  return { task_id, owner: null, title: task_id, completed: false, area_id: null, scheduled_dates: [day], ...dates };
+  return {
+    task_id,
+    owner: null,
+    session_id: null,
+    title: task_id,
+    completed: false,
+    area_id: null,
+    scheduled_dates: [day],
+    ...dates,
+  };
 }
 
 /** The tasks for tools and routes: the configured external service's, else the server's own. */

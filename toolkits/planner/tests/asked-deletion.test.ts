@@ -28,7 +28,7 @@ describe("the deletion of a task (CONF-10, PLANNER-07)", () => {
   const deleting: ScriptedToolCall = { name: "delete_task", arguments: { task_id } };
   const prepare = ({ services }: TestWorkflow) => {
     const at = new Date().toISOString();
-    const dates = { owner: null, scheduled_dates: ["2031-05-02"], created_at: at, updated_at: at };
+    const dates = { owner: null, session_id: null, scheduled_dates: ["2031-05-02"], created_at: at, updated_at: at };
     return services.toolkitServices
       .get(tasksKey)
       .create({ task_id, title: "Water the plants", completed: false, area_id: null, ...dates });

@@ -40,6 +40,7 @@ describe("the planner's tasks over HTTP", () => {
         scheduled_dates: ["2028-02-29"],
         created_at: expect.any(String),
         updated_at: expect.any(String),
+        thread_id: null,
       },
     });
 
@@ -132,7 +133,7 @@ describe("the planner's tasks over HTTP", () => {
     expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(message)]);
   });
 
-  it("are those that tools work on, and stay over a restart", async () => {
+  it("are those that tools work on, know the thread they were made in, and stay over a restart", async () => {
     const thread = (await server.client.threads.create()).thread_id;
     const run = await server.send("POST", `/threads/${thread}/tools/create_task/run`, {
       args: { title: "by hand", scheduled_date: "2031-01-01" },
@@ -141,7 +142,8 @@ describe("the planner's tasks over HTTP", () => {
     expect(await titles("daily::2031-01-01")).toEqual(["by hand"]);
     await server.close();
     server = await server.restart();
-    expect(await titles("daily::2031-01-01")).toEqual(["by hand"]);
+    const found = await server.send("GET", "/api/views/daily::2031-01-01/tasks");
+    expect(await found.json()).toMatchObject({ data: [{ title: "by hand", thread_id: thread }] });
   });
 });
 

@@ -22,7 +22,7 @@ export const createTask = defineTool({
   kinds: ["Create"],
   operation: async () => ({ type: "Create" }),
   run: async (input, context) =>
-    created(await tasksOf(context).create(newTask(taskIdOf(context), input), context.signal)),
+    created(await tasksOf(context).create(newTask(taskIdOf(context), context.sessionId, input), context.signal)),
   async reconcile(_, context) {
     if (!tasksOf(context).keepsIds) return { kind: "unknown" };
     const task = await tasksOf(context).get(taskIdOf(context), context.signal);

@@ -62,9 +62,12 @@ export function changeOfOperation(what: Change["what"], operation: OperationReco
 }
 
 /** A task as a write has left it; its owner alone is told. */
-export function changeOfTask(what: Change["what"], { task_id: id, owner, ...task }: Task): Change {
-  const { created_at, updated_at } = task;
-  const rest = { metadata: {}, config: {}, status: "idle", interrupts: {} } as const;
-  const session = { session_id: "", owner, created_at, updated_at, ...rest };
-  return { type: "task", what, id, session_id: "", patch: what === "deleted" ? {} : task, session };
+export function changeOfTask(
+  what: Change["what"],
+  { task_id: id, owner, session_id: thread_id, ...rest }: Task,
+): Change {
+  const { created_at, updated_at } = rest;
+  const none = { metadata: {}, config: {}, status: "idle", interrupts: {} } as const;
+  const session = { session_id: "", owner, created_at, updated_at, ...none };
+  return { type: "task", what, id, session_id: "", patch: what === "deleted" ? {} : { ...rest, thread_id }, session };
 }

@@ -249,6 +249,8 @@ export const Task = z.object({
   task_id: z.string(),
   /** Whose it is, as that of a session; the wire never shows it. */
   owner: z.string().nullable(),
+  /** In which it was made; `null`: by hand. The session may be gone. */
+  session_id: z.string().nullable(),
   title: z.string(),
   completed: z.boolean(),
   area_id: z.string().nullable(),

@@ -40,7 +40,15 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     const tasks = createTaskStore(database);
     const title = "a\0b \ud800 \u{1f600} \\u0000";
     const at = new Date().toISOString();
-    const empty = { owner: null, completed: false, area_id: null, scheduled_dates: [], created_at: at, updated_at: at };
+    const empty = {
+      owner: null,
+      session_id: null,
+      completed: false,
+      area_id: null,
+      scheduled_dates: [],
+      created_at: at,
+      updated_at: at,
+    };
     await tasks.create({ ...empty, task_id: "t1", title });
     expect((await tasks.get("t1"))?.title).toBe(title);
     const refused = tasks.create({ ...empty, task_id: "t\0", title });

@@ -12,6 +12,7 @@ import { graphsOfServers } from "./010-graphs.ts";
 import { oneStep } from "./011-one-step.ts";
 import { ownConcerns } from "./012-own-concerns.ts";
 import { modelUsage } from "./013-model-usage.ts";
+import { taskSessions } from "./014-task-sessions.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   oneStep,
   ownConcerns,
   modelUsage,
+  taskSessions,
 ];

@@ -6,7 +6,7 @@ import { json, readRow, readRows, TaskRow } from "../../rows.ts";
 import type { PostgresDatabase, Statements } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 
-const columns = "task_id, owner, title, completed, area_id, scheduled_dates, created_at, updated_at";
+const columns = "task_id, owner, session_id, title, completed, area_id, scheduled_dates, created_at, updated_at";
 /** A title is a JSON text: PostgreSQL takes no NUL and no half of a surrogate pair. */
 const TitledRow = TaskRow.extend({ title: json(Task.shape.title) });
 
@@ -64,8 +64,8 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
       }),
     async create(task) {
       const owner = scope === undefined ? "$1::text" : scope.owner;
-      const sql = `INSERT INTO tasks (${columns}) VALUES ($2, ${owner}, $3, $4, $5, $6, $7, $8) RETURNING ${columns}`;
-      const values = [task.task_id, ...valuesOf(task), task.created_at, task.updated_at];
+      const sql = `INSERT INTO tasks (${columns}) VALUES ($2, ${owner}, $9, $3, $4, $5, $6, $7, $8) RETURNING ${columns}`;
+      const values = [task.task_id, ...valuesOf(task), task.created_at, task.updated_at, task.session_id];
       try {
         const [row] = await database.rows(sql, [scope === undefined ? task.owner : parameter, ...values]);
         const created = readRow(TitledRow, "tasks", row) ?? task;

@@ -28,6 +28,7 @@ import { ownerUsage } from "./026-owner-usage.ts";
 import { modelCallIds } from "./027-model-call-ids.ts";
 import { runUsage } from "./028-run-usage.ts";
 import { modelUsage } from "./029-model-usage.ts";
+import { taskSessions } from "./030-task-sessions.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   modelCallIds,
   runUsage,
   modelUsage,
+  taskSessions,
 ];

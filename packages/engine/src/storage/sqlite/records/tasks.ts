@@ -7,7 +7,7 @@ import { readRows, TaskRow } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 
 const ofSession = "(SELECT owner FROM sessions WHERE session_id = ?)";
-const columns = "task_id, owner, title, completed, area_id, scheduled_dates, created_at, updated_at";
+const columns = "task_id, owner, session_id, title, completed, area_id, scheduled_dates, created_at, updated_at";
 
 /** Whose tasks are seen: those of one owner, named or by a session, and maybe those of nobody. */
 interface Scope {
@@ -98,7 +98,7 @@ function insert(database: Database, task: Task, scope: Scope | undefined): void 
     database
       .prepare(
         `INSERT INTO tasks (${columns})
-         VALUES (@task_id, ${owner}, @title, @completed, @area_id, @scheduled_dates, @created_at, @updated_at)`,
+         VALUES (@task_id, ${owner}, @session_id, @title, @completed, @area_id, @scheduled_dates, @created_at, @updated_at)`,
       )
       .run({ ...toRow(task), scope: scope?.parameter ?? null });
   } catch (error) {
