@@ -2,10 +2,12 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
+import { createHistogram } from "node:perf_hooks";
 import parse from "parse-prometheus-text-format";
 import { afterEach, expect, it } from "vitest";
 import { z } from "zod";
 import { LabelledSums, noDurations } from "@millrace/engine/metrics/families";
+import { createLoopDelay } from "@millrace/engine/metrics/loop-delay";
 import { openMetrics } from "@millrace/engine/metrics/metrics";
 import { countFirstToken, noRuns, numbersOf } from "@millrace/engine/runs/run-numbers";
 import { createAgentMetrics } from "../../../src/agent-runs/agent-metrics.ts";
@@ -207,6 +209,31 @@ it("has as many series after 100,000 runs in 10,000 threads, whatever their mode
   } finally {
     metrics.close();
   }
+});
+
+it("tells each reader how late the event loop was, others may have asked or not", () => {
+  const sources: ReturnType<typeof createHistogram>[] = [];
+  let now = 0;
+  const delay = createLoopDelay(
+    () => {
+      const source = createHistogram();
+      sources.push(source);
+      return Object.assign(source, { enable: () => true, disable: () => true });
+    },
+    () => now,
+  );
+  const slowest = () => [delay.looked(), delay.looked(), delay.collected()].map((late) => Math.round(late["1"]));
+  const block = (seconds: number) => sources.forEach((source) => source.record(seconds * 1e9));
+  expect(slowest()).toEqual([0, 0, 0]);
+  block(5);
+  expect(slowest()).toEqual([5, 5, 5]);
+  // What collects hears of the time since it asked last; a page that is looked at again shows the same.
+  expect(slowest()).toEqual([5, 5, 0]);
+  now = 60_000;
+  block(2);
+  expect(slowest()).toEqual([5, 5, 2]);
+  now = 120_000;
+  expect([...slowest(), ...slowest()]).toEqual([5, 0, 0, 0, 0, 0]);
 });
 
 it("keeps the number of names of a label bounded", () => {

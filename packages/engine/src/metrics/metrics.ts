@@ -1,9 +1,9 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import type * as PromClient from "prom-client";
 import type { Metric, Registry } from "prom-client";
 import { limitNames } from "../config/owner-limits.ts";
 import type { RunNumbers } from "../runs/run-numbers.ts";
 import type { Durations, MetricFamily } from "./families.ts";
+import { createLoopDelay, type Late } from "./loop-delay.ts";
 
 /** The sources of the metrics. */
 interface MetricsParts {
@@ -21,45 +21,34 @@ interface MetricsParts {
   ofAgent: () => readonly MetricFamily[];
 }
 
-type LoopDelay = ReturnType<typeof monitorEventLoopDelay>;
-
 /** The server's metrics in Prometheus' text form. */
 export interface Metrics {
   text(): Promise<{ body: string; contentType: string }>;
-  /** The same metrics as objects. */
+  /** The same metrics as objects; to look at them does not change what `text` says next. */
   families(): Promise<readonly MetricFamily[]>;
   /** Stops measuring. */
   close(): void;
 }
 
-/** Milliseconds between two samples of the event loop's delay. */
-const delayResolution = 20;
-
 /** Collects metrics on request; expensive measuring starts with the first request. */
 export function openMetrics(parts: MetricsParts): Metrics {
-  let delay: LoopDelay | undefined;
-  const families = async (): Promise<MetricFamily[]> => {
-    if (delay === undefined) {
-      delay = monitorEventLoopDelay({ resolution: delayResolution });
-      delay.enable();
-    }
-    return [
-      ...runFamilies(parts.runs(), parts.feedReaders()),
-      ...(await databaseFamilies(parts)),
-      ...processFamilies(parts.version, delay),
-      ...parts.ofAgent(),
-    ];
-  };
+  const delay = createLoopDelay();
+  const families = async (late: Late): Promise<MetricFamily[]> => [
+    ...runFamilies(parts.runs(), parts.feedReaders()),
+    ...(await databaseFamilies(parts)),
+    ...processFamilies(parts.version, late),
+    ...parts.ofAgent(),
+  ];
   return {
-    families,
+    families: () => families(delay.looked()),
     async text() {
       // Loading it takes longer than most of the start.
       const client = await import("prom-client");
       const registry = new client.Registry();
-      for (const family of await families()) register(family, registry, client);
+      for (const family of await families(delay.collected())) register(family, registry, client);
       return { body: await registry.metrics(), contentType: registry.contentType };
     },
-    close: () => delay?.disable(),
+    close: () => delay.close(),
   };
 }
 
@@ -160,22 +149,15 @@ async function databaseFamilies({ databaseBytes, commits, servers }: MetricsPart
   ];
 }
 
-function processFamilies(version: string, delay: LoopDelay): MetricFamily[] {
+function processFamilies(version: string, late: Late): MetricFamily[] {
   const { user, system } = process.cpuUsage();
-  const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
-  const late = [0.5, 0.99, 1].map((quantile) => ({
-    labels: { quantile: String(quantile) },
-    value: delay.count === 0 ? 0 : seconds(delay.percentile(quantile * 100)),
-  }));
-  // Each report covers the time since the last one.
-  delay.reset();
   return [
     { name: "millrace_info", help: "The version", type: "gauge", values: [{ labels: { version }, value: 1 }] },
     {
       name: "millrace_event_loop_delay_seconds",
       help: "How late the event loop was since it was asked last",
       type: "gauge",
-      values: late,
+      values: Object.entries(late).map(([quantile, value]) => ({ labels: { quantile }, value })),
     },
     {
       name: "process_cpu_seconds_total",

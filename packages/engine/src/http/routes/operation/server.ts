@@ -20,7 +20,7 @@ const ServerShape = z
     memory_bytes: z.number().describe("Memory of the machine that the process takes"),
     event_loop_delay_ms: z
       .number()
-      .describe("How late the event loop was, all but the slowest 1 %, since it was asked last; 0 the first time"),
+      .describe("How late the event loop was, all but the slowest 1 %, in the last minute or two; 0 the first time"),
     database: z.object({
       kind: z.enum(["sqlite", "postgres"]),
       bytes: z.record(z.string(), z.number()).describe("By part, such as the write-ahead log; empty where not known"),
