@@ -12,6 +12,7 @@ export const createFolder = defineTool({
   name: "create_folder",
   description: "Creates a folder in the workspace, with the folders above it. Fails if anything of that name exists.",
   schema: z.object({ path: z.string().describe("path of the new folder, relative to the workspace") }),
+  files: [],
   ...changesPath("keep"),
   kinds: ["Create"],
   operation: async () => ({ type: "Create" }),

@@ -20,6 +20,7 @@ export const listFiles = defineTool({
   schema: z.object({
     path: z.string().optional().describe("folder, relative to the workspace; default the workspace itself"),
   }),
+  files: [],
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path ?? ".")],

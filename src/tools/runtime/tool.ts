@@ -159,6 +159,8 @@ interface ToolDefinition<Schema extends z.ZodObject> {
   checksCommand?: true;
   /** What it changes in the workspace; stored before the call for undo. */
   touches?(input: z.infer<Schema>): Touched;
+  /** Endings of the files that its paths lead to, such as `cir`; none: they lead to folders. Default any file. */
+  files?: readonly string[];
   /** It moves or renames something. */
   moves?: true;
   /** The file a call overwrites and its new content. A file the model has not read is not overwritten. */

@@ -99,8 +99,19 @@ describe("a rule", () => {
 
   it("says which tools it is about", async () => {
     const check = async (text: string) => (await send("POST", "/rules/x.md/validate", { text })).answer.tools;
-    expect(await check(rule())).toEqual(expect.arrayContaining(["edit_file", "read_file"]));
-    expect(await check(rule())).not.toContain("ask_followup_question");
+    const forFiles = (globs: string) => check(`---\ndescription: x\nglobs: "${globs}"\n---\nBe kind.`);
+    expect(await check(rule())).toEqual(
+      expect.arrayContaining(["edit_file", "list_code_definition_names", "read_file"]),
+    );
+    const others = ["ask_followup_question", "create_folder", "list_files", "run_simulation"];
+    expect((await check(rule()))?.filter((tool) => others.includes(tool))).toEqual([]);
+    // What no pattern rules out may come to hand; a pattern of folders alone says nothing of the kind of its files.
+    const kinds = async (globs: string) =>
+      (await forFiles(globs))?.filter((tool) => ["list_code_definition_names", "run_simulation"].includes(tool));
+    expect(await kinds("**/*.{CIR,md}")).toContain("run_simulation");
+    expect(await kinds("**/*.{TS,md}")).toEqual(["list_code_definition_names"]);
+    expect(await kinds("docs/*.md")).toEqual([]);
+    expect(await kinds("docs/**")).toEqual(["list_code_definition_names", "run_simulation"]);
     expect(await check("---\nalwaysApply: true\n---\nBe kind.")).toBeNull();
     expect(await check("---\ndescription: x\n---\nBe kind.")).toEqual([]);
   });

@@ -3,6 +3,9 @@ import { withFile, type FileContext } from "../../../src/tools/workspace/file-ac
 import { textLines } from "../../../src/tools/workspace/text-lines.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 
+/** Endings of files that hold circuits. */
+export const circuitFiles = ["cir", "ckt", "sp", "spice", "net"];
+
 /** Maximum bytes of a circuit file. */
 const largest = 4 * 1024 * 1024;
 

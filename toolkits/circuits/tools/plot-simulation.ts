@@ -6,7 +6,7 @@ import { Waveform } from "../simulation/waveforms.ts";
 import { reading, writing } from "../../../src/tools/workspace/file-checks.ts";
 import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
-import { besideCircuit, readText } from "./deck-file.ts";
+import { besideCircuit, circuitFiles, readText } from "./deck-file.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 
 const analyses = ["ac", "tran", "dc", "noise"] as const;
@@ -34,6 +34,7 @@ export const plotSimulation = defineTool({
     "Draws the last result of run_simulation as a picture (SVG, or PNG) beside the circuit: gain and phase over frequency, or signals over " +
     "time or over what was swept.",
   schema: Input,
+  files: circuitFiles,
   effect: "idempotent",
   timeoutSeconds: 30,
   resources: (input, { workspace }) => [

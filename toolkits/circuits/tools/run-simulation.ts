@@ -11,7 +11,7 @@ import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts
 import { keptNetlist, type KeptNetlist } from "../iterations/kept-netlist.ts";
 import { simulatorOf } from "../open.ts";
 import { assessed, goalsOf, type AssessedGoal } from "./circuit-goals.ts";
-import { besideCircuit, readText } from "./deck-file.ts";
+import { besideCircuit, circuitFiles, readText } from "./deck-file.ts";
 import { figureText, goalText, valueText } from "./figure-text.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 
@@ -44,6 +44,7 @@ export const runSimulation = defineTool({
     "margin, unity-gain frequency, slew rate, rise time, overshoot, distortion, power, noise and rejection. The result goes to " +
     "<name>_sim.json beside the file. Control parts and other programs are not run.",
   schema: Input,
+  files: circuitFiles,
   effect: "idempotent",
   timeoutSeconds: 90,
   resources: ({ circuit }, { workspace }) => [reading(workspace, circuit), writing(workspace, resultOf(circuit))],

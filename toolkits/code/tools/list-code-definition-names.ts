@@ -34,6 +34,7 @@ export const listCodeDefinitionNames = defineTool({
     "their lines: an overview before reading. TypeScript, JavaScript, Python, Java, C#, Kotlin, Go, Rust, C, C++, Ruby, PHP, " +
     "Swift, Scala, Lua, shell, SQL and SPICE. They are found by how their lines begin, so a rare spelling may be missed.",
   schema: ListInput,
+  files: Object.keys(languages),
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path ?? ".")],

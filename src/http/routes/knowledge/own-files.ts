@@ -19,6 +19,7 @@ import { problemIn, type TextProblem } from "../../../extensions/text-problems.t
 import { largestAgent } from "../../../agents/agent-folders.ts";
 import { isIndex, readRuleFile } from "../../../user-rules/rule-file.ts";
 import { largestRule } from "../../../user-rules/rule-folders.ts";
+import { touchedTools } from "../../../user-rules/touched-tools.ts";
 import { tagOf } from "../../../tools/undo/write-by-hand.ts";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
 import { knownBy, requireKnown } from "./file-writes.ts";
@@ -35,7 +36,7 @@ const VerdictShape = z
     tools: z
       .array(z.string())
       .nullable()
-      .describe("A rule: the tools whose calls it is about. An agent: those that it has. Null: all"),
+      .describe("A rule: the tools that lead to files that fit its patterns. An agent: those that it has. Null: all"),
   })
   .meta({ ref: "OwnFileVerdict" });
 const FileShape = VerdictShape.extend({
@@ -102,14 +103,13 @@ function NamedBy(description: string) {
 }
 
 function ruleKind({ rules, toolkits }: SharedProductServices): Kind {
-  const fileTools = toolkits.flatMap(({ tools }) => tools.filter(({ schema }) => isOfFiles(schema.shape)));
-  const names = [...new Set(fileTools.map((tool) => tool.name))].toSorted();
+  const tools = toolkits.flatMap((toolkit) => toolkit.tools);
   return {
     one: "rule",
     tag: "Prompts",
     largest: largestRule,
     place: (name) => rules.place(name),
-    check: (name, text) => checkRule(name, text, names),
+    check: (name, text) => checkRule(name, text, tools),
   };
 }
 
@@ -134,21 +134,18 @@ function nameProblem(wanted: string, said: string): string[] {
     : [`name: it is ${JSON.stringify(said)} here, and ${JSON.stringify(wanted)} in the address`];
 }
 
-/** Names of arguments that lead to a file. */
-const pathArguments = ["path", "paths", "source", "destination", "file", "file_path"];
-
-function isOfFiles(shape: Record<string, unknown>): boolean {
-  return pathArguments.some((name) => Object.hasOwn(shape, name));
-}
-
 /** Without a head a rule applies to no file by itself, which may be meant; all else that is wrong is not. */
-function checkRule(name: string, text: string, fileTools: string[]): Omit<Verdict, "valid"> {
+function checkRule(
+  name: string,
+  text: string,
+  tools: SharedProductServices["toolkits"][number]["tools"],
+): Omit<Verdict, "valid"> {
   const { problems, alwaysApply, globs } = readRuleFile(text.replaceAll("\r\n", "\n"), name);
   const found = problems.map((message): TextProblem =>
     problemIn(text, message, message.startsWith("it has no head") ? "warning" : "error"),
   );
   const holdsAlways = alwaysApply || isIndex(name);
-  return { problems: found, tools: holdsAlways ? null : globs.length > 0 ? fileTools : [] };
+  return { problems: found, tools: holdsAlways ? null : touchedTools(globs, tools) };
 }
 
 const changing = {
