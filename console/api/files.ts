@@ -60,6 +60,8 @@ export interface FileNow {
   tag: string;
   /** What stands before a text to say that it is UTF-8, if something does. */
   mark: string;
+  /** A tool would ask before it changes it: it configures programs, or the operator says so. */
+  isCritical: boolean;
 }
 
 const mark = "\uFEFF";
@@ -73,7 +75,12 @@ export function useFileNow(path: string) {
       const bytes = await response.clone().arrayBuffer();
       const isMarked = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.slice(0, 3)) === mark;
       const content = await contentOf(response);
-      return { content, tag: response.headers.get("etag") ?? "", mark: isMarked ? mark : "" };
+      return {
+        content,
+        tag: response.headers.get("etag") ?? "",
+        mark: isMarked ? mark : "",
+        isCritical: response.headers.get("millrace-critical-file") === "true",
+      };
     },
     retry: false,
   });

@@ -1,5 +1,8 @@
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "../parts/button.tsx";
+import { DiffLines } from "../parts/diff.tsx";
+import { diffOf } from "../run/state-diff.ts";
 import { manage } from "../text/manage/words.ts";
 
 /** Says that what is written has changed elsewhere since the writing began, and asks which of both counts. */
@@ -8,12 +11,15 @@ export function ChangedElsewhere({
   mayKeep,
   onKeep,
   onTake,
+  texts,
 }: {
   /** It was not changed, but deleted. */
   isGone: boolean;
   mayKeep: boolean;
   onKeep: () => void;
   onTake: () => void;
+  /** What is there now, and what was written here. */
+  texts: { theirs: string; mine: string } | undefined;
 }) {
   const { t } = useTranslation(manage);
   return (
@@ -27,6 +33,18 @@ export function ChangedElsewhere({
           {t(isGone ? "edit.letGo" : "edit.takeTheirs")}
         </Button>
       </div>
+      {texts !== undefined && <BothTexts {...texts} />}
     </div>
+  );
+}
+
+function BothTexts({ theirs, mine }: { theirs: string; mine: string }) {
+  const { t } = useTranslation(manage);
+  const lines = useMemo(() => diffOf(theirs.split("\n"), mine.split("\n")), [theirs, mine]);
+  return (
+    <>
+      <p className="hint">{t(lines.length === 0 ? "edit.sameTexts" : "edit.bothTexts")}</p>
+      {lines.length > 0 && <DiffLines lines={lines} />}
+    </>
   );
 }

@@ -6,6 +6,7 @@ import { useCommands } from "../app/commands.ts";
 import { keepDraft, readDraft } from "../app/kept/drafts.ts";
 import { shownKeys } from "../app/keys.ts";
 import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
 import { notify, notifyError } from "../parts/toast.tsx";
 import { manage } from "../text/manage/words.ts";
 import { ChangedElsewhere } from "./changed-elsewhere.tsx";
@@ -45,6 +46,7 @@ export function DraftEditor({
   again,
   onClose,
   isUsable = true,
+  question,
   children,
 }: {
   label: string;
@@ -60,6 +62,8 @@ export function DraftEditor({
   onClose?: (() => void) | undefined;
   /** Whether the text may be saved as it is. */
   isUsable?: boolean;
+  /** What is asked before it is saved, if something is. */
+  question?: { title: string; hint: string } | undefined;
   /** What is said of the text, below it. */
   children?: ReactNode;
 }) {
@@ -70,6 +74,7 @@ export function DraftEditor({
   const version = now?.version ?? "";
   const isChanged = draft !== undefined && draft.base !== version;
   const maySave = draft !== undefined && isUsable && !isBusy;
+  const [asked, setAsked] = useState<string>();
   const keep = async (base: string) => {
     if (draft === undefined) return;
     setBusy(true);
@@ -85,15 +90,20 @@ export function DraftEditor({
       setBusy(false);
     }
   };
-  useSaveKey(() => maySave && !isChanged && void keep(version));
+  const begin = (base: string): void => {
+    if (question === undefined) void keep(base);
+    else setAsked(base);
+  };
+  useSaveKey(() => maySave && !isChanged && begin(version));
   return (
     <div className="draft-editor">
       {isChanged && (
         <ChangedElsewhere
           isGone={now === undefined}
           mayKeep={maySave}
-          onKeep={() => void keep(version)}
+          onKeep={() => begin(version)}
           onTake={() => onDraft(undefined)}
+          texts={now && { theirs: now.text, mine: draft.text }}
         />
       )}
       <TextEditor
@@ -119,10 +129,13 @@ export function DraftEditor({
         <Button size="small" disabled={draft === undefined || isBusy} onClick={() => onDraft(undefined)}>
           {t("prompts.discard")}
         </Button>
-        <Button size="small" kind="primary" disabled={!maySave || isChanged} onClick={() => void keep(version)}>
+        <Button size="small" kind="primary" disabled={!maySave || isChanged} onClick={() => begin(version)}>
           {t("prompts.save")} <kbd>{shownKeys("mod+s")}</kbd>
         </Button>
       </div>
+      {question !== undefined && asked !== undefined && (
+        <Confirm {...question} action={t("prompts.save")} run={() => keep(asked)} onClose={() => setAsked(undefined)} />
+      )}
     </div>
   );
 }

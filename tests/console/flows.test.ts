@@ -343,9 +343,13 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     const body = { namespace: ["people", "ada"], key: "likes", value: { drink: "water" }, ttl: 60 };
     await stage.server.send("PUT", "/store/items", body, { "x-api-key": ada.key });
     await one.use(prompts.save);
+    await page.locator(".diff [data-kind=removed]").getByText("water").waitFor();
     await one.use(edit.saveOver);
     await expect.poll(read).toContain("coffee");
     expect(JSON.parse(await read())).toMatchObject({ ttl: 60 });
+    await one.write(store.minutes, "90");
+    await one.use(prompts.save);
+    await expect.poll(read).toContain('"ttl":90');
     // What was written last comes first, until words are looked for.
     const newer = { ...body, key: "other", value: { drink: "milk" } };
     await stage.server.send("PUT", "/store/items", newer, { "x-api-key": ada.key });
@@ -364,7 +368,7 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     const { agents, edit, files, prompts } = one.words.manage;
     const { operation } = one.words.all;
     const { page } = one.tab;
-    const [name, rule] = [`parts-${Date.now()}.md`, `rule-${Date.now()}`];
+    const [name, rule] = [`parts-${Date.now()}.config.yaml`, `rule-${Date.now()}`];
     const text = (first: string, last: string): string =>
       [first, ...Array.from({ length: 12 }, (_, at) => `line ${at}`), last].join("\n");
     const write = async (words: string): Promise<void> => {
@@ -382,7 +386,15 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     // Another has written meanwhile: what was written here stays, and one of both is chosen.
     await writeFile(file(name), text("of another", "last"));
     await one.use(save);
+    // A tool would ask before it changes such a file.
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(files.criticalHint).waitFor();
+    await one.use(prompts.save, true);
+    await page.locator(".diff [data-kind=removed]").getByText("of another").waitFor();
+    expect(await readFile(file(name), "utf8")).toContain("of another");
     await one.use(edit.saveOver);
+    await dialog.waitFor();
+    await one.use(prompts.save, true);
     await expect.poll(() => readFile(file(name), "utf8")).toBe(text("FIRST", "LAST"));
     await page.getByText(files.wayBack).waitFor();
     await page.locator(".change-row .operation-open").first().waitFor();

@@ -69,9 +69,13 @@ export function useItem({ namespace, key }: ItemPlace) {
   });
 }
 
-/** Writes an item, in place of what is there, whose end and what is searched of it stay. */
-export async function writeItem({ namespace, key }: ItemPlace, value: Item["value"]): Promise<void> {
-  await perform("/store/items", { method: "PUT", body: { namespace, key, value, keep_settings: true } });
+/** Writes an item; `ttl`: the minutes that it stays, `null` for ever. What is not said stays as the item there has it. */
+export async function writeItem(
+  { namespace, key }: ItemPlace,
+  value: Item["value"],
+  ttl: number | null | undefined,
+): Promise<void> {
+  await perform("/store/items", { method: "PUT", body: { namespace, key, value, ttl, keep_settings: true } });
   await queryClient.invalidateQueries({ queryKey: ["store"] });
 }
 

@@ -48,6 +48,11 @@ export function FileEditor({
         }}
         again={again}
         onClose={onClose}
+        question={
+          now?.isCritical === true
+            ? { title: t("files.changeCritical", { name: visible(path) }), hint: t("files.criticalHint") }
+            : undefined
+        }
       >
         <p className="hint">{t(threadId === undefined ? "files.noWayBack" : "files.wayBack")}</p>
       </DraftEditor>

@@ -106,7 +106,12 @@ function FileHead({
       {isAsked && now !== undefined && (
         <Confirm
           title={t("files.deleteOne", { name })}
-          hint={t(lastThread === undefined ? "files.deleteForEver" : "files.deleteHint")}
+          hint={[
+            t(lastThread === undefined ? "files.deleteForEver" : "files.deleteHint"),
+            now.isCritical && t("files.criticalHint"),
+          ]
+            .filter(Boolean)
+            .join(" ")}
           action={t("edit.delete")}
           run={async () => {
             await deleteFileOf(path, { tag: now.tag, threadId: lastThread });

@@ -12,9 +12,11 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { jsonText } from "../../text/json-text.ts";
 import { longTime } from "../../text/time.ts";
 import { ChangedElsewhere } from "../changed-elsewhere.tsx";
 import { PlaceLink } from "../place-link.tsx";
+import { EndField, minutesOf } from "./end-field.tsx";
 
 /** What an item may hold. */
 export const ItemValue = z.record(z.string(), z.unknown());
@@ -24,8 +26,12 @@ interface Draft {
   /** The item as it was when the writing began, or when its change was last spoken of. */
   base: Item;
   value: unknown;
+  /** The minutes that it is to stay, as they were written. */
+  ends: string;
   problem: string | undefined;
 }
+
+const endsOf = ({ ttl }: Item): string => (ttl === undefined ? "" : String(ttl));
 
 /** One item: its value as JSON, to be changed, and the way to be rid of it. */
 export function ItemView({ place }: { place: ItemPlace }) {
@@ -61,20 +67,23 @@ function Editor({
   const [round, setRound] = useState(0);
   const [isAsked, setAsked] = useState(false);
   const written = z.safeParse(ItemValue, draft?.value);
+  const minutes = minutesOf(draft?.ends ?? endsOf(item));
   const isChanged = draft !== undefined && (isGone || draft.base.updated_at !== item.updated_at);
   const drop = () => {
     onDraft(undefined);
     setRound(round + 1);
   };
   const save = async (isOver: boolean) => {
-    if (draft === undefined || !written.success) return;
+    if (draft === undefined || !written.success || minutes === undefined) return;
     // What another has written meanwhile is not lost without a word.
     if (!isOver && (await now())?.updated_at !== draft.base.updated_at) return;
-    await writeItem(item, written.data);
+    // An end that was not changed here stays as it is there now.
+    await writeItem(item, written.data, draft.ends === endsOf(draft.base) ? undefined : minutes);
     drop();
     notify(t("store.saved"));
   };
-  const maySave = draft !== undefined && draft.problem === undefined && written.success;
+  const maySave = draft !== undefined && draft.problem === undefined && written.success && minutes !== undefined;
+  const begun: Draft = draft ?? { base: item, value, ends: endsOf(item), problem: undefined };
   return (
     <div className="shaping-view schema-form">
       <header className="prompt-head">
@@ -108,19 +117,21 @@ function Editor({
           mayKeep={maySave}
           onKeep={() => void save(true).catch(notifyError)}
           onTake={drop}
+          texts={isGone ? undefined : { theirs: jsonText(value), mine: jsonText(draft.value) }}
         />
       )}
       <JsonInput
         key={draft === undefined ? `${round} ${item.updated_at}` : `${round} ${draft.base.updated_at}`}
         label={t("store.value")}
         rows={10}
-        value={draft === undefined ? value : draft.base.value}
-        onValue={(next, problem) => onDraft({ base: draft?.base ?? item, value: next, problem })}
+        value={begun.base.value}
+        onValue={(next, problem) => onDraft({ ...begun, value: next, problem })}
       />
       {draft !== undefined && draft.problem === undefined && !written.success && (
         <p className="problem">{t("store.noObject")}</p>
       )}
-      <p className="hint">{item.ttl === undefined ? t("store.stays") : t("store.ends", { count: item.ttl })}</p>
+      <EndField written={begun.ends} empty={t("store.stays")} onWritten={(ends) => onDraft({ ...begun, ends })} />
+      {item.ttl !== undefined && <p className="hint">{t("store.ends", { count: item.ttl })}</p>}
       {isAsked && (
         <Confirm
           title={t("store.deleteOne", { key: visible(key) })}

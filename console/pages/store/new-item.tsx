@@ -9,6 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { messageOf } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { EndField, minutesOf } from "./end-field.tsx";
 import { ItemValue } from "./item-view.tsx";
 import { labelsOf } from "./namespaces.ts";
 
@@ -19,15 +20,18 @@ export function NewItem({ namespace, onClose }: { namespace: readonly string[]; 
   const [place, setPlace] = useState(namespace.join("."));
   const [key, setKey] = useState("");
   const [value, setValue] = useState<unknown>({});
+  const [ends, setEnds] = useState("");
   const [wrong, setWrong] = useState<string>();
   const [problem, setProblem] = useState<string>();
   const labels = labelsOf(place);
   const written = z.safeParse(ItemValue, value);
-  const isWhole = labels !== undefined && key.trim() !== "" && wrong === undefined && written.success;
+  const minutes = minutesOf(ends);
+  const isWhole =
+    labels !== undefined && key.trim() !== "" && wrong === undefined && written.success && minutes !== undefined;
   const save = async () => {
-    if (labels === undefined || !written.success) return;
+    if (labels === undefined || !written.success || minutes === undefined) return;
     try {
-      await writeItem({ namespace: [...labels], key: key.trim() }, written.data);
+      await writeItem({ namespace: [...labels], key: key.trim() }, written.data, minutes ?? undefined);
       onClose();
       navigate(storeAddress(labels, key.trim()));
     } catch (error) {
@@ -66,6 +70,7 @@ export function NewItem({ namespace, onClose }: { namespace: readonly string[]; 
           }}
         />
         {wrong === undefined && !written.success && <p className="problem">{t("store.noObject")}</p>}
+        <EndField written={ends} empty={t("store.asUsual")} onWritten={setEnds} />
         {problem !== undefined && (
           <p className="problem" role="alert">
             {problem}

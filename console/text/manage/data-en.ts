@@ -42,7 +42,9 @@ export const dataEn = {
     value: "Value",
     noObject: "The value has to be an object: { … }",
     saved: "The item is saved.",
-    stays: "It stays until it is deleted.",
+    minutes: "Minutes that it stays",
+    stays: "It stays until it is deleted",
+    asUsual: "As long as items usually stay here",
     ends_one: "It goes {{count}} minute after it was last written or read by a program; saving begins that time anew.",
     ends_other:
       "It goes {{count}} minutes after it was last written or read by a program; saving begins that time anew.",

@@ -3,6 +3,8 @@ export const editEn = {
   edit: {
     changedMeanwhile: "It has changed elsewhere since you began to write. What you have written is still here.",
     goneMeanwhile: "It has been deleted elsewhere since you began to write. What you have written is still here.",
+    bothTexts: "− is what is there now, + is what you have written:",
+    sameTexts: "What is there now is the same text.",
     saveOver: "Save mine over it",
     takeTheirs: "Take what is there now",
     letGo: "Let mine go",

@@ -6,6 +6,8 @@ export const editZh: Words<typeof editEn> = {
   edit: {
     changedMeanwhile: "在您编辑期间，它已在别处被修改。您写的内容仍在此处。",
     goneMeanwhile: "在您编辑期间，它已在别处被删除。您写的内容仍在此处。",
+    bothTexts: "− 为现有内容，+ 为您写的内容：",
+    sameTexts: "现有内容与您写的相同。",
     saveOver: "用我的内容覆盖",
     takeTheirs: "采用现有内容",
     letGo: "放弃我的内容",

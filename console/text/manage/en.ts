@@ -169,6 +169,9 @@ export const manageEn = {
     recordedNowhere: "no chat",
     deleteOne: "Delete “{{name}}”",
     deleteHint: "It can be undone in the chat that has changed it last.",
+    changeCritical: "Change {{name}}?",
+    criticalHint:
+      "Tools ask before they change this file: programs are configured by it, or the operator has named it.",
     deleteForEver: "There is no way back: no chat has changed this file.",
     toChat: "Chat",
     toRun: "Run",

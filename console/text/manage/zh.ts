@@ -169,6 +169,8 @@ export const manageZh: ManageCatalogue = {
     recordedNowhere: "不记入对话",
     deleteOne: "删除“{{name}}”",
     deleteHint: "可在最近更改过它的对话中撤销。",
+    changeCritical: "更改“{{name}}”？",
+    criticalHint: "工具在更改此文件前会询问：它用于配置程序，或由管理员标明为关键文件。",
     deleteForEver: "无法撤销：没有任何对话更改过此文件。",
     toChat: "对话",
     toRun: "运行",

@@ -12,6 +12,7 @@ beforeAll(async () => {
     model: "offline",
     apiKeys: ["guest", "ann", "ben"].map((owner) => ({ owner, key: `key-of-${owner}` })),
     ownerTools: { guest: ["read_file"], ben: ["create_file"] },
+    criticalFiles: ["plans/*.md"],
   });
   await symlink("/etc", join(server.config.workspace, "outside"));
   await mkdir(join(server.config.workspace, "folder"));
@@ -47,6 +48,24 @@ async function threadOf(owner: string): Promise<string> {
   const made = await server.send("POST", "/threads", {}, { "x-api-key": `key-of-${owner}` });
   return z.looseObject({ thread_id: z.string() }).parse(await made.json()).thread_id;
 }
+
+it("says of a file that a tool would ask before it changes it, by whatever name it is read", async () => {
+  await symlink(".env.local", file("link.txt"));
+  const told: Record<string, string | null> = {};
+  for (const path of [".env.local", "link.txt", "sub/package-lock.json", "plans/May.MD", "plans/may.txt", "notes.md"]) {
+    if (path !== "link.txt") await send("PUT", path, { body: "A=1" });
+    told[path] = (await send("GET", path)).headers.get("millrace-critical-file");
+  }
+  const yes = "true";
+  expect(told).toEqual({
+    ".env.local": yes,
+    "link.txt": yes,
+    "sub/package-lock.json": yes,
+    "plans/May.MD": yes,
+    "plans/may.txt": null,
+    "notes.md": null,
+  });
+});
 
 describe("PUT /files/content", () => {
   it("makes a file with its folders, and replaces the one that is known", async () => {

@@ -1,5 +1,5 @@
 import { lstat, readdir } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, relative } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
@@ -8,9 +8,11 @@ import { answerJson } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { query } from "@millrace/engine/http/validate";
+import { withMarks } from "../../../guardrails/marked-files.ts";
 import { type RouteServices, routeServicesOf, toolsOfCaller } from "../../../toolkits/route-services.ts";
 import { largestByHand as largest, tagOf } from "../../../tools/undo/write-by-hand.ts";
 import { notFound, withFile } from "../../../tools/workspace/file-access.ts";
+import { leadsToCritical } from "../../../tools/workspace/file-checks.ts";
 import {
   isTemporaryName,
   kindOf,
@@ -20,6 +22,8 @@ import {
   withFolder,
 } from "../../../tools/workspace/workspace-path.ts";
 
+/** Says that a tool would ask before it changes the file, so that a client can ask, too. */
+const criticalHeader = "millrace-critical-file";
 /** Maximum entries of a folder in an answer. */
 const mostEntries = 1_000;
 
@@ -112,7 +116,10 @@ function contentRoute(routes: HttpApp): void {
     describe({
       tag: "Operations",
       summary: "The bytes of a file of the workspace, at most 20 MB; a part of them for a Range",
-      bodiless: { 200: "The bytes, as a file to be saved", 206: "The bytes that Range asked for" },
+      bodiless: {
+        200: `The bytes, as a file to be saved; ${criticalHeader}: true, where much depends on it`,
+        206: "The bytes that Range asked for",
+      },
       errors: {
         400: "No path in the workspace, a folder, or a file over 20 MB",
         403: "The path leads out of the workspace, or the owner of the key may not read files",
@@ -122,9 +129,11 @@ function contentRoute(routes: HttpApp): void {
     }),
     query(z.object({ path: z.string().max(3_000).describe("Relative to the workspace") })),
     async (context) => {
-      const { workspace } = servicesWith(context, "read_file").config;
+      const { config, settings } = servicesWith(context, "read_file");
+      const { workspace } = config;
       const { signal } = context.req.raw;
-      const place = await locate(workspace, context.req.valid("query").path);
+      const { path } = context.req.valid("query");
+      const place = await locate(workspace, path);
       const bytes = await withFile({ workspace, repeated: false, signal }, place, async (handle, { size }) => {
         if (size > largest) {
           throw new AppError(
@@ -141,7 +150,18 @@ function contentRoute(routes: HttpApp): void {
         "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(basename(place.path))}`,
         "content-security-policy": "sandbox",
         "x-content-type-options": "nosniff",
+        ...(isCritical({ workspace, path, place }, settings.current().criticalFiles) && { [criticalHeader]: "true" }),
       });
     },
   );
+}
+
+/** Whether a change of a file counts as one of a critical file; `marked`: the operator's patterns of such files. */
+function isCritical(
+  { workspace, path, place }: { workspace: string; path: string; place: Place },
+  marked: readonly string[],
+): boolean {
+  if (leadsToCritical(workspace, path, place)) return true;
+  const names = [path, relative(workspace, place.real)];
+  return withMarks({ type: "SimpleModify" }, names, marked).type === "ModifyCriticalFile";
 }
