@@ -1,15 +1,20 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import pg from "pg";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startPostgres } from "../../../support/processes/postgres.ts";
 
+const Statement = z.object({ text: z.string() });
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
 describe.skipIf(server === undefined)("PostgreSQL", () => {
   let storage: OpenedStorage;
+  let address: string;
   beforeEach(async () => {
-    storage = await createPostgresStorage((await server?.create()) ?? "");
+    address = (await server?.create()) ?? "";
+    storage = await createPostgresStorage(address);
   });
   afterEach(() => storage.close());
 
@@ -40,5 +45,24 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     const query2 = { limit: 10, offset: 0, metadata: { text }, name: "A\0B" };
     expect(await storage.assistants.search(query2, [])).toMatchObject({ total: 1 });
     expect(await storage.assistants.search({ ...query2, metadata: { text: "a" } }, [])).toMatchObject({ total: 0 });
+  });
+
+  it("finds the history of a file by its paths, not by a look at all operations", async () => {
+    const sent = vi.spyOn(pg.Client.prototype, "query");
+    await storage.overview.operations({ path: "a.md", sessions: {}, limit: 10 });
+    const texts = sent.mock.calls.map(([asked]: unknown[]) => Statement.safeParse(asked).data?.text ?? "");
+    const sql = texts.find((text) => text.includes("FROM operations"));
+    sent.mockRestore();
+    const client = new pg.Client(address);
+    await client.connect();
+    try {
+      // A table without rows is read as a whole where that is allowed.
+      await client.query("SET enable_seqscan = off");
+      const { rows } = await client.query(`EXPLAIN ${sql ?? ""}`, ['"a.md"', 11]);
+      const plan = JSON.stringify(rows);
+      for (const name of ["path", "source", "target"]) expect(plan).toContain(`operations_by_${name}`);
+    } finally {
+      await client.end();
+    }
   });
 });

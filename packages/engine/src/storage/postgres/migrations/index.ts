@@ -13,6 +13,7 @@ import { oneStep } from "./011-one-step.ts";
 import { ownConcerns } from "./012-own-concerns.ts";
 import { modelUsage } from "./013-model-usage.ts";
 import { taskSessions } from "./014-task-sessions.ts";
+import { operationsByPath } from "./015-operations-by-path.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   ownConcerns,
   modelUsage,
   taskSessions,
+  operationsByPath,
 ];

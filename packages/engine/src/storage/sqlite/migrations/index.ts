@@ -29,6 +29,7 @@ import { modelCallIds } from "./027-model-call-ids.ts";
 import { runUsage } from "./028-run-usage.ts";
 import { modelUsage } from "./029-model-usage.ts";
 import { taskSessions } from "./030-task-sessions.ts";
+import { operationsByPath } from "./031-operations-by-path.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   runUsage,
   modelUsage,
   taskSessions,
+  operationsByPath,
 ];

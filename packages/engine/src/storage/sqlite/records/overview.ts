@@ -97,7 +97,8 @@ function findOperations(database: Database, query: OperationQuery): PageOf<Opera
   const filters = {
     session_id: "sessions.session_id = @session_id",
     run_id: "run_id = @run_id",
-    path: "@path IN (change ->> '$.path', change ->> '$.from', change ->> '$.to')",
+    // As their indexes have them.
+    path: "(change ->> '$.path' = @path OR change ->> '$.from' = @path OR change ->> '$.to' = @path)",
   };
   for (const [name, clause] of Object.entries(filters)) {
     // The names are those of the object above.
