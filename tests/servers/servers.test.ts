@@ -1,5 +1,7 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLogger } from "@millrace/engine/logger";
+import { rollBack } from "@millrace/engine/runs/remove-run";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { openDoor } from "../support/test-graphs.ts";
@@ -284,6 +286,39 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
       other.client.runs.joinStream(thread_id, run.run_id, { lastEventId: "-1", streamMode: ["values"] }),
     );
     expect(events.at(-1)).toMatchObject({ event: "values", data: told });
+  });
+
+  it("keep the questions of a run that another one begins while a run is rolled back", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    await one.sessions.create(sessionRecord("s1"));
+    const { taken } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+    await one.runs.requestStop("r1", "rollback");
+    const idle = { session_status: "idle", interrupts: {} } as const;
+    const attempt = one.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
+    const ended = await attempt.finish({ ...idle, status: "interrupted", isRemoved: true });
+    const interrupts = { task: [{ id: "q1", value: "Which one?" }] };
+    const ask = async (): Promise<void> => {
+      await other.runs.admit(runRecord("r2", "s1"), { hasRoom: true });
+      const asking = other.attempt({ run_id: "r2", session_id: "s1", attempt: 1 });
+      await asking.finish({ status: "success", session_status: "interrupted", interrupts });
+    };
+    let asked: Promise<void> | undefined;
+    const sessions: OpenedStorage["sessions"] = {
+      ...one.sessions,
+      async update(...change) {
+        const isTaken = await servers.query("SELECT FROM sessions WHERE turn IS NOT NULL");
+        asked = ask();
+        // Where the removal has no turn, the other run comes between what it has read and what it writes.
+        if (isTaken.length === 0) await asked;
+        return await one.sessions.update(...change);
+      },
+    };
+    const graphs = { ids: () => [] } as unknown as Parameters<typeof rollBack>[1]["graphs"]; // none is served
+    if (ended !== undefined)
+      await rollBack(ended, { storage: { ...one, sessions }, graphs, logger: createLogger("silent") });
+    await asked;
+    expect(await one.sessions.get("s1")).toMatchObject({ status: "interrupted", interrupts });
+    expect(await one.runs.get("r1")).toBeUndefined();
   });
 
   it("refuse what a server writes that the other one has taken for gone, and let it begin anew", async () => {

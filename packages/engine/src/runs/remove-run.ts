@@ -43,13 +43,18 @@ export async function removeStates(
   }
 }
 
-/** Removes a run that is over with all it has written. A failure is logged: the next start tries again. */
+/**
+ * Removes a run that is over with all it has written, in a turn of its own: a run that another server begins meanwhile may leave
+ * questions, which are not to be replaced by those of before. A failure is logged: the next start tries again.
+ */
 export async function rollBack(
   run: Run,
   performance: Pick<RunnerDeps, "storage" | "graphs" | "logger">,
 ): Promise<void> {
+  const { inTurn } = performance.storage.sessions;
+  const remove = (): Promise<boolean> => removeRun(run, performance);
   try {
-    await removeRun(run, performance);
+    await (inTurn === undefined ? remove() : inTurn(run.session_id, remove));
   } catch (error) {
     performance.logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
   }
