@@ -1,26 +1,44 @@
-import { afterEach, expect, it, vi } from "vitest";
-import { commonTime, heardCommonTime } from "@millrace/engine/concurrency/common-time";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { commonTime, forgetCommonTime, heardCommonTime } from "@millrace/engine/concurrency/common-time";
+import { eventTime } from "@millrace/engine/runs/events/log";
 
-const start = Date.parse("2026-11-27T12:00:00Z");
+const start = Date.now();
 const hour = 3_600_000;
+beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ["Date", "performance"] }));
 afterEach(() => {
-  heardCommonTime(Date.now(), Date.now());
+  forgetCommonTime();
   vi.useRealTimers();
 });
 
-it("follows a clock that is far from this machine's, and leaves one that is near", () => {
-  vi.useFakeTimers({ now: start, toFake: ["Date"] });
+it("is the machine's own until another one is heard of, and when that is gone", () => {
   expect(commonTime()).toBe(start);
-  heardCommonTime(start - hour, start);
+  heardCommonTime(start - hour, performance.now());
   expect(commonTime()).toBe(start - hour);
-  // A measurement that took long, and one that differs little, change nothing.
-  heardCommonTime(start + hour, start - 1_000);
-  heardCommonTime(start - hour + 200, start);
-  expect(commonTime()).toBe(start - hour);
-  // This machine's clock is set: the next one says so.
-  vi.setSystemTime(start - hour);
-  heardCommonTime(start - hour, start - hour);
-  expect(commonTime()).toBe(start - hour);
-  heardCommonTime(start - hour + 100, start - hour);
-  expect(commonTime()).toBe(start - hour);
+  forgetCommonTime();
+  expect(commonTime()).toBe(start);
+});
+
+it("goes on where the machine's clock is set, an hour ahead and back", () => {
+  heardCommonTime(start, performance.now());
+  for (const jump of [hour, -hour, 0]) {
+    vi.setSystemTime(start + jump);
+    expect(commonTime()).toBe(start);
+    // What events are told by goes with it: a jump ahead would stay in all later times.
+    expect(Math.abs(eventTime() - start)).toBeLessThan(1_000);
+  }
+  vi.advanceTimersByTime(1_000);
+  expect(commonTime()).toBe(start + 1_000);
+});
+
+it("follows what it hears as far as that must be so", () => {
+  vi.advanceTimersByTime(10_000);
+  const now = performance.now();
+  heardCommonTime(start, now);
+  // An answer that took two seconds: at any moment of them it may have shown that.
+  heardCommonTime(start - 1_500, now - 2_000);
+  expect(commonTime()).toBe(start);
+  heardCommonTime(start - 2_500, now - 2_000);
+  expect(commonTime()).toBe(start - 500);
+  heardCommonTime(start + hour, now);
+  expect(commonTime()).toBe(start + hour);
 });

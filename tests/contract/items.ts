@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ItemChange, ItemQuery } from "@millrace/engine/storage/items/store-items";
-import type { StorageFixture } from "./records.ts";
+import { setClock, type StorageFixture } from "./records.ts";
 
 const everything: ItemQuery = { prefix: [], limit: 100, offset: 0, refresh: false };
 const minute = 60_000;
@@ -17,7 +17,7 @@ export function describeItems(fixture: StorageFixture): void {
       fixture.storage.items.namespaces("ada", { limit: 100, offset: 0, ...query });
 
     it("stay over a restart, with the date they were made and the one they were changed", async () => {
-      vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+      setClock(0);
       await write({ namespace: ["users", "1"], key: "name", value: { first: "Ada" } });
       vi.setSystemTime(minute);
       await write({ namespace: ["users", "1"], key: "name", value: { first: "Ida", tags: ["a", null] } });
@@ -50,7 +50,7 @@ export function describeItems(fixture: StorageFixture): void {
 
     it("are found below a namespace, label by label, last changed first, page by page", async () => {
       for (const [at, namespace] of [["a"], ["a", "b"], ["ab"], ["a", "c"], ["a-b"], ["b"]].entries()) {
-        vi.useFakeTimers({ toFake: ["Date"], now: at });
+        setClock(at);
         await write({ namespace, key: namespace.join("/"), value: {} });
       }
       expect(await keys({ prefix: ["a"] })).toEqual(["a/c", "a/b", "a"]);
@@ -131,7 +131,7 @@ export function describeItems(fixture: StorageFixture): void {
     });
 
     it("are not there any more when their time is over, which reading lets begin anew", async () => {
-      vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+      setClock(0);
       const { items } = fixture.storage;
       const told: string[] = [];
       items.onExpiry((time) => told.push(time));
@@ -152,7 +152,7 @@ export function describeItems(fixture: StorageFixture): void {
     });
 
     it("that come after an expired one are new", async () => {
-      vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+      setClock(0);
       await write({ namespace: ["n"], key: "k", value: { old: true }, ttl: 1 });
       vi.setSystemTime(minute);
       expect(await namespaces()).toEqual([]);

@@ -1,3 +1,5 @@
+import { vi } from "vitest";
+import { forgetCommonTime } from "@millrace/engine/concurrency/common-time";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { RunEvent } from "@millrace/engine/run-events";
 import type { AttemptStore, RunOutcome } from "@millrace/engine/storage/attempt-store";
@@ -7,6 +9,12 @@ import type { Storage } from "@millrace/engine/storage/storage";
 export interface StorageFixture {
   readonly storage: Storage;
   reopen(): Promise<Storage>;
+}
+
+/** Sets this machine's clock, and has it count: a database's own would, which does not jump. */
+export function setClock(now: number): void {
+  vi.useFakeTimers({ toFake: ["Date"], now });
+  forgetCommonTime();
 }
 
 /** What an attempt of a run writes; without its number, what is written for a run of no attempt. */

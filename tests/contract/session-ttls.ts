@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { sessionRecord, type StorageFixture } from "./records.ts";
+import { sessionRecord, setClock, type StorageFixture } from "./records.ts";
 
 const minute = 60_000;
 const at = (minutes: number): string => new Date(minutes * minute).toISOString();
@@ -8,7 +8,7 @@ const at = (minutes: number): string => new Date(minutes * minute).toISOString()
 export function describeSessionTtls(fixture: StorageFixture): void {
   describe("times of sessions", () => {
     afterEach(() => void vi.useRealTimers());
-    const clock = (minutes: number): void => void vi.useFakeTimers({ toFake: ["Date"], now: minutes * minute });
+    const clock = (minutes: number): void => setClock(minutes * minute);
     const due = async (): Promise<string[]> => (await fixture.storage.ttls.due()).map(({ session_id }) => session_id);
     const session = (id: string, touched = 0): Promise<unknown> =>
       fixture.storage.sessions.create(sessionRecord(id, { updated_at: at(touched) }));

@@ -1,5 +1,5 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { rollBack } from "@millrace/engine/runs/remove-run";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
@@ -319,6 +319,29 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await asked;
     expect(await one.sessions.get("s1")).toMatchObject({ status: "interrupted", interrupts });
     expect(await one.runs.get("r1")).toBeUndefined();
+  });
+
+  it("keep what is in their hands where the machine's clock is set an hour ahead", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    const ids = [one.cluster.id, other.cluster.id];
+    let lost = 0;
+    for (const { cluster } of [one, other]) cluster.onLost(() => (lost += 1));
+    const beaten = Promise.all([one, other].map(({ cluster }) => new Promise<unknown>((tell) => cluster.onBeat(tell))));
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+    try {
+      expect([one.cluster.trusts(), other.cluster.trusts()]).toEqual([false, false]);
+      await beaten;
+      expect([one.cluster.trusts(), other.cluster.trusts()]).toEqual([true, true]);
+      expect([one.cluster.id, other.cluster.id, lost]).toEqual([...ids, 0]);
+      // What is dated goes by the clock of the database.
+      const updated = await one.sessions.create(sessionRecord("s1")).then(() => one.sessions.update("s1", {}));
+      const [row] = await servers.query(
+        "SELECT abs(extract(epoch FROM now() - updated_at::timestamptz)) < 60 AS is_near FROM sessions",
+      );
+      expect([updated?.session_id, row]).toEqual(["s1", { is_near: true }]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("refuse what a server writes that the other one has taken for gone, and let it begin anew", async () => {

@@ -1,15 +1,13 @@
-/** Milliseconds by which the clock of this machine may be wrong without being corrected: as exactly is a distance measured. */
-const negligible = 250;
-
-/** Milliseconds by which the common clock is ahead of this machine's. To be added where each run asks for the time. */
-export const commonClock = { ahead: 0 };
-
 /**
- * Now in milliseconds since 1970 by the clock that all servers of one storage have in common, that of their database. Where there
- * is one server, by the machine's own.
+ * The clock that all servers of one storage have in common, that of their database: what it showed when this process's own clock
+ * that never jumps (`performance.now()`) was at 0. Nothing where there is one server for a storage: the machine's clock counts.
  */
+export const commonClock: { start: number | undefined } = { start: undefined };
+
+/** Now in milliseconds since 1970 by the common clock. A machine's clock that is wrong, or is set, does not change it. */
 export function commonTime(): number {
-  return Date.now() + commonClock.ahead;
+  const { start } = commonClock;
+  return start === undefined ? Date.now() : Math.round(start + performance.now());
 }
 
 /** `commonTime` as an ISO date. */
@@ -17,11 +15,17 @@ export function commonDate(): string {
   return new Date(commonTime()).toISOString();
 }
 
-/** The common clock showed `time` at a moment between `sent` and now by this machine's. */
+/**
+ * The common clock showed `time` at a moment between `sent`, by `performance.now()`, and now. What is known already stays where
+ * that can be so: the more often it is heard, the nearer it comes, and an answer that took long says little.
+ */
 export function heardCommonTime(time: number, sent: number): void {
-  const received = Date.now();
-  const distance = time - (sent + received) / 2;
-  // What took so long says little; another one comes.
-  if (received - sent > negligible || Math.abs(distance - commonClock.ahead) <= negligible) return;
-  commonClock.ahead = Math.abs(distance) <= negligible ? 0 : Math.round(distance);
+  const [earliest, latest] = [time - performance.now(), time - sent];
+  const { start = (earliest + latest) / 2 } = commonClock;
+  commonClock.start = Math.min(latest, Math.max(earliest, start));
+}
+
+/** From now on there is no clock in common. */
+export function forgetCommonTime(): void {
+  commonClock.start = undefined;
 }

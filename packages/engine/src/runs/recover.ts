@@ -1,3 +1,4 @@
+import { commonTime } from "../concurrency/common-time.ts";
 import { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -106,7 +107,7 @@ async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">)
 /** What was left because a process ended in between: sessions for one run only, and rolled back runs. */
 export async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Promise<void> {
   const { storage } = deps;
-  const now = Date.now();
+  const now = commonTime();
   if (storage.cluster.live === 1) {
     const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
     for (const sessionId of due) await storage.sessions.delete(sessionId);

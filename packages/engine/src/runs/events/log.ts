@@ -1,4 +1,4 @@
-import { commonClock } from "../../concurrency/common-time.ts";
+import { commonClock, commonTime } from "../../concurrency/common-time.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { AttemptStore, UnstoredEvents } from "../../storage/attempt-store.ts";
@@ -263,9 +263,11 @@ let isTold = true;
 /** A stored time that is further ahead, in milliseconds, is the mistake of a wrong clock and not one of ours. */
 const mostAhead = 24 * 60 * 60 * 1000;
 
-/** Now in milliseconds since 1970, never less than a time given before. */
-export function eventTime(): number {
-  newest = Math.max(newest, Date.now() + commonClock.ahead);
+/** Now in milliseconds since 1970 by the common clock, and not before `least` after a time given before. */
+export function eventTime(least = 0): number {
+  // As `commonTime`, in one step less: each event asks.
+  const { start } = commonClock;
+  newest = Math.max(newest + least, start === undefined ? Date.now() : Math.round(start + performance.now()));
   isTold = true;
   return newest;
 }
@@ -275,9 +277,7 @@ export function eventTime(): number {
  * events then come after those of the runs before it, and its end between those of the others.
  */
 export function freshTime(): number {
-  newest = Math.max(newest + 1, Date.now() + commonClock.ahead);
-  isTold = true;
-  return newest;
+  return eventTime(1);
 }
 
 /**
@@ -285,14 +285,14 @@ export function freshTime(): number {
  * does not run ahead however often it is asked for.
  */
 export function partingTime(): number {
-  if (isTold) newest = Math.max(newest + 1, Date.now() + commonClock.ahead);
+  if (isTold) eventTime(1);
   isTold = false;
   return newest;
 }
 
 /** Lets the clock go on from a time that a former process has given, also where the machine's clock was set back since. */
 export function goOnFrom(time: number): void {
-  if (time <= newest || time > Date.now() + commonClock.ahead + mostAhead) return;
+  if (time <= newest || time > commonTime() + mostAhead) return;
   newest = time;
   isTold = true;
 }

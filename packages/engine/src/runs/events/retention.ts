@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { commonTime } from "../../concurrency/common-time.ts";
 import type { Logger } from "../../logger.ts";
 import type { EventStore } from "../../storage/storage.ts";
 
@@ -27,7 +28,7 @@ export function startRetention(options: {
   let sweeping: Promise<void> | undefined;
 
   async function expireAll(): Promise<void> {
-    const before = new Date(Date.now() - hours * hour).toISOString();
+    const before = new Date(commonTime() - hours * hour).toISOString();
     try {
       while (!stopped && leads() && (await events.expire(before))) await nextTurn();
     } catch (error) {

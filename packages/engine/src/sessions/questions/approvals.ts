@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
+import { commonDate, commonTime } from "../../concurrency/common-time.ts";
 import { AppError } from "../../errors/errors.ts";
 import { sessionsOfAgents } from "../../runs/background-sessions.ts";
 import type { RunRequest } from "../../runs/admission/draft.ts";
@@ -149,12 +150,12 @@ export function expiryOf(
 }
 
 function deadline({ timeoutHours }: ApprovalServices): string | undefined {
-  return timeoutHours === undefined ? undefined : new Date(Date.now() - timeoutHours * 3_600_000).toISOString();
+  return timeoutHours === undefined ? undefined : new Date(commonTime() - timeoutHours * 3_600_000).toISOString();
 }
 
 function isExpired(approval: Approval, services: ApprovalServices): boolean {
   const expiry = expiryOf(approval, services);
-  return expiry !== undefined && expiry < new Date().toISOString();
+  return expiry !== undefined && expiry < commonDate();
 }
 
 async function deny(services: ApprovalServices, session: Session, approval: Approval): Promise<void> {

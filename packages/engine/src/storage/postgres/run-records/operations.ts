@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { commonDate } from "../../../concurrency/common-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { FileContents, OperationStore, RunWriter } from "../../attempt-store.ts";
 import { changeOfOperation } from "../../changes.ts";
@@ -129,7 +130,7 @@ export function createOperationStore(
           end.lines_removed,
           end.first_line,
           Number(end.is_kept),
-          new Date().toISOString(),
+          commonDate(),
           ...contentValues(contents),
           of?.server ?? null,
         ]);

@@ -8,6 +8,7 @@ import { later, type PostgresDatabase, type Statements } from "../database/datab
 import type { Peers } from "../hints/peers.ts";
 import { admitRun } from "./admit.ts";
 import { byId, runColumns, toRun, toRuns } from "./run-rows.ts";
+import { take } from "./take.ts";
 
 const isUnfinished = "runs.status IN ('pending', 'running')";
 const SessionIdRow = z.object({ session_id: z.string() });
@@ -39,24 +40,6 @@ const reclaim = `WITH held AS (
     parked = false, updated_at = $2
   WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
 
-/**
- * Takes in hand what is in that of no server, or of one that is gone: the oldest first, each session whole. What is of a graph
- * that this server does not serve is left to others, unless it is only to be ended. Sessions that another server looks through
- * at the moment are its own.
- */
-const isFree = "(NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) OR ($3 AND runs.owner = $1))";
-const take = `WITH left_over AS (
-    SELECT open_runs.session, open_runs.run FROM open_runs JOIN runs ON runs.id = open_runs.run WHERE ${isFree}
-      AND (stop_requested IS NOT NULL OR graph_id = ANY ((SELECT graphs FROM servers WHERE id = $1)::text[]) IS NOT FALSE)
-  ), taken AS (
-    SELECT id FROM sessions WHERE id IN (SELECT session FROM left_over)
-    ORDER BY (SELECT min(run) FROM left_over WHERE session = sessions.id) LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
-  ), changed AS (
-    UPDATE runs SET owner = $1 WHERE id IN (SELECT run FROM left_over WHERE session IN (SELECT id FROM taken))
-      AND ${isFree} AND EXISTS (SELECT FROM servers WHERE servers.id = $1)
-    RETURNING runs.*
-  )
-  SELECT ${runColumns} FROM changed AS runs ORDER BY runs.created_at, runs.id`;
 const giveBack = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELECT run FROM open_runs WHERE status = 'pending')`;
 
 /** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */

@@ -14,6 +14,8 @@ export const BeatRow = z.object({
   silent: z.number(),
   min_compatible: z.number(),
   has_left_over: z.boolean(),
+  /** Milliseconds until the first lease of another server ends, where it is not renewed; nothing where there is none. */
+  next_end: z.number().nullable(),
   stops: z.array(z.object({ run_id: z.string(), action: StopAction })),
 });
 /** A server and where it runs. */
@@ -25,13 +27,10 @@ export const WaitRow = z.object({ waits: z.boolean() });
 export const join = `INSERT INTO servers (host, process, lease_until, graphs)
   VALUES ($1, $2, now() + make_interval(secs => $3), $4) RETURNING id`;
 /**
- * Renews the lease, unless another server has taken this one for gone. Of the open runs it reads those that are its concern:
- * what is in no server's hand, or in that of one that is gone, and what is to be stopped here. Whose runs there are is found by
- * one look into the index for each server.
+ * The open runs that are in no server's hand, or in that of one that is gone: `left_over`. Whose runs there are is found by one
+ * look into the index for each server.
  */
-export const renew = `WITH RECURSIVE beat AS (
-    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
-  ), owners AS (
+export const leftOver = `owners AS (
     SELECT min(server) AS owner FROM open_runs
     UNION ALL SELECT (SELECT min(o.server) FROM open_runs AS o WHERE o.server > owners.owner) FROM owners
       WHERE owners.owner IS NOT NULL
@@ -40,8 +39,16 @@ export const renew = `WITH RECURSIVE beat AS (
     UNION ALL SELECT run FROM open_runs WHERE server IN (
       SELECT owner FROM owners WHERE owner IS NOT NULL AND NOT EXISTS (SELECT FROM servers WHERE servers.id = owners.owner)
     )
-  )
+  )`;
+/**
+ * Renews the lease, unless another server has taken this one for gone. Of the open runs it reads those that are its concern:
+ * what is left over, and what is to be stopped here.
+ */
+export const renew = `WITH RECURSIVE beat AS (
+    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
+  ), ${leftOver}
   SELECT EXISTS (SELECT FROM beat) AS is_alive, count(*) AS live, count(*) FILTER (WHERE lease_until < now()) AS silent,
+    extract(epoch FROM min(lease_until) FILTER (WHERE id <> $1) - now())::float8 * 1000 AS next_end,
     coalesce(min(id) FILTER (WHERE lease_until >= now()) = $1, false) AS leads,
     (SELECT min_compatible FROM schema_version), extract(epoch FROM clock_timestamp())::float8 * 1000 AS at,
     EXISTS (SELECT FROM left_over JOIN runs ON runs.id = run

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { heardCommonTime } from "../../../concurrency/common-time.ts";
+import { commonDate, forgetCommonTime, heardCommonTime } from "../../../concurrency/common-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { Cluster, Found } from "../../cluster.ts";
 import { parseRow, readRows } from "../../rows.ts";
@@ -14,24 +14,21 @@ import {
   LeaseRow,
   renew,
   serve,
-  ServerRow,
   unheard,
   WaitRow,
 } from "./lease-statements.ts";
-import { hasEnded, thisProcess } from "./place-of-process.ts";
+import { ofProcess, removeEnded } from "./ended-servers.ts";
+import { thisProcess } from "./place-of-process.ts";
 import { isTrusted, type Moment, now } from "./trust.ts";
 
 /** Seconds that a server may be silent before others take what it works on, where nothing else is said. */
 const usualLease = 5;
 /** Milliseconds between two beats, and by which trust ends before the lease does. */
 const [pause, margin] = [1_000, 1_000];
-/** Milliseconds between two beats that others ask for. */
-const lookPause = 20;
+/** Milliseconds between two beats that others ask for, and after the end of a lease to the beat that finds it. */
+const [lookPause, afterEnd] = [20, 10];
 /** Milliseconds that what needs trust waits for it. */
 const patience = 60_000;
-
-/** The servers of this process. */
-const ofProcess = new Set<number>();
 
 /**
  * The lease of a server on what it works on: one row, which it renews by the clock of the database. Other servers take
@@ -53,6 +50,8 @@ export class ServerLease implements Cluster {
   /** The graphs that this server serves; all where it is not said. */
   #graphs: readonly string[] | null = null;
   #looking: NodeJS.Timeout | undefined;
+  /** Looks when the lease of a silent server ends. */
+  #ending: NodeJS.Timeout | undefined;
   #lookedAt = -Infinity;
   #hasLeft = false;
   /** Whether others may have taken what it works on: it begins anew as soon as the database answers. */
@@ -131,7 +130,7 @@ export class ServerLease implements Cluster {
 
   async serves(graphs: readonly string[]): Promise<ReadonlyMap<string, string>> {
     this.#graphs = graphs;
-    const found = await this.#database.rows(serve, [this.#id, graphs, new Date().toISOString()]);
+    const found = await this.#database.rows(serve, [this.#id, graphs, commonDate()]);
     return new Map(readRows(GraphRow, "graphs", found).map(({ graph_id, since }) => [graph_id, since]));
   }
 
@@ -184,10 +183,12 @@ export class ServerLease implements Cluster {
     this.#hasLeft = true;
     clearInterval(this.#timer);
     clearTimeout(this.#looking);
+    clearTimeout(this.#ending);
     await this.#beating;
     // Where PostgreSQL is away the lease runs out by itself; that must not keep the server from closing the rest.
     await this.#remove().catch(() => undefined);
     this.#onFreed();
+    if (ofProcess.size === 0) forgetCommonTime();
     await this.#database.close();
   }
 
@@ -198,14 +199,7 @@ export class ServerLease implements Cluster {
     this.#id = parseRow(IdRow, "servers", row).id;
     ofProcess.add(this.#id);
     this.#renewed = this.#since = sent;
-    await this.#removeEnded();
-  }
-
-  /** Removes servers that are known to have ended: their leases need not run out. */
-  async #removeEnded(): Promise<void> {
-    const rows = readRows(ServerRow, "servers", await this.#database.rows("SELECT id, host, process FROM servers"));
-    const ended = rows.filter((row) => !ofProcess.has(row.id) && hasEnded(row)).map(({ id }) => id);
-    if (ended.length > 0) await this.#database.change("DELETE FROM servers WHERE id = ANY ($1::bigint[])", [ended]);
+    await removeEnded(this.#database);
   }
 
   /** Waits until each server that came before has beaten once more, or is silent. */
@@ -226,8 +220,10 @@ export class ServerLease implements Cluster {
   }
 
   #beat(): Promise<void> {
-    // With others there, what it works on may be taken from here on.
-    if (!this.trusts() && this.#live > 1) this.#lose();
+    // With others there, what it works on may be taken from here on. Where only the clock of the wall says so, that may have been
+    // set: the answer tells whether others have waited for as long.
+    const at = now();
+    if (this.#live > 1 && !this.#isTrusted(this.#renewed, { ...at, wall: this.#renewed.wall })) this.#lose();
     return (this.#beating ??= this.#renew());
   }
 
@@ -237,8 +233,8 @@ export class ServerLease implements Cluster {
     try {
       const [row] = await this.#database.rows(renew, [this.#id, this.#seconds, this.#graphs]);
       const found = parseRow(BeatRow, "servers", row);
-      const { is_alive, live, silent, min_compatible, has_left_over, stops } = found;
-      heardCommonTime(found.at, sent.wall);
+      const { is_alive, live, silent, min_compatible, has_left_over, next_end, stops } = found;
+      heardCommonTime(found.at, sent.monotonic);
       this.#live = live;
       this.#leads = found.leads && !this.#isOutdated;
       if (live > 1) this.#encounters += 1;
@@ -247,6 +243,11 @@ export class ServerLease implements Cluster {
       this.#renewed = sent;
       // After an outage everybody was silent: each gets the time to say so.
       if (silent > 0 && !this.#isTrusted(this.#since)) await this.#removeSilent();
+      // The runs of a server that is silent need not wait for the next beat.
+      if (next_end !== null && next_end >= 0 && next_end < pause) {
+        clearTimeout(this.#ending);
+        this.#ending = setTimeout(() => this.look(), next_end + afterEnd).unref();
+      }
       if (min_compatible > this.#schema && !this.#isOutdated) {
         this.#isOutdated = true;
         this.#onOutdated();
@@ -288,7 +289,7 @@ export class ServerLease implements Cluster {
     await this.#database.change("DELETE FROM servers WHERE id = $1", [this.#id]);
   }
 
-  #isTrusted(sent: Moment): boolean {
-    return isTrusted(sent, now(), { ttl: this.#seconds * 1_000, margin });
+  #isTrusted(sent: Moment, at = now()): boolean {
+    return isTrusted(sent, at, { ttl: this.#seconds * 1_000, margin });
   }
 }
