@@ -17,9 +17,11 @@ const scenarios: Record<string, () => Promise<Scenario>> = {
   servers: async () => (await import("./servers/servers.ts")).servers,
   cut_off: async () => (await import("./servers/cut-off.ts")).cutOff,
   upgrade: async () => (await import("./servers/upgrade.ts")).upgrade,
+  clocks: async () => (await import("./servers/clocks.ts")).clocks,
   readers: async () => (await import("./servers/readers.ts")).readers,
   kills: async () => (await import("./crashes/kills.ts")).kills,
   database: async () => (await import("./storage/database-crashes.ts")).databaseCrashes,
+  database_servers: async () => (await import("./storage/database-crashes.ts")).databaseCrashesUnderServers,
   corruption: async () => (await import("./storage/corruption.ts")).corruption,
   backup: async () => (await import("./storage/backup.ts")).backup,
   points: async () => (await import("./crashes/points.ts")).points,
@@ -42,7 +44,16 @@ const scenarios: Record<string, () => Promise<Scenario>> = {
 };
 
 /** Those that the short form plays only when they are named, since they take half a minute of both cores or more. */
-const onlyLong = new Set(["cut_off", "database", "readers", "roaming", "servers", "upgrade"]);
+const onlyLong = new Set([
+  "clocks",
+  "cut_off",
+  "database",
+  "database_servers",
+  "readers",
+  "roaming",
+  "servers",
+  "upgrade",
+]);
 
 const { values } = parseArgs({
   options: {

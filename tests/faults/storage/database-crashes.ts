@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { startPostgres, withClient, type OwnPostgres } from "../../support/processes/postgres.ts";
-import { atMost, quantile, type Figure, type Scenario } from "../harness/scenario.ts";
+import { atMost, quantile, type Figure, type Scenario, type ScenarioContext } from "../harness/scenario.ts";
 import { answer } from "../harness/script.ts";
 import { patiently, SteadyLoad } from "../harness/steady-load.ts";
 import { beginSubject } from "../harness/subject.ts";
@@ -16,61 +16,68 @@ const perMinute = 60_000;
  * PostgreSQL crashes every 5 to 10 s, and once a minute one of its processes is killed, under runs of all shapes: commits that
  * nobody waited for are gone each time, and the server stays.
  */
-export const databaseCrashes: Scenario = {
-  name: "database",
-  async run({ long, random, say }) {
-    const [minutes, leastRuns] = long ? [10, 1_000] : [1, 50];
-    const postgres = await startPostgres({ isLasting: true });
-    const own = postgres?.own;
-    if (postgres === undefined || own === undefined) {
-      return [{ what: "crashes of PostgreSQL", measured: "skipped: it is not installed", target: "0", holds: true }];
-    }
-    const database = await postgres.create();
-    const world = await openWorld(answer, {
-      environment: { MILLRACE_DATABASE: database },
-    });
-    try {
-      const load = new SteadyLoad(() => world, random);
-      const over = new AbortController();
-      const working = Promise.all(Array.from({ length: workers }, () => load.work(over.signal)));
-      const crashing = new Crashes(world, own, database);
-      for (const end = performance.now() + minutes * perMinute; performance.now() < end;) {
-        await delay(5_000 + random.below(5_000));
-        await crashing.next();
-        if (crashing.returns.length % 10 === 0) say(`${crashing.returns.length} crashes, ${load.subjects.length} runs`);
-      }
-      over.abort();
-      await working;
-      return [
-        ...(await load.figures()),
-        {
-          what: "runs",
-          measured: `${load.subjects.length} under ${crashing.returns.length} crashes, ${crashing.kills} of one process`,
-          target: `≥ ${leastRuns}`,
-          holds: load.subjects.length >= leastRuns,
-        },
-        atMost("slowest return after a crash, ms", Math.round(quantile(crashing.returns, 1)), longestReturn, "ms"),
-        ...(await storedFigures(database, load.unknown)),
-      ];
-    } finally {
-      await world.close();
-      await postgres.stop();
-    }
-  },
+export const databaseCrashes: Scenario = { name: "database", run: (context) => crashUnder(1, context) };
+
+/** The same under three servers, each run at any of them: an outage is shorter than their leases. */
+export const databaseCrashesUnderServers: Scenario = {
+  name: "database_servers",
+  run: (context) => crashUnder(3, context),
 };
+
+async function crashUnder(servers: number, { long, random, say }: ScenarioContext): Promise<Figure[]> {
+  const [minutes, leastRuns] = long ? [Number(process.env["MINUTES"] ?? 10), 1_000] : [1, 50];
+  const postgres = await startPostgres({ isLasting: true });
+  const own = postgres?.own;
+  if (postgres === undefined || own === undefined) {
+    return [{ what: "crashes of PostgreSQL", measured: "skipped: it is not installed", target: "0", holds: true }];
+  }
+  const database = await postgres.create();
+  const world = await openWorld(answer, {
+    environment: { MILLRACE_DATABASE: database },
+    servers,
+  });
+  const at = (): World => ({ ...world, server: random.pick(world.servers) });
+  try {
+    const load = new SteadyLoad(at, random);
+    const over = new AbortController();
+    const working = Promise.all(Array.from({ length: workers }, () => load.work(over.signal)));
+    const crashing = new Crashes(at, own, database);
+    for (const end = performance.now() + minutes * perMinute; performance.now() < end;) {
+      await delay(5_000 + random.below(5_000));
+      await crashing.next();
+      if (crashing.returns.length % 10 === 0) say(`${crashing.returns.length} crashes, ${load.subjects.length} runs`);
+    }
+    over.abort();
+    await working;
+    return [
+      ...(await load.figures()),
+      {
+        what: "runs",
+        measured: `${load.subjects.length} under ${crashing.returns.length} crashes, ${crashing.kills} of one process`,
+        target: `≥ ${leastRuns}`,
+        holds: load.subjects.length >= leastRuns,
+      },
+      atMost("slowest return after a crash, ms", Math.round(quantile(crashing.returns, 1)), longestReturn, "ms"),
+      ...(await storedFigures(database, load.unknown)),
+    ];
+  } finally {
+    await world.close();
+    await postgres.stop();
+  }
+}
 
 class Crashes {
   /** Milliseconds after each crash until a run was taken and came to its end. */
   readonly returns: number[] = [];
   /** How many of them came of one process that was killed. */
   kills = 0;
-  readonly #world: World;
+  readonly #at: () => World;
   readonly #own: OwnPostgres;
   readonly #database: string;
   #lastKill = performance.now() - perMinute / 2;
 
-  constructor(world: World, own: OwnPostgres, database: string) {
-    this.#world = world;
+  constructor(at: () => World, own: OwnPostgres, database: string) {
+    this.#at = at;
     this.#own = own;
     this.#database = database;
   }
@@ -82,7 +89,7 @@ class Crashes {
       await killOne(this.#database);
     } else await this.#own.crash();
     const begun = performance.now();
-    await patiently(() => beginSubject(this.#world, "streaming", "return"), 20);
+    await patiently(() => beginSubject(this.#at(), "streaming", "return"), 20);
     this.returns.push(performance.now() - begun);
   }
 }
