@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { request } from "./client.ts";
+import type { Compression } from "./runs/runs.ts";
 
 /** A part of what a model was sent, with its estimated tokens; one with parts of its own has no content. */
 export interface Section {
@@ -71,5 +72,26 @@ export function useSentRequest(threadId: string, runId: string, number: number) 
     queryKey: ["sent", threadId, runId, number],
     queryFn: ({ signal }) => request(`/threads/${threadId}/runs/${runId}/requests/${number}`, Sent, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+const Message = z.object({ id: z.nullable(z.string()), role: z.string(), preview: z.string(), tokens: z.number() });
+/** A message that a summary would stand for. */
+export type CompressionMessage = z.infer<typeof Message>;
+const Preview = z.object({
+  usage: z.object({ tokens: z.number() }),
+  predicted: z.object({ tokens: z.number() }),
+  summary: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  compressible: z.array(Message),
+});
+
+/** What a compression would do; nothing is changed. */
+export function useCompressionPreview(threadId: string, how: Compression) {
+  return useQuery({
+    queryKey: ["state", threadId, "compression", how],
+    queryFn: ({ signal }) =>
+      request(`/threads/${threadId}/compress/preview`, Preview, { method: "POST", body: how, signal }),
+    placeholderData: (before) => before,
+    retry: false,
   });
 }

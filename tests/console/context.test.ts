@@ -50,6 +50,46 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     expect(await page.locator('.diff [data-kind="removed"]').count()).toBe(0);
   });
 
+  it("is shortened after a look at what a summary would stand for, and saved as a file", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "one");
+    for (const [said, next] of [
+      ["one", "two"],
+      ["two", "three"],
+      ["three", "four"],
+      ["four", "five"],
+      ["five"],
+    ] as const) {
+      await sees(tab, `You said: ${said}`);
+      await rests(tab);
+      if (next !== undefined) await say(tab, next);
+    }
+    await page.goto(`${stage.server.url}/console/t/${thread}/context`);
+    await page.getByRole("button", { name: "Compress" }).click();
+    const dialog = page.getByRole("dialog");
+    const marked = dialog.getByRole("listitem");
+    // Of ten messages all stay, which the server says.
+    await dialog.getByText("nothing to compress", { exact: false }).waitFor();
+    await dialog.getByLabel("Last messages that stay").selectOption("5");
+    await marked.filter({ hasText: "one" }).first().waitFor();
+    // A message that is marked stays, and the mark can be taken back.
+    const told = dialog.getByRole("status");
+    const all = await told.innerText();
+    const mark = marked.filter({ hasText: "one" }).first().getByRole("checkbox");
+    await mark.check();
+    await expect.poll(() => told.innerText()).not.toBe(all);
+    await mark.uncheck();
+    await expect.poll(() => told.innerText()).toBe(all);
+    const calls = asked.length;
+    await dialog.getByRole("button", { name: "Compress" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await expect.poll(() => asked.length).toBeGreaterThan(calls);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save as JSON" }).click();
+    expect((await saved).suggestedFilename()).toBe(`context-${thread}.json`);
+  });
+
   it("is nothing before the first call", async () => {
     const { thread_id } = await stage.server.client.threads.create();
     tab = await stage.open({ path: `/t/${thread_id}/context`, locale: "zh-CN" });

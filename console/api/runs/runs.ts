@@ -68,9 +68,15 @@ export function rerun(threadId: string, messageId: string, content?: string): Pr
   return perform(`/threads/${threadId}/messages/${encodeURIComponent(messageId)}/rerun`, { method: "POST", body });
 }
 
+/** What stays of a conversation: so many of its last messages, and some by their ids. */
+export interface Compression {
+  keep_recent: number;
+  keep_message_ids: readonly string[];
+}
+
 /** Lets a summary stand for the older messages in what the model sees; the conversation stays as it is. */
-export function compress(threadId: string): Promise<void> {
-  return perform(`/threads/${threadId}/compress`, { method: "POST", body: {} });
+export function compress(threadId: string, how: Partial<Compression> = {}): Promise<void> {
+  return perform(`/threads/${threadId}/compress`, { method: "POST", body: how });
 }
 
 /** Chooses what was proposed. */

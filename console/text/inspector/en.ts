@@ -204,6 +204,15 @@ export const workEn = {
     toolsChanged: "The tools changed, so a provider's cache begins anew.",
     othersChanged: "These fields changed: {{names}}.",
     copy: "Copy the request",
+    save: "Save as JSON",
+    compress: "Compress",
+    compressHint: "A summary stands for older messages in what the model sees. The conversation itself stays as it is.",
+    keep: "Last messages that stay",
+    saves_one: "The summary would stand for {{count}} message: about {{before}} tokens become {{after}}.",
+    saves_other: "The summary would stand for {{count}} messages: about {{before}} tokens become {{after}}.",
+    standsFor: "What the summary stands for; what is marked stays",
+    summary: "A first summary; the model writes a better one",
+    copyFirst: "Work on a copy of the chat",
   },
 } as const;
 
