@@ -17,6 +17,8 @@ export const addresses = {
   statistics: "/statistics",
   tasks: "/tasks",
   tools: "/tools/:name?",
+  mcp: "/mcp/:name?",
+  docs: "/docs",
   settings: "/settings",
   files: "/files",
   changes: "/changes",
@@ -65,6 +67,11 @@ export const statisticsAddress = (model?: string): string =>
   model === undefined ? "/statistics" : `/statistics?model=${encodeURIComponent(model)}`;
 /** Where tools are shown, or one of them. */
 export const toolAddress = (name?: string): string => listAddress("/tools", name);
+/** Where MCP servers are shown, or one of them. */
+export const mcpAddress = (name?: string): string => listAddress("/mcp", name);
+/** Where the documentation of libraries is shown, or that of one. */
+export const libraryAddress = (library?: string): string =>
+  library === undefined ? "/docs" : `/docs?library=${encodeURIComponent(library)}`;
 /** Where the files of the workspace are shown, or one of them. */
 export const fileAddress = (path?: string): string =>
   path === undefined ? "/files" : `/files?path=${encodeURIComponent(path)}`;

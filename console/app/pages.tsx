@@ -78,6 +78,8 @@ const pageOfPlace: Readonly<Record<string, keyof typeof pages>> = {
   statistics: "models",
   rules: "agents",
   changes: "files",
+  mcp: "tools",
+  docs: "tools",
   server: "settings",
 };
 
@@ -113,7 +115,7 @@ export function pageOf(location: string): string {
 const samePages = [
   [/^\/(?:prompts|identity)(?:\/|$)/u, "/prompts"],
   [/^\/(?:models|vendors|roles|statistics)(?:\/|$)/u, "/models"],
-  [/^\/tools(?:\/|$)/u, "/tools"],
+  [/^\/(?:tools|mcp|docs)(?:\/|$)/u, "/tools"],
   [/^\/crons(?:\/|$)/u, "/crons"],
   [/^\/(?:agents|rules)(?:\/|$)/u, "/agents"],
   [/^\/(?:files|changes)(?:\/|$)/u, "/files"],
@@ -178,7 +180,15 @@ export function Places() {
       <Route path={addresses.statistics}>
         <ModelsPage part="statistics" />
       </Route>
-      <Route path={addresses.tools}>{({ name }) => <ToolsPage name={name && decodeURIComponent(name)} />}</Route>
+      <Route path={addresses.tools}>
+        {({ name }) => <ToolsPage part="tools" name={name && decodeURIComponent(name)} />}
+      </Route>
+      <Route path={addresses.mcp}>
+        {({ name }) => <ToolsPage part="mcp" name={name && decodeURIComponent(name)} />}
+      </Route>
+      <Route path={addresses.docs}>
+        <ToolsPage part="docs" />
+      </Route>
       <Route path={addresses.agents}>
         {({ name }) => <AgentsPage part="agents" name={name && decodeURIComponent(name)} />}
       </Route>

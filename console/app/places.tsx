@@ -16,7 +16,7 @@ import type { Caller } from "../api/shapes.ts";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|compare|g|prompts|identity|models|vendors|roles|statistics|tools|agents|rules|store|crons|tasks|settings|server|files|changes|circuits)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|compare|g|prompts|identity|models|vendors|roles|statistics|tools|mcp|docs|agents|rules|store|crons|tasks|settings|server|files|changes|circuits)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -81,7 +81,7 @@ export const places = [
     icon: Wrench,
     keys: "g t",
     isIn: "menu",
-    isHere: (at: string) => /^\/tools(\/|$)/u.test(at),
+    isHere: (at: string) => /^\/(tools|mcp|docs)(\/|$)/u.test(at),
   },
   {
     id: "agents",

@@ -330,6 +330,9 @@ function screens(): Screen[] {
     { name: "tools", path: "/tools", part: ".shaping-entry" },
     { name: "tool", path: "/tools/create_file", part: ".schema-form .form-control", before: tryTool },
     { name: "tool-gone", path: "/tools/none", part: ".shaping-one .blank-title" },
+    { name: "mcp", path: "/mcp/far", part: ".facts" },
+    { name: "mcp-gone", path: "/mcp/none", part: ".shaping-one .blank-title" },
+    { name: "library-docs", path: "/docs", part: ".shaping-one .input" },
     { name: "files", path: "/files?path=notes%2Ftoday.md", part: ".change-row" },
     { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
     { name: "file-edit", path: "/files?path=notes%2Ftoday.md", part: ".change-row", before: editText },
@@ -385,6 +388,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["circuits-empty", "/circuits", ".shaping-list .blank-title"],
         ["store-empty", "/store?in=", ".shaping-one .blank-title"],
         ["statistics-empty", "/statistics", ".statistics .blank-title"],
+        ["mcp-empty", "/mcp", ".shaping-list .hint"],
         ["tasks-empty", "/tasks", ".tasks .blank-title"],
       ] as const) {
         await go(tab, { path, part });
@@ -435,6 +439,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         tidy: tidy.thread,
       };
       tidied = tidy.run;
+      await stage.server.send("PUT", "/mcp/servers/far", { url: `http://127.0.0.1:1/${long}` });
+      await stage.server.send("POST", "/mcp/servers/far/reconnect");
       await stage.server.send("POST", "/api/tasks", { title: long, scheduled_date: "2026-01-05" });
       await stage.server.send("POST", "/api/tasks", { title: "Some day" });
       // After the runs: what is found in these files changes what a model is told.
@@ -507,6 +513,8 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["/g/:assistant", "/assistants/agent", "/g/agent"],
         ["the list of chats", "/threads/info/search", "/"],
         ["the tools of a server", "/tools", "/tools"],
+        ["the servers of a tool", "/mcp/servers", "/mcp"],
+        ["the libraries of a project", "/library-docs", "/docs"],
         ["/agents", "/agents", "/agents"],
         ["/rules", "/rules", "/rules"],
         ["the namespaces of a store", "/store/namespaces", "/store"],

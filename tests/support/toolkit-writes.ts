@@ -16,6 +16,11 @@ export const administeredOfToolkits: Record<string, Record<string, object | unde
     "POST /library-docs/refresh": undefined,
     "PUT /library-docs/repository": { url: null },
   },
+  mcp: {
+    "DELETE /mcp/servers/{name}": undefined,
+    "POST /mcp/servers/{name}/reconnect": undefined,
+    "PUT /mcp/servers/{name}": { url: "http://127.0.0.1:1/mcp" },
+  },
   shell: { "POST /external-tools/reload": undefined },
   web: { "DELETE /web-search/{engine}/key": undefined, "PUT /web-search/{engine}/key": { key: "x" } },
 };

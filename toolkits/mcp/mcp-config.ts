@@ -83,11 +83,20 @@ const inherited = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL",
  * the file itself is unreadable.
  */
 export function readMcpConfig(file: string, readVariable: ReadVariable): McpSettings {
+  return readMcpEntries(readMcpFile(file), dirname(file), readVariable);
+}
+
+/** The same for entries that were read; paths begin at `folder`. */
+export function readMcpEntries(
+  entries: Readonly<Record<string, McpEntry>>,
+  folder: string,
+  readVariable: ReadVariable,
+): McpSettings {
   const settings: McpSettings = { servers: [], problems: [] };
-  for (const [name, entry] of Object.entries(readFile(file).mcpServers)) {
+  for (const [name, entry] of Object.entries(entries)) {
     if (entry["enabled"] === false) continue;
     try {
-      settings.servers.push(readServer(name, entry, dirname(file), readVariable));
+      settings.servers.push(readMcpServer(name, entry, folder, readVariable));
     } catch (error) {
       settings.problems.push({ server: name, message: errorMessage(error) });
     }
@@ -95,7 +104,11 @@ export function readMcpConfig(file: string, readVariable: ReadVariable): McpSett
   return settings;
 }
 
-function readFile(file: string): z.infer<typeof McpFile> {
+/** One server as the file has it. */
+export type McpEntry = Readonly<Record<string, unknown>>;
+
+/** The entries of the file as they stand there. Throws `config` if it is unreadable. */
+export function readMcpFile(file: string): Record<string, McpEntry> {
   const suggestion = 'It has to hold {"mcpServers":{"name":{"command":"…","args":[…]}}}; see docs/toolkits/mcp.md.';
   let content: unknown;
   try {
@@ -105,14 +118,25 @@ function readFile(file: string): z.infer<typeof McpFile> {
     throw new AppError("config", message, { suggestion, cause: error });
   }
   const parsed = McpFile.safeParse(content);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return parsed.data.mcpServers;
   throw new AppError("config", `The file of MCP servers ${file} is wrong: ${listed(parsed.error)}.`, { suggestion });
 }
 
-function readServer(name: string, entry: object, folder: string, readVariable: ReadVariable): McpServerConfig {
+/** Throws `config` for a name that no server may have. */
+export function checkServerName(name: string): void {
   if (!serverName.test(name)) {
     throw wrong("its name must be at most 24 lower-case letters, digits, - and single _, beginning with a letter");
   }
+}
+
+/** What an entry says. Throws `config` with the reason if it cannot be used. */
+export function readMcpServer(
+  name: string,
+  entry: McpEntry,
+  folder: string,
+  readVariable: ReadVariable,
+): McpServerConfig {
+  checkServerName(name);
   const parsed = ("url" in entry ? HttpServer : ProcessServer).safeParse(entry);
   if (!parsed.success) throw wrong(listed(parsed.error));
   const server = parsed.data;

@@ -7,6 +7,27 @@ import { readCallResult, toTools } from "./mcp-tool.ts";
 import type { Connection } from "./connection.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 
+/** What became of a server, and when. */
+export interface McpEvent {
+  at: string;
+  what: "connected" | "lost" | "down" | "tools_left_out" | "list_not_read";
+  reason: string | null;
+}
+
+/** How a server is now. */
+export interface McpState {
+  /** `idle`: no run has needed it yet. */
+  now: "idle" | "connecting" | "connected" | "lost" | "down";
+  /** Since when, unless it is idle or connecting. */
+  since: string | null;
+  /** Why it was lost or is down. */
+  reason: string | null;
+  tools: readonly { name: string; description: string }[];
+}
+
+/** Events that are kept. */
+const keptEvents = 100;
+
 /** Seconds after which an unreachable server may be retried by the next run. */
 const defaultRetrySeconds = 30;
 
@@ -26,6 +47,7 @@ export class McpServer {
   /** The last call was aborted without an answer: the server may hang. */
   #isSuspect = false;
   #failedAt: number | undefined;
+  readonly #events: McpEvent[] = [];
 
   constructor(config: McpServerConfig, logger: Pick<Logger, "warn">, retrySeconds = defaultRetrySeconds) {
     this.#config = config;
@@ -53,6 +75,33 @@ export class McpServer {
       if (!isAppError(error)) throw error;
       return [];
     }
+  }
+
+  /** How it is. */
+  state(): McpState {
+    const last = this.#events.findLast(({ what }) => what === "connected" || what === "lost" || what === "down");
+    const isConnected = last?.what === "connected";
+    const tools = isConnected ? this.#tools.map(({ name, description }) => ({ name, description })) : [];
+    if (!isConnected && this.#connecting !== undefined) return { now: "connecting", since: null, reason: null, tools };
+    // Only these three are looked for above.
+    const now = (last?.what ?? "idle") as McpState["now"];
+    return { now, since: last?.at ?? null, reason: last?.reason ?? null, tools };
+  }
+
+  /** What happened to it, the newest last. */
+  events(): readonly McpEvent[] {
+    return this.#events;
+  }
+
+  /** Ends the connection and opens a new one. That it fails is its state; throws only on abort. */
+  async reconnect(signal: AbortSignal): Promise<void> {
+    const before = await unlessAborted(
+      (this.#connecting ?? Promise.resolve(undefined)).catch(() => undefined),
+      signal,
+    );
+    if (before !== undefined) await this.#drop(before);
+    this.#failedAt = undefined;
+    await this.tools(signal);
   }
 
   /** Ends the connection, and the server if we started it. */
@@ -115,7 +164,7 @@ export class McpServer {
     void connecting.then(async (connection) => {
       const reason = await connection.ended;
       forget();
-      if (!this.#closing.signal.aborted) this.#warn({ reason }, "mcp_server_lost");
+      if (!this.#closing.signal.aborted) this.#warn({ reason }, "lost");
     }, forget);
     return connecting;
   }
@@ -133,12 +182,13 @@ export class McpServer {
       await this.#list(connection, signal);
       this.#failedAt = undefined;
       this.#live = connection;
+      this.#note("connected", null);
       return connection;
     } catch (error) {
       await connection?.close();
       this.#failedAt = Date.now();
       const reason = timeUp.aborted ? `it did not answer within ${connectSeconds} seconds` : errorMessage(error);
-      if (!this.#closing.signal.aborted) this.#warn({ reason }, "mcp_server_down");
+      if (!this.#closing.signal.aborted) this.#warn({ reason }, "down");
       throw new AppError("network", `The MCP server ${name} cannot be used: ${reason}.`, {
         suggestion: "Go on without its tools, and tell the user.",
         cause: error,
@@ -150,7 +200,7 @@ export class McpServer {
     this.#isListOld = false;
     const listed = await connection.listTools(signal);
     const { tools, problems } = toTools(this.#config, listed, (...call) => this.#call(...call));
-    if (problems.length > 0) this.#warn({ problems: problems.slice(0, 20) }, "mcp_tools_left_out");
+    if (problems.length > 0) this.#warn({ problems: problems.slice(0, 20) }, "tools_left_out");
     this.#tools = tools;
   }
 
@@ -162,11 +212,25 @@ export class McpServer {
     } catch (error) {
       signal.throwIfAborted();
       if (!isAppError(error)) throw error;
-      this.#warn({ reason: error.message }, "mcp_list_not_read");
+      this.#warn({ reason: error.message }, "list_not_read");
     }
   }
 
-  #warn(what: Record<string, unknown>, message: string): void {
-    this.#logger.warn({ server: this.#config.name, ...what }, message);
+  #warn(about: { reason: string } | { problems: string[] }, what: Exclude<McpEvent["what"], "connected">): void {
+    this.#note(what, "reason" in about ? about.reason : about.problems.join("; "));
+    this.#logger.warn({ server: this.#config.name, ...about }, logged[what]);
+  }
+
+  #note(what: McpEvent["what"], reason: string | null): void {
+    this.#events.push({ at: new Date().toISOString(), what, reason });
+    if (this.#events.length > keptEvents) this.#events.shift();
   }
 }
+
+/** What the log of the program says of it. */
+const logged = {
+  lost: "mcp_server_lost",
+  down: "mcp_server_down",
+  tools_left_out: "mcp_tools_left_out",
+  list_not_read: "mcp_list_not_read",
+};

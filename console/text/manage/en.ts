@@ -5,11 +5,13 @@ import { dataEn } from "./data-en.ts";
 import { editEn } from "./edit-en.ts";
 import { statisticsEn } from "../statistics/en.ts";
 import { tasksEn } from "../tasks/en.ts";
+import { sourcesEn } from "./sources-en.ts";
 import { toolsEn } from "./tools-en.ts";
 
 /** The words of the pages by which the assistant is shaped, in English. They are loaded with the first of these pages. */
 export const manageEn = {
   ...toolsEn,
+  ...sourcesEn,
   ...circuitsEn,
   ...dataEn,
   ...agentsEn,

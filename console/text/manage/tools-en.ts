@@ -2,6 +2,8 @@
 export const toolsEn = {
   tools: {
     title: "Tools",
+    parts: "Tools, servers or documentation",
+    part: { tools: "Tools", mcp: "MCP servers", docs: "Library docs" },
     search: "Search tools",
     none: "Nothing found for “{{query}}”",
     external: "From other servers",

@@ -5,6 +5,8 @@ import type { toolsEn } from "./tools-en.ts";
 export const toolsZh: Words<typeof toolsEn> = {
   tools: {
     title: "工具",
+    parts: "工具、服务器或文档",
+    part: { tools: "工具", mcp: "MCP 服务器", docs: "库文档" },
     search: "搜索工具",
     none: "没有找到“{{query}}”",
     external: "来自其他服务器",

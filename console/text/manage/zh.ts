@@ -5,11 +5,13 @@ import { dataZh } from "./data-zh.ts";
 import { editZh } from "./edit-zh.ts";
 import { statisticsZh } from "../statistics/zh.ts";
 import { tasksZh } from "../tasks/zh.ts";
+import { sourcesZh } from "./sources-zh.ts";
 import { toolsZh } from "./tools-zh.ts";
 
 /** The words of the pages by which the assistant is shaped, in Chinese. */
 export const manageZh: ManageCatalogue = {
   ...toolsZh,
+  ...sourcesZh,
   ...circuitsZh,
   ...dataZh,
   ...agentsZh,

@@ -1,10 +1,17 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { z } from "zod";
+import { projectFolder } from "../../support/source-files.ts";
 import { rests, sees, type Stage } from "../console-page.ts";
 import type { Person } from "../person.ts";
 
-/** What somebody does with tasks and with what runs and models took, signed in with the key. */
+const Days = z.array(z.object({ input_tokens: z.number(), output_tokens: z.number() }));
+
+/** An MCP server, which takes a file for its log. */
+const program = join(projectFolder, "toolkits/mcp/tests/fake-server.ts");
+
+/** What somebody does with tasks, MCP servers, and what runs and models took, signed in with the key. */
 export function flowsOfTasksAndRuns(stage: () => Stage, key: string): Record<string, (one: Person) => Promise<void>> {
   const headers = { "x-api-key": key };
   return {
@@ -29,6 +36,31 @@ export function flowsOfTasksAndRuns(stage: () => Stage, key: string): Record<str
       await page.getByRole("dialog").waitFor({ state: "detached" });
       expect(await find()).toContain('"data":[]');
     },
+    "let an MCP server in, look at its tools, switch it off and remove it": async (one) => {
+      const { crons, mcp } = one.words.manage;
+      const { page } = one.tab;
+      const name = `server-${Date.now().toString(36)}`;
+      const list = async (): Promise<string> =>
+        (await stage().server.send("GET", "/mcp/servers", undefined, headers)).text();
+      await one.go("/mcp");
+      await one.use(mcp.add);
+      await one.write(mcp.name, name);
+      const args = [program, join(stage().server.config.workspace, "mcp.log")];
+      await one.write(mcp.entry, JSON.stringify({ command: process.execPath, args }));
+      await one.use(mcp.add, true);
+      await one.use(mcp.reconnect);
+      await page.getByText(mcp.event.connected).waitFor();
+      await one.use(`${name}__echo`);
+      await page.getByRole("heading", { name: `${name}__echo` }).waitFor();
+      await one.go(`/mcp/${name}`);
+      await one.use(crons.switchOff);
+      await expect.poll(list).toMatch(/"enabled":false/u);
+      await page.locator(".shaping-one .facts").getByText(mcp.state.off, { exact: true }).waitFor();
+      await one.use(mcp.remove);
+      await page.getByRole("dialog").waitFor();
+      await one.use(mcp.remove, true);
+      await expect.poll(list).not.toContain(name);
+    },
     "put two runs side by side, and see what models took": async (one) => {
       const { compare } = one.words.work;
       const { statistics } = one.words.manage;
@@ -52,6 +84,20 @@ export function flowsOfTasksAndRuns(stage: () => Stage, key: string): Record<str
       await removed?.filter({ hasText: "say one" }).first().waitFor();
       await added?.filter({ hasText: "say two" }).first().waitFor();
       await one.go("/statistics");
+      // The bar of today says and shows what the server counts.
+      const slider = page.locator(".bar-chart [role=slider]");
+      await slider.waitFor();
+      await expect
+        .poll(async () => {
+          await slider.focus();
+          await page.keyboard.press("ArrowLeft");
+          const days = Days.parse(await (await stage().server.send("GET", "/usage/models", undefined, headers)).json());
+          const tokens = days.reduce((sum, day) => sum + day.input_tokens + day.output_tokens, 0);
+          const said = ((await slider.getAttribute("aria-valuetext")) ?? "").replaceAll(/\D/gu, "");
+          const height = Number(await page.locator(".bar-chart [data-marked] .bar").getAttribute("height"));
+          return { isSaid: tokens > 0 && said.endsWith(String(tokens)), isShown: height > 0 };
+        })
+        .toEqual({ isSaid: true, isShown: true });
       const saved = page.waitForEvent("download");
       await one.use(statistics.save);
       const rows = await readFile(await (await saved).path(), "utf8");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readMcpConfig, type McpSettings } from "../mcp-config.ts";
-import { openMcpSources } from "../mcp-source.ts";
+import { openMcpServers } from "../mcp-source.ts";
 
 const environment: Record<string, string> = { PATH: "/bin", HOME: "/home/a", TOKEN: "secret-part", OTHER: "kept" };
 const variable = (name: string): string | undefined => environment[name];
@@ -97,23 +97,27 @@ describe("the sources of the configured file", () => {
     const log = ((what: object, message: string) => logged.push({ message, ...what })) as never;
     const settings = { mcpFile, mcpFileIsDefault };
     const logger = { warn: log, error: log };
-    return { sources: openMcpSources(settings, join(folder, "workspace"), logger, variable), logged };
+    const servers = openMcpServers(settings, join(folder, "workspace"), logger, variable);
+    return { listed: servers.list().map(({ name, problem, state }) => ({ name, problem, now: state?.now })), logged };
   };
 
   it("are none where there is no file, unless somebody has named it", () => {
-    expect(open(join(folder, "absent.json"), true)).toEqual({ sources: [], logged: [] });
+    expect(open(join(folder, "absent.json"), true)).toEqual({ listed: [], logged: [] });
     expect(() => open(join(folder, "absent.json"))).toThrow("absent.json is not there");
   });
 
   it("are none where the file is broken, and the log names the file", async () => {
     const file = await put("{");
-    expect(open(file)).toMatchObject({ sources: [], logged: [{ message: "mcp_file_not_used", file }] });
+    expect(open(file)).toMatchObject({ listed: [], logged: [{ message: "mcp_file_not_used", file }] });
   });
 
   it("leave out what is wrong, and the log names the server", async () => {
     const file = await put(JSON.stringify({ mcpServers: { fine: { command: "a" }, bad: {} } }));
-    const { sources, logged } = open(file);
-    expect(sources).toHaveLength(1);
+    const { listed, logged } = open(file);
+    expect(listed).toEqual([
+      { name: "bad", problem: expect.stringContaining("command"), now: undefined },
+      { name: "fine", problem: null, now: "idle" },
+    ]);
     expect(logged).toMatchObject([{ message: "mcp_server_not_used", server: "bad", file }]);
   });
 

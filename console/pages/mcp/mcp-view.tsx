@@ -1,0 +1,192 @@
+import SearchX from "icon:search-x";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import * as z from "zod/mini";
+import {
+  reconnectMcpServer,
+  removeMcpServer,
+  saveMcpServer,
+  useMcpLog,
+  useMcpServers,
+  type McpServer,
+} from "../../api/shaping/mcp.ts";
+import { mcpAddress, toolAddress } from "../../app/addresses.ts";
+import { JsonInput } from "../../form/fields.tsx";
+import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { notify, notifyError } from "../../parts/toast.tsx";
+import { manage } from "../../text/manage/words.ts";
+import { longTime } from "../../text/time.ts";
+import { Facts } from "../facts.tsx";
+import { PlaceLink } from "../place-link.tsx";
+
+/** What the file says of a server. */
+export const McpEntry = z.record(z.string(), z.unknown());
+
+/** One MCP server: how it is, its tools, what happened to it, and its entry, to be changed. */
+export function McpView({ name }: { name: string }) {
+  const { t } = useTranslation(manage);
+  const { data, error, refetch } = useMcpServers();
+  const server = data?.find((one) => one.name === name);
+  if (server !== undefined) return <OneServer server={server} />;
+  if (data !== undefined) return <Empty icon={<SearchX />} title={t("mcp.gone")} hint={t("mcp.goneHint")} />;
+  return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
+}
+
+function OneServer({ server }: { server: McpServer }) {
+  const { t } = useTranslation(manage);
+  const { name, entry, state, since, reason, problem, tools } = server;
+  return (
+    <div className="shaping-view">
+      <ServerHead server={server} />
+      {problem !== null && <p className="problem">{visible(problem)}</p>}
+      <Facts
+        title={t("models.facts")}
+        rows={[
+          [t("mcp.now"), t(`mcp.state.${state}`)],
+          ...(since === null ? [] : [[t("mcp.since"), longTime(since)] as const]),
+          ...(reason === null ? [] : [[t("mcp.reason"), visible(reason)] as const]),
+        ]}
+      />
+      <section className="prompt-part" aria-label={t("mcp.tools")}>
+        <h2>{t("mcp.tools")}</h2>
+        {tools.length === 0 && <p className="hint">{t(state === "connected" ? "mcp.noTools" : "mcp.toolsLater")}</p>}
+        <dl className="facts">
+          {tools.map((tool) => (
+            <div key={tool.name}>
+              <dt className="touched-tools">
+                <PlaceLink address={toolAddress(tool.name)}>{visible(tool.name)}</PlaceLink>
+              </dt>
+              <dd>{visible(tool.description.slice(0, 300))}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+      <EntryEditor key={JSON.stringify(entry)} name={name} entry={entry} />
+      <ServerLog name={name} />
+    </div>
+  );
+}
+
+function ServerHead({ server: { name, entry, state, is_enabled } }: { server: McpServer }) {
+  const { t } = useTranslation(manage);
+  const [, navigate] = useLocation();
+  const [isAsked, setAsked] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const perform = (act: () => Promise<void>) => {
+    setBusy(true);
+    void act()
+      .catch(notifyError)
+      .finally(() => setBusy(false));
+  };
+  const reconnect = async () => {
+    const now = await reconnectMcpServer(name);
+    notify(t(now.state === "connected" ? "mcp.isConnected" : "mcp.isDown"));
+  };
+  const toggle = () => {
+    const { enabled: _, ...others } = entry;
+    return saveMcpServer(name, is_enabled ? { ...others, enabled: false } : others);
+  };
+  return (
+    <header className="prompt-head">
+      <h2>{visible(name)}</h2>
+      <div className="filters">
+        {state !== "off" && (
+          <Button size="small" kind="primary" disabled={isBusy} onClick={() => perform(reconnect)}>
+            {t("mcp.reconnect")}
+          </Button>
+        )}
+        <Button size="small" disabled={isBusy} onClick={() => perform(toggle)}>
+          {t(is_enabled ? "crons.switchOff" : "crons.switchOn")}
+        </Button>
+        <Button size="small" kind="quiet" onClick={() => setAsked(true)}>
+          {t("mcp.remove")}
+        </Button>
+      </div>
+      {isAsked && (
+        <Confirm
+          title={t("mcp.removeOne", { name: visible(name) })}
+          hint={t("mcp.removeHint")}
+          action={t("mcp.remove")}
+          run={async () => {
+            await removeMcpServer(name);
+            navigate(mcpAddress());
+          }}
+          onClose={() => setAsked(false)}
+        />
+      )}
+    </header>
+  );
+}
+
+function EntryEditor({ name, entry }: { name: string; entry: McpServer["entry"] }) {
+  const { t } = useTranslation(manage);
+  const [draft, setDraft] = useState<{ value: unknown; problem: string | undefined }>();
+  const [round, setRound] = useState(0);
+  const written = z.safeParse(McpEntry, draft?.value);
+  const drop = () => {
+    setDraft(undefined);
+    setRound(round + 1);
+  };
+  const save = async () => {
+    if (!written.success) return;
+    await saveMcpServer(name, written.data);
+    drop();
+    notify(t("mcp.saved"));
+  };
+  return (
+    <section className="prompt-part schema-form" aria-label={t("mcp.entry")}>
+      <h2>{t("mcp.entry")}</h2>
+      <JsonInput
+        key={round}
+        label={t("mcp.entry")}
+        hint={t("mcp.entryHint")}
+        rows={8}
+        value={entry}
+        onValue={(value, problem) => setDraft({ value, problem })}
+      />
+      <div className="row-end">
+        <Button size="small" disabled={draft === undefined} onClick={drop}>
+          {t("prompts.discard")}
+        </Button>
+        <Button
+          size="small"
+          kind="primary"
+          disabled={draft === undefined || draft.problem !== undefined || !written.success}
+          onClick={() => void save().catch(notifyError)}
+        >
+          {t("prompts.save")}
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+function ServerLog({ name }: { name: string }) {
+  const { t } = useTranslation(manage);
+  const { data, error, refetch } = useMcpLog(name);
+  return (
+    <section className="prompt-part" aria-label={t("mcp.log")}>
+      <h2>{t("mcp.log")}</h2>
+      {data === undefined && error === null && <Loading lines={2} />}
+      {data === undefined && error !== null && <Failed error={error} onRetry={() => void refetch()} />}
+      {data?.length === 0 && <p className="hint">{t("mcp.noLog")}</p>}
+      <dl className="facts">
+        {data?.toReversed().map(({ at, what, reason }, index) => (
+          <div key={index}>
+            <dt>
+              <time dateTime={at}>{longTime(at)}</time>
+            </dt>
+            <dd>
+              {t(`mcp.event.${what}`)}
+              {reason !== null && <p className="hint">{visible(reason)}</p>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
