@@ -64,7 +64,18 @@ it("lists, adds, connects, changes and removes servers, whose tools are there at
   expect(answer.tools?.map(({ name }) => name)).toContain("fake__echo");
   expect(await toolNames()).toContain("fake__echo");
   // A program that ends is no failure of the request: it is the state, and the log says why.
+  const runs = (id: number): boolean => {
+    try {
+      return process.kill(id, 0);
+    } catch {
+      return false;
+    }
+  };
+  const pid = Number(/^start (\d+)/u.exec(await readFile(join(folder, "log"), "utf8"))?.[1]);
+  expect(runs(pid)).toBe(true);
   await send("PUT", "/fake", { body: { ...entry(), command: join(folder, "none") }, owner: admin });
+  // The one before is ended with that.
+  await expect.poll(() => runs(pid)).toBe(false);
   expect((await send("POST", "/fake/reconnect", { owner: admin })).answer).toMatchObject({
     state: "down",
     reason: expect.stringContaining("cannot be started"),
