@@ -49,7 +49,13 @@ import { createLocks } from "./tools/runtime/locks.ts";
 import { createOperations, type Operations } from "./tools/undo/operations.ts";
 
 /** The agent as an extension of the engine. */
-const agent: ServerExtension = { graphs: agentGraphs, stores: withToolkitStores, open: openAgent };
+const agent: ServerExtension = {
+  graphs: agentGraphs,
+  // Keys are each server's own.
+  sharedFiles: ["settings.json", "models.yaml", "verified-models.json", "prompts/"],
+  stores: withToolkitStores,
+  open: openAgent,
+};
 
 /** Starts the engine with the agent. `about` is what else a start reports: the console and the model. */
 export async function startServer(

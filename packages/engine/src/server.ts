@@ -18,6 +18,7 @@ import { bindSdkClient, watchGlobals } from "./manifest/user-module.ts";
 import type { MetricFamily } from "./metrics/families.ts";
 import { openMetrics } from "./metrics/metrics.ts";
 import { prepareDataFolder, prepareFolders } from "./process/folders.ts";
+import { withSharedFolder } from "./process/shared-folder.ts";
 import { answerEarly, openHealth } from "./process/health.ts";
 import { type RunExtension, runLimits } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
@@ -67,6 +68,8 @@ export interface ServerParts {
 /** An agent served next to users' graphs. */
 export interface ServerExtension {
   graphs: GraphExtension;
+  /** Files and folders of the data folder that the servers of one database share; see `withSharedFolder`. */
+  sharedFiles: readonly string[];
   /** Replaces the server's stores with its own. */
   stores(config: Config, storage: OpenedStorage): OpenedStorage;
   open(parts: ServerParts): OpenedExtension;
@@ -291,5 +294,6 @@ async function openStorage(
           listenUrl,
           onSilent: (err) => logger.warn({ err }, "servers_not_heard"),
         });
-  return extension?.stores(config, storage) ?? storage;
+  const names = extension?.sharedFiles ?? [];
+  return await withSharedFolder(extension?.stores(config, storage) ?? storage, { folder: dataDir, names, logger });
 }

@@ -45,6 +45,22 @@ export interface Cluster {
   onBeat(listener: (found: Found) => void): void;
 }
 
+/** A file of the data folder, as the servers of one storage share it: no text where it was removed. */
+export interface SharedFile {
+  name: string;
+  text: string | null;
+  /** Counts its changes, from 1. */
+  version: number;
+}
+
+/** The files that the servers of one storage share. */
+export interface SharedFiles {
+  versions(): Promise<ReadonlyMap<string, number>>;
+  get(name: string): Promise<SharedFile | undefined>;
+  /** Makes it the next version after `version`, 0 for none; false where there is another one since. */
+  put(file: SharedFile): Promise<boolean>;
+}
+
 /** A server beside which no other one can work. */
 export const alone: Cluster = {
   id: 1,
@@ -68,13 +84,13 @@ export const alone: Cluster = {
  * `free`: what held the next run of a session back has ended. `news`: what has happened in a session outside of its runs.
  * `live`: the server at which a run of a session works is to say what it is at, which it does by `lives`.
  * `changes`: readers at the sender want to hear of all changes, for some seconds; `changed` is one, and after `missed` there
- * may be others. `joined`: the sender hears from now on, and has not heard what was asked before.
+ * may be others. `joined`: the sender hears from now on, and has not heard what was asked before. `files`: a shared file is new.
  */
 export const Hint = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["follow", "moved", "read"]), run_id: z.string() }),
   z.object({ type: z.literal("watch"), session_id: z.string() }),
   z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
-  z.object({ type: z.enum(["look", "changes", "missed", "joined"]) }),
+  z.object({ type: z.enum(["look", "changes", "missed", "joined", "files"]) }),
   z.object({ type: z.literal("changed"), change: Change }),
   z.object({
     type: z.literal("news"),

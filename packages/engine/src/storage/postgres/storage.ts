@@ -23,6 +23,7 @@ import { createOverviewStore } from "./records/overview.ts";
 import { createSessionTtlStore } from "./records/session-ttls.ts";
 import { createSessionStore } from "./records/sessions.ts";
 import { createTaskStore } from "./records/tasks.ts";
+import { createSharedFiles } from "./records/shared-files.ts";
 import { createUsageStore } from "./records/usage.ts";
 import { createWebhookStore } from "./records/webhooks.ts";
 import { PostgresHints } from "./hints/hints.ts";
@@ -95,6 +96,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     crons: { ...crons, onDate: shareDates(hints, "crons", (tell) => crons.onDate(tell)) },
     ttls: { ...ttls, onExpiry: shareDates(hints, "ttls", (tell) => ttls.onExpiry(tell)) },
     usage: createUsageStore(database),
+    files: createSharedFiles(database),
     checkpointer: new PostgresSaver(threads),
     overview: createOverviewStore(database),
     watch: (listener, onMissed) => changes.watch(listener, onMissed),

@@ -14,6 +14,7 @@ import { ownConcerns } from "./012-own-concerns.ts";
 import { modelUsage } from "./013-model-usage.ts";
 import { taskSessions } from "./014-task-sessions.ts";
 import { operationsByPath } from "./015-operations-by-path.ts";
+import { sharedFiles } from "./016-shared-files.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   modelUsage,
   taskSessions,
   operationsByPath,
+  sharedFiles,
 ];
