@@ -98,7 +98,9 @@ describe.skipIf(chromiumPath === undefined)("the console for who does not see it
     const { client } = stage.server;
     const { thread_id } = await client.threads.create();
     await client.runs.create(thread_id, "agent", { input: { messages: [{ role: "user", content: "clean up" }] } });
-    await expect.poll(said).toContainEqual(expect.stringMatching(/^assertive: Something waits for your decision: /u));
+    await expect
+      .poll(said)
+      .toContainEqual(expect.stringMatching(/^assertive: Something is waiting for your decision: /u));
     fails = true;
     await say(tab, "fail");
     await expect.poll(said).toContainEqual(expect.stringMatching(/^assertive: .*400/u));

@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === undefined)("what is too large, too deep, or gon
     await rests(tab);
     await page.locator(".composer-field").fill("half a thought");
     await stage.server.client.threads.delete(thread);
-    await page.getByRole("heading", { name: "This chat does not exist any more" }).waitFor();
+    await page.getByRole("heading", { name: "This chat no longer exists" }).waitFor();
     expect(await page.locator(".composer-field").count()).toBe(0);
     await page.getByRole("button", { name: "Start a new chat" }).click();
     expect(await page.locator(".home .composer-field").inputValue()).toBe("half a thought");

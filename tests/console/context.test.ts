@@ -24,11 +24,11 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     await page.locator(".title-bar").getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menuitem", { name: "What the model sees" }).click();
     await page.waitForURL((url) => url.pathname === `/console/t/${thread}/context`);
-    const parts = page.getByRole("list", { name: "The model's window" }).getByRole("listitem");
-    for (const name of ["System prompt", "Tools", "Conversation", "Kept for the answer", "Free"]) {
+    const parts = page.getByRole("list", { name: "Context window" }).getByRole("listitem");
+    for (const name of ["System prompt", "Tools", "Conversation", "Reserved for the answer", "Free"]) {
       await parts.filter({ hasText: name }).waitFor();
     }
-    await page.getByText("It is the first of its node").waitFor();
+    await page.getByText("This is the first request of its node").waitFor();
 
     const sent = asked.at(-1);
     await page.getByRole("button", { name: "System prompt" }).click();
@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     await sees(tab, "You said: and again");
     await rests(tab);
     await page.goBack();
-    await page.getByText("The first 2 of 4 messages are as they were before.").waitFor();
+    await page.getByText("The first 2 of 4 messages are unchanged.").waitFor();
     const added = page.locator('.diff [data-kind="added"]');
     await added.filter({ hasText: "and again" }).waitFor();
     expect(await page.locator('.diff [data-kind="removed"]').count()).toBe(0);

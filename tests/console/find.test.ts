@@ -104,7 +104,7 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
 
   it("says that a message is gone", async () => {
     tab = await stage.open({ path: `/t/${long}#nothing-like-this` });
-    await tab.page.locator(".toast").getByText("This message is not in the chat any more").waitFor();
+    await tab.page.locator(".toast").getByText("This message is no longer in the chat").waitFor();
     expect(await found().count()).toBe(0);
   });
 
@@ -153,7 +153,7 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
     // After the oldest the newest comes again.
     await press(tab, "Enter");
     await tab.page.getByRole("status").getByText("2 of 2").waitFor();
-    await tabTo(tab, "Older place");
+    await tabTo(tab, "Earlier match");
     await press(tab, "Enter");
     await tab.page.getByRole("status").getByText("1 of 2").waitFor();
     // From elsewhere the key leads back into the field, where it is the browser's.
@@ -175,20 +175,20 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
     await tab.page.getByRole("button", { name: "Filters" }).click();
     await tab.page.getByLabel("Archived", { exact: true }).selectOption("only");
     await expect.poll(names).toEqual(["In the archive"]);
-    await tab.page.getByLabel("State", { exact: true }).selectOption("error");
-    await tab.page.getByText("No chat fits these filters").waitFor();
+    await tab.page.getByLabel("Status", { exact: true }).selectOption("error");
+    await tab.page.getByText("No chats match these filters").waitFor();
     expect(await axeFindings(tab)).toEqual([]);
     await tab.page.reload();
-    await tab.page.getByText("No chat fits these filters").waitFor();
+    await tab.page.getByText("No chats match these filters").waitFor();
     expect(new URL(tab.page.url()).search).toBe("?chat-archived=only&chat-state=error");
-    await tab.page.getByLabel("State", { exact: true }).selectOption("idle");
+    await tab.page.getByLabel("Status", { exact: true }).selectOption("idle");
     await tab.page.getByLabel("Graph", { exact: true }).selectOption("agent");
     await expect.poll(names).toEqual(["In the archive"]);
     // The filter stays while one goes from chat to chat of the list.
     await tab.page.locator(".thread-link").click();
     await tab.page.locator(".conversation").getByText("kept").waitFor();
     expect(await names()).toEqual(["In the archive"]);
-    await tab.page.getByRole("button", { name: "Clear the filters" }).click();
+    await tab.page.getByRole("button", { name: "Clear filters" }).click();
     await expect.poll(names).toEqual(["Reading", "Birds"]);
     expect(new URL(tab.page.url()).search).toBe("");
   });

@@ -88,7 +88,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     await tab.page.goto(`${stage.server.url}/console/g/breakpoint`);
     await submit(tab);
     await panel(tab).getByText("It stopped before send").waitFor();
-    await panel(tab).getByRole("button", { name: "Go on" }).click();
+    await panel(tab).getByRole("button", { name: "Continue" }).click();
     await panel(tab).getByText("true", { exact: true }).waitFor();
   });
 
@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     expect(await tab.page.getByLabel("topic").inputValue()).toBe("rivers");
     await submit(tab);
     await expect.poll(() => state(tab).textContent()).toMatch(/Done|Failed/u);
-    await tab.page.getByRole("button", { name: "Earlier inputs" }).click();
+    await tab.page.getByRole("button", { name: "Previous inputs" }).click();
     await tab.page.getByRole("menuitem", { name: /rivers/u }).waitFor();
     await tab.page.keyboard.press("Escape");
     expect(await tab.page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
@@ -130,7 +130,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     await tab.page.getByRole("button", { name: "Context" }).click();
     await tab.page.getByLabel(/^tone/u).selectOption("formal");
     await tab.page.getByRole("button", { name: "More about the assistant" }).click();
-    await tab.page.getByRole("menuitem", { name: "Make another assistant" }).click();
+    await tab.page.getByRole("menuitem", { name: "Create an assistant" }).click();
     await tab.page.getByLabel("Name").fill("Polite <b>one</b>");
     await tab.page.keyboard.press("Enter");
     await tab.page.waitForURL(/\/g\/[0-9a-f-]{36}/u);
@@ -161,7 +161,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     expect(await axeFindings(tab)).toEqual([]);
     await submit(tab);
     await panel(tab).getByText("It stopped before write").waitFor();
-    await panel(tab).getByRole("button", { name: "Go on" }).click();
+    await panel(tab).getByRole("button", { name: "Continue" }).click();
     await panel(tab).getByText("It stopped before send").waitFor();
     const thread = new URL(tab.page.url()).searchParams.get("thread") ?? "";
     const [run] = await stage.server.client.runs.list(thread);
@@ -182,7 +182,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     await tab.page.getByRole("button", { name: "Context" }).click();
     await tab.page.getByLabel(/^tone/u).selectOption("casual");
     await tab.page.getByRole("button", { name: "More about the assistant" }).click();
-    await tab.page.getByRole("menuitem", { name: "Save the context as a version" }).click();
+    await tab.page.getByRole("menuitem", { name: "Save the context as a new version" }).click();
     await tab.page
       .getByLabel("Versions", { exact: true })
       .locator("option", { hasText: "Version 2 (active)" })
@@ -193,7 +193,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
     await expect.poll(() => tab.page.getByLabel(/^tone/u).locator("option:checked").textContent()).toBe("formal");
     // To look at a version changes nothing for others.
     expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 2 });
-    await tab.page.getByRole("button", { name: "Make it the active one" }).click();
+    await tab.page.getByRole("button", { name: "Activate this version" }).click();
     await tab.page
       .getByLabel("Versions", { exact: true })
       .locator("option", { hasText: "Version 1 (active)" })

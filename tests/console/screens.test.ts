@@ -529,7 +529,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["the items of a store", "/store/items/search", "/store?in=users"],
       ] as const;
     const failures = [
-      [403, "You may not see this"],
+      [403, "You have no access to this"],
       [404, /not here any more|does not exist any more|not served|no drawing/iu],
       [500, "That did not work"],
     ] as const;

@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await expect(access(workspace("old.md"))).rejects.toThrow("ENOENT");
     await tabTo(tab, /^Undo/u, "Shift+Tab");
     await press(tab, "u");
-    await tab.page.locator(".operations-card").getByText("Taken back").waitFor();
+    await tab.page.locator(".operations-card").getByText("Undone").waitFor();
     await access(workspace("old.md"));
 
     // The name, a place, and a chat that is looked for.
@@ -136,14 +136,14 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
         .getByRole("button", { name: /^Reject/u })
         .first()
         .click();
-      await tab.page.getByRole("textbox", { name: "Say why (the model reads it)" }).fill("keep it");
+      await tab.page.getByRole("textbox", { name: "Reason (the model reads it)" }).fill("keep it");
       await tab.page
         .getByRole("button", { name: /^Reject/u })
         .first()
         .click();
       await expect.poll(() => cards.count()).toBe(left - 1);
     }
-    await tab.page.getByText("Nothing waits for you").waitFor();
+    await tab.page.getByText("Nothing is waiting for you").waitFor();
   });
 
   it("speaks Chinese, and fits a telephone", async () => {
@@ -271,7 +271,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with keys",
     await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(asked.filter((path) => !path.startsWith("/console/"))).toEqual(["/me"]);
     await signIn("another");
-    await tab.page.getByRole("alert").getByText("The server does not know this key.").waitFor();
+    await tab.page.getByRole("alert").getByText("The server does not accept this key.").waitFor();
     await signIn(ada.key);
     await begin(tab, "hello");
     await sees(tab, "You said: hello");
@@ -283,7 +283,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with keys",
     await tab.page.reload();
     await sees(tab, "You said: hello");
     await tab.page.getByRole("button", { name: /Signed in as ada/u }).click();
-    await tab.page.getByRole("menuitem", { name: "Forget the key" }).click();
+    await tab.page.getByRole("menuitem", { name: "Sign out" }).click();
     await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await tab.page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")).not.toContain(
       ada.key,
@@ -299,7 +299,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with keys",
     await tab.page.locator(".composer-field").fill("half a thought");
     await stage.restart({ apiKeys: [{ owner: "ada", key: "the next key" }] });
     // Nobody has to touch anything for it.
-    await tab.page.getByText("Your key is not valid any more.").waitFor();
+    await tab.page.getByText("Your key is no longer valid.").waitFor();
     expect(await tab.page.locator(".composer-field").inputValue()).toBe("half a thought");
     await signIn("the next key");
     await tab.page.getByRole("heading", { name: "Sign in" }).waitFor({ state: "detached" });

@@ -34,10 +34,10 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with rules 
   it("says what is wrong with a key, in the words of the server", async () => {
     tab = await stage.open();
     await signIn("nobody's");
-    await expect.poll(problem).toBe("The server does not know this key. Who are you?");
+    await expect.poll(problem).toBe("The server does not accept this key. Who are you?");
     expect(await axeFindings(tab)).toEqual([]);
     await signIn("schlüssel");
-    await expect.poll(problem).toContain("A key has letters, digits and signs");
+    await expect.poll(problem).toContain("A key has only ASCII letters");
     await tab.page.route("**/me", (route) =>
       route.fulfill({ status: 403, contentType: "application/json", body: '{"message":"Not at this hour."}' }),
     );
@@ -80,7 +80,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with rules 
     tab = await stage.open();
     await tab.page.evaluate("sessionStorage.setItem('millrace.key', 'the key of yesterday')");
     await tab.page.reload();
-    await tab.page.getByText("Your key is not valid any more.").waitFor();
+    await tab.page.getByText("Your key is no longer valid.").waitFor();
     await tab.page.evaluate("sessionStorage.clear()");
     await tab.page.route("**/me", (route) =>
       route.fulfill({ status: 403, contentType: "text/plain", body: "Members only." }),

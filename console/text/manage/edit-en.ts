@@ -1,18 +1,18 @@
 /** The words of places where texts are written and saved, in English. */
 export const editEn = {
   edit: {
-    changedMeanwhile: "It has changed elsewhere since you began to write. What you have written is still here.",
-    goneMeanwhile: "It has been deleted elsewhere since you began to write. What you have written is still here.",
-    bothTexts: "− is what is there now, + is what you have written:",
-    sameTexts: "What is there now is the same text.",
-    saveOver: "Save mine over it",
-    takeTheirs: "Take what is there now",
-    letGo: "Let mine go",
+    changedMeanwhile: "This was changed elsewhere since you started editing. Your text is still here.",
+    goneMeanwhile: "This was deleted elsewhere since you started editing. Your text is still here.",
+    bothTexts: "− is the other version, + is yours:",
+    sameTexts: "The other version has the same text.",
+    saveOver: "Overwrite with mine",
+    takeTheirs: "Use the other version",
+    letGo: "Discard mine",
     edit: "Edit",
     close: "Stop editing",
     saved: "Saved",
     delete: "Delete",
     text: "Text of {{name}}",
-    tooLarge: "It is too large to be edited here.",
+    tooLarge: "It is too large to edit here.",
   },
 } as const;

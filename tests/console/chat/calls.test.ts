@@ -76,7 +76,7 @@ describe.skipIf(chromiumPath === undefined)("calls of tools in a chat", () => {
       await press(tab, "Enter");
     };
     await edit("good day");
-    await dialog.getByText("What shall become of 1 change since then?").waitFor();
+    await dialog.getByText("What should happen to 1 change made since then?").waitFor();
     await dialog.getByText("note.md").waitFor();
     expect(await axeFindings(tab)).toEqual([]);
     // Taken back: nothing is run, and what was written stays in its field.

@@ -80,13 +80,13 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await dialog.getByText("Later operations have changed the same").waitFor();
     expect(await first.getByRole("button", { name: "Copy path", includeHidden: true }).count()).toBe(1);
     await access(file("a.md"));
-    await dialog.getByRole("button", { name: "Take all 2 back" }).click();
+    await dialog.getByRole("button", { name: "Undo all 2" }).click();
     await expect.poll(() => access(file("a.md")).then(() => "there", String)).toContain("ENOENT");
     await access(file("b.md"));
     await tab.page.getByRole("button", { name: "Undo everything since here" }).first().click();
     await dialog.getByText("b.md").waitFor();
     await dialog.getByRole("button", { name: "Undo" }).click();
-    await expect.poll(() => cards.filter({ hasText: "Taken back" }).count()).toBe(3);
+    await expect.poll(() => cards.filter({ hasText: "Undone" }).count()).toBe(3);
     await expect(access(file("b.md"))).rejects.toThrow("ENOENT");
   });
 
@@ -152,7 +152,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await tab.page.getByRole("button", { name: "Filters" }).click();
     await tab.page.getByLabel("Archived", { exact: true }).selectOption("also");
     await row.waitFor();
-    await act("Take out of the archive");
+    await act("Unarchive");
     await expect.poll(info).toMatchObject({ archived: false });
   });
 
@@ -290,7 +290,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...z.looseObject({}).parse(await response.json()), usage_ratio } });
     });
-    const makeRoom = tab.page.getByRole("button", { name: "Compress the older messages" });
+    const makeRoom = tab.page.getByRole("button", { name: "Compress older messages" });
     for (const [ratio, level, buttons] of [
       [0.59, "low", 0],
       [0.6, "high", 1],

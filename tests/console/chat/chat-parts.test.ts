@@ -36,7 +36,7 @@ async function bringIn(content: string, more: object = {}): Promise<string> {
 
 /** Chooses how runs work. */
 async function option(name: string): Promise<void> {
-  await tab.page.getByRole("button", { name: "How it works" }).click();
+  await tab.page.getByRole("button", { name: "Run options" }).click();
   await tab.page.getByRole("menuitem", { name }).click();
 }
 
@@ -151,7 +151,7 @@ describe.skipIf(chromiumPath === undefined)("what stands in a chat", () => {
       return params.context;
     };
     expect(await contextOf("with it")).toBeUndefined();
-    await option("Room for what is found by searching");
+    await option("Context reserved for search results");
     expect(await contextOf("without it")).toEqual({ context_shares: { rag: 0 } });
     await tab.page.reload();
     await tab.page.locator(".composer-field").waitFor();

@@ -175,7 +175,7 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     // It is the server's, so it is there after a reload too.
     await tab.page.reload();
     await expect.poll(() => queue.allInnerTexts()).toEqual(["first", "second"]);
-    await queue.nth(1).getByRole("button", { name: "Take it out of the queue" }).click();
+    await queue.nth(1).getByRole("button", { name: "Remove from the queue" }).click();
     await expect.poll(() => queue.allInnerTexts()).toEqual(["first"]);
     pause.resolve();
     await sees(tab, "You said: first");

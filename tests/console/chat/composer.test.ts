@@ -77,22 +77,22 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
   it("says how the assistant works, for the chat that was begun with it too (UI-08)", async () => {
     tab = await stage.open();
     const choose = async (name: string): Promise<void> => {
-      await tab.page.getByRole("button", { name: /^How it works/u }).click();
+      await tab.page.getByRole("button", { name: /^Run options/u }).click();
       await tab.page.getByRole("menuitem", { name }).click();
     };
-    await choose("Talks, without tools");
+    await choose("Chat: no tools");
     await begin(tab, "without tools");
     await sees(tab, "You said: without tools");
     await rests(tab);
     expect(offered.get("without tools")).toEqual([]);
-    await tab.page.getByRole("button", { name: "How it works: Talks, without tools" }).waitFor();
-    await choose("Works with its tools");
+    await tab.page.getByRole("button", { name: "Run options: Chat: no tools" }).waitFor();
+    await choose("Agent: uses tools");
     await say(tab, "with tools");
     await sees(tab, "You said: with tools");
     await rests(tab);
     expect(offered.get("with tools")?.length).toBeGreaterThan(3);
     await tab.page.goto(`${stage.server.url}/console/`);
-    await tab.page.getByRole("button", { name: "How it works", exact: true }).waitFor();
+    await tab.page.getByRole("button", { name: "Run options", exact: true }).waitFor();
   });
 
   it("lets a message that waits be answered before the one in front of it (UI-08)", async () => {
@@ -104,7 +104,7 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
       await say(tab, text);
       await expect.poll(() => queue.count()).toBe(at + 1);
     }
-    await queue.nth(1).getByRole("button", { name: "Answer it earlier" }).click();
+    await queue.nth(1).getByRole("button", { name: "Move up" }).click();
     await expect.poll(() => queue.allInnerTexts()).toEqual(["second", "first", "third"]);
     pause.resolve();
     await sees(tab, "You said: third");
@@ -122,13 +122,13 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
 
   it("leads to the form of a graph that takes no messages, and sends it none", async () => {
     tab = await stage.open();
-    await tab.page.getByRole("button", { name: /^Who answers/u }).click();
+    await tab.page.getByRole("button", { name: /^Choose the assistant/u }).click();
     await tab.page.getByRole("menuitem", { name: "asking" }).click();
     await tab.page.waitForURL(/\/console\/g\//u);
-    await tab.page.getByText("asking takes no messages: it is started by its form").first().waitFor();
+    await tab.page.getByText("asking takes no messages. Start it with its form.").first().waitFor();
     // It is not who answers in the next chat either.
     await tab.page.goto(`${stage.server.url}/console/`);
-    await tab.page.getByRole("button", { name: "Who answers: agent" }).waitFor();
+    await tab.page.getByRole("button", { name: "Choose the assistant: agent" }).waitFor();
     const { thread_id } = await stage.server.client.threads.create();
     await stage.server.client.runs.wait(thread_id, "asking", { input: {} });
     await tab.page.goto(`${stage.server.url}/console/t/${thread_id}`);
@@ -150,6 +150,6 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
     pause.resolve();
     await rests(tab);
     await expect.poll(() => head.getByText("Working").count()).toBe(0);
-    await head.getByRole("img", { name: /^The models have read [\d,]+ tokens and written [\d,]+$/u }).waitFor();
+    await head.getByRole("img", { name: /^[\d,]+ input tokens, [\d,]+ output tokens$/u }).waitFor();
   });
 });

@@ -73,12 +73,12 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     await expect.poll(() => isThere("two.md")).toBe(false);
     await rests(tab);
     await tab.page.getByRole("button", { name: "More actions" }).click();
-    await tab.page.getByRole("menuitem", { name: "What is always allowed here" }).click();
+    await tab.page.getByRole("menuitem", { name: "Always allowed here" }).click();
     const dialog = tab.page.getByRole("dialog");
     await dialog.getByText("*.md").waitFor();
     expect(await axeFindings(tab)).toEqual([]);
-    await dialog.getByRole("button", { name: "Take back: delete_file on *.md" }).click();
-    await dialog.getByText("This chat asks about everything").waitFor();
+    await dialog.getByRole("button", { name: "Revoke: delete_file on *.md" }).click();
+    await dialog.getByText("This chat asks every time").waitFor();
     expect(await (await stage.server.send("GET", `/threads/${thread}/grants`)).json()).toEqual([]);
     await press(tab, "Escape");
     await writeFile(file("three.md"), "three\n");
@@ -103,8 +103,8 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     await expect.poll(() => cards.count()).toBe(2);
     await tab.page.reload();
     await expect.poll(() => cards.count()).toBe(2);
-    await tab.page.getByRole("button", { name: "1 question is put off" }).click();
-    await card("b.md").getByRole("button", { name: "Bring back" }).click();
+    await tab.page.getByRole("button", { name: "1 question is postponed" }).click();
+    await card("b.md").getByRole("button", { name: "Show again" }).click();
     await expect.poll(() => cards.count()).toBe(3);
 
     await tab.page.getByRole("button", { name: "Approve several" }).click();
@@ -128,11 +128,11 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     tab = await stage.open({ width: 390, height: 844 });
     await ask("late.md");
     const left = tab.page.locator(".approval-times time").last();
-    await expect.poll(() => left.textContent()).toMatch(/^Counts as a no in (?:1h|60m|59m)/u);
+    await expect.poll(() => left.textContent()).toMatch(/^Rejected automatically in (?:1h|60m|59m)/u);
     const minute = 60_000;
     await tab.page.clock.setFixedTime(Date.now() + 57 * minute);
-    await expect.poll(() => left.textContent()).toMatch(/^Counts as a no in [23]m/u);
+    await expect.poll(() => left.textContent()).toMatch(/^Rejected automatically in [23]m/u);
     await tab.page.clock.setFixedTime(Date.now() + 61 * minute);
-    await expect.poll(() => left.textContent()).toBe("Time is up: it counts as a no");
+    await expect.poll(() => left.textContent()).toBe("Time is up: it is rejected");
   });
 });

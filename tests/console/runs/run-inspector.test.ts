@@ -171,7 +171,7 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     await tab.page.locator(".event-row button").first().click();
     await tab.page.locator(".event-open").getByText("leaf_two").first().waitFor();
     await tab.page.getByRole("searchbox", { name: "Filter events" }).fill("nothing like this");
-    await tab.page.getByText("No event fits").waitFor();
+    await tab.page.getByText("No events match").waitFor();
     expect(await tab.page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     expect(await axeFindings(tab)).toEqual([]);
   });
@@ -179,7 +179,7 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
   it("says that a run is gone", async () => {
     const { thread } = await start("nested");
     tab = await stage.open({ path: addressOf({ thread, run: "01a21481-e6bb-7518-aaa4-1666b95f66a3" }) });
-    await tab.page.getByText("This run does not exist any more").waitFor();
+    await tab.page.getByText("This run no longer exists").waitFor();
     expect(await axeFindings(tab)).toEqual([]);
   });
 

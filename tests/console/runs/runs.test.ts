@@ -44,18 +44,18 @@ describe.skipIf(chromiumPath === undefined)("the runs of all threads", () => {
     tab = await stage.open({ path: "/runs?graph=nested", theme: "dark" });
     await rowOf(tab, nested).getByText("Done").waitFor();
     await expect.poll(() => tab.page.locator(".run-row[data-run]").count()).toBe(1);
-    await tab.page.getByLabel("State", { exact: true }).selectOption("error");
-    await tab.page.getByText("No run fits these filters").waitFor();
+    await tab.page.getByLabel("Status", { exact: true }).selectOption("error");
+    await tab.page.getByText("No runs match these filters").waitFor();
     expect(new URL(tab.page.url()).search).toBe("?graph=nested&state=error");
     await tab.page.getByLabel("Graph", { exact: true }).selectOption("failing");
     await rowOf(tab, failing).getByText("Failed").waitFor();
-    await tab.page.getByRole("button", { name: "Clear the filters" }).click();
+    await tab.page.getByRole("button", { name: "Clear filters" }).click();
     await rowOf(tab, nested).waitFor();
     await tab.page.getByRole("slider", { name: "Runs over time" }).focus();
     await tab.page.keyboard.press("ArrowLeft");
     await tab.page.keyboard.press("ArrowLeft");
     await tab.page.keyboard.press("Enter");
-    await tab.page.getByText("No run fits these filters").waitFor();
+    await tab.page.getByText("No runs match these filters").waitFor();
     expect(new URL(tab.page.url()).searchParams.get("from")).not.toBeNull();
     await tab.page.goBack();
     await rowOf(tab, nested).waitFor();
@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)("the runs of all threads", () => {
       route.fulfill({ status, contentType: "application/json", body: JSON.stringify({ message: "Not for you." }) }),
     );
     await tab.page.goto(`${stage.server.url}/console/runs`);
-    await tab.page.getByText("You may not see this").waitFor();
+    await tab.page.getByText("You have no access to this").waitFor();
     status = 500;
     await tab.page.reload();
     await tab.page.getByText("That did not work").waitFor();

@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)("a first minute", () => {
     const { page } = tab;
     await page.getByRole("button", { name: "Add a model" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a model" });
-    await dialog.getByLabel("Whose model").selectOption({ label: "OpenAI" });
+    await dialog.getByLabel("Vendor").selectOption({ label: "OpenAI" });
     // What usually answers is proposed.
     await expect.poll(() => dialog.getByLabel("Model", { exact: true }).inputValue()).not.toBe("");
     await dialog.getByLabel("Model", { exact: true }).fill("scripted");
