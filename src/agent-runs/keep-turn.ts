@@ -119,15 +119,15 @@ function expectsReply({ kwargs }: Run, input: z.infer<typeof Input> | undefined)
 /** Adds messages in the name of the unfinished step, clears pending steps, and returns the new state. */
 async function write(
   graph: ServedGraph,
-  config: Parameters<ServedGraph["bulkUpdateState"]>[0],
+  config: Parameters<ServedGraph["updateState"]>[0],
   { added, asNode, input }: { added: unknown[]; asNode: string; input: z.infer<typeof Input> | undefined },
 ): Promise<Record<string, unknown>> {
   const values = { ...(asNode === "__start__" ? input : undefined), messages: added };
-  await graph.bulkUpdateState(config, [
-    ...(added.length === 0 ? [] : [{ updates: [{ values, asNode }] }]),
-    // An update as `__end__` clears pending steps.
-    { updates: [{ values: null, asNode: "__end__" }] },
-  ]);
+  // One by one: of several steps, `bulkUpdateState` says of the first one only whose run it is, and the others would stay
+  // when the run is removed.
+  if (added.length > 0) await graph.updateState(config, values, asNode);
+  // An update as `__end__` clears pending steps.
+  await graph.updateState(config, null, "__end__");
   const now: { values: unknown } = await graph.getState(config);
   // A graph's state is an object of its channels.
   return now.values as Record<string, unknown>;

@@ -1,6 +1,9 @@
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startModelServer } from "@millrace/testing/model-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -66,4 +69,29 @@ describe("a run that is deleted", () => {
     expect((await server.send("GET", `/threads/${thread}/runs/${second}`)).status).toBe(404);
     expect(await server.client.threads.get(thread)).toMatchObject({ status: "idle", interrupts: {} });
   });
+});
+
+it("a run of the agent that was stopped is deleted with all that was kept of its turn", async () => {
+  const model = await startModelServer({ script: [{ text: "Good morning." }] });
+  const openai = { apiKey: "test-key", baseUrl: model.url };
+  const graphs = join(projectFolder, "langgraph.json");
+  const other = await startTestServer({ graphs, openai, model: "openai:scripted" });
+  try {
+    const { threads, runs } = other.client;
+    const { thread_id: id } = await threads.create();
+    const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
+    await runs.wait(id, "agent", say("Hello"));
+    const before = await threads.getHistory(id);
+    model.push({ text: "one two three four", hold: { after: 2, until: new Promise(() => undefined) } });
+    const stream = runs.stream(id, "agent", { ...say("Count"), streamMode: "messages" });
+    for await (const { event } of stream) if (event === "messages/partial") break;
+    const [run] = await runs.list(id);
+    await runs.cancel(id, run?.run_id ?? "", true);
+    expect(await threads.getHistory(id)).not.toEqual(before);
+    await runs.delete(id, run?.run_id ?? "");
+    expect(await threads.getHistory(id)).toEqual(before);
+  } finally {
+    await other.remove();
+    await model.close();
+  }
 });
