@@ -193,7 +193,7 @@ describe.skipIf(chromiumPath === undefined)("what is too large, too deep, or gon
     await stage.server.client.threads.delete(thread);
     await page
       .locator(".main .blank-title")
-      .filter({ hasText: /any more/u })
+      .filter({ hasText: /no longer exists/u })
       .waitFor();
     await expect.poll(() => page.locator(part).count()).toBe(0);
   });

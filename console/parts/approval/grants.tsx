@@ -42,7 +42,7 @@ export function GrantsDialog({ threadId, onClose }: { threadId: string; onClose:
                 aria-label={t("approval.revoke", { tool, path: path_pattern })}
                 onClick={() => void revoke(grant_id)}
               >
-                {t("threads.takeBack")}
+                {t("approval.revokeOne")}
               </Button>
             </li>
           ))}

@@ -220,6 +220,7 @@ export const chatEn = {
     grants: "Always allowed here",
     noGrants: "This chat asks every time",
     noGrantsHint: "What you choose “Always allow” for is listed here and can be revoked.",
+    revokeOne: "Revoke",
     revoke: "Revoke: {{tool}} on {{path}}",
     revoked: "Revoked: you are asked about the next such call.",
   },

@@ -218,6 +218,7 @@ export const chatZh: ChatCatalogue = {
     grants: "此处始终允许的操作",
     noGrants: "此对话的每项操作都会询问",
     noGrantsHint: "选择“始终允许”的内容会列在这里，并且可以撤回。",
+    revokeOne: "撤回",
     revoke: "撤回：{{tool}}，路径 {{path}}",
     revoked: "已撤回，下次此类调用会再询问。",
   },
