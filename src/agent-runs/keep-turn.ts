@@ -100,9 +100,14 @@ export async function keepTurn({ graph, run, services, reason, saver }: TurnToKe
   const last = isUnanswered
     ? closingMessage({ reason, messages, expectsReply: expectsReply(run, input), request })
     : [];
-  const added = [...newInput, ...messages, ...streamed.messages, ...last];
-  if (open.length === 0 && added.length === 0) return kept;
-  const values = await write(graph, config, { added, asNode: open[0]?.name ?? "__start__", input });
+  const rest = [...messages, ...streamed.messages, ...last];
+  const all = [...newInput, ...rest];
+  if (open.length === 0 && all.length === 0) return kept;
+  const asNode = open[0]?.name ?? "__start__";
+  // The user's message first, in a state that ends with it, also where it waits at the input: an edit of it goes on from there.
+  const isSplit = asNode === "__start__" && rest.length > 0;
+  const added = isSplit ? [newInput, rest] : all.length > 0 ? [all] : [];
+  const values = await write(graph, config, { added, asNode, input });
   return { ...kept, reply_id: answerAt(reason, last) ?? kept.reply_id, values };
 }
 
@@ -116,16 +121,18 @@ function expectsReply({ kwargs }: Run, input: z.infer<typeof Input> | undefined)
   return (input !== undefined && input.messages.length > 0) || kwargs.command?.["resume"] !== undefined;
 }
 
-/** Adds messages in the name of the unfinished step, clears pending steps, and returns the new state. */
+/** Adds messages in the name of the unfinished step, a state for each part, clears pending steps, and returns the new state. */
 async function write(
   graph: ServedGraph,
   config: Parameters<ServedGraph["updateState"]>[0],
-  { added, asNode, input }: { added: unknown[]; asNode: string; input: z.infer<typeof Input> | undefined },
+  { added, asNode, input }: { added: unknown[][]; asNode: string; input: z.infer<typeof Input> | undefined },
 ): Promise<Record<string, unknown>> {
-  const values = { ...(asNode === "__start__" ? input : undefined), messages: added };
   // One by one: of several steps, `bulkUpdateState` says of the first one only whose run it is, and the others would stay
   // when the run is removed.
-  if (added.length > 0) await graph.updateState(config, values, asNode);
+  for (const [index, messages] of added.entries()) {
+    const given = asNode === "__start__" && index === 0 ? input : undefined;
+    await graph.updateState(config, { ...given, messages }, asNode);
+  }
   // An update as `__end__` clears pending steps.
   await graph.updateState(config, null, "__end__");
   const now: { values: unknown } = await graph.getState(config);

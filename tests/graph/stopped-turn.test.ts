@@ -7,6 +7,8 @@ import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 import { compress } from "../../src/prompts/templates/compress.ts";
 import { hasPrompt } from "../support/system-text.ts";
+import { keepTurn } from "../../src/agent-runs/keep-turn.ts";
+import { runRecord } from "../contract/records.ts";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -38,4 +40,28 @@ it.each([
   const { conversation_summary, messages } = await graph.invoke({ messages: [] }, config);
   expect(conversation_summary?.goal).toBe(contextLimit === 2000 ? "learn" : undefined);
   expect(messages.slice(-2).map(({ text }) => text)).toEqual([request.text, "Here I am again."]);
+});
+
+it("a turn that was stopped before its first step keeps the message in a state of its own", async () => {
+  running = await startWorkflow({ handler: () => ({ text: "No." }) });
+  const saver = new MemorySaver();
+  const put = saver.put.bind(saver);
+  saver.put = async (config, checkpoint, metadata) => {
+    if (metadata.source === "loop") throw new Error("the first step ends here");
+    return await put(config, checkpoint, metadata);
+  };
+  const graph = workflow.compile({ checkpointer: saver });
+  const { services } = running;
+  const config = { configurable: { thread_id: "stopped", run_id: "run-1", [servicesKey]: services } };
+  const input = { messages: [{ type: "human", id: "m1", content: "Hello" }] };
+  await expect(graph.invoke(input, config)).rejects.toThrow("the first step ends here");
+  saver.put = put;
+  const run = runRecord("run-1", "stopped");
+  await keepTurn({ graph, run: { ...run, kwargs: { ...run.kwargs, input } }, services, reason: "user_requested" });
+  const states: string[][] = [];
+  for await (const { values } of graph.getStateHistory(config)) {
+    const { messages = [] } = values as { messages?: AIMessage[] }; // what the workflow keeps there
+    states.unshift(messages.map(({ text }) => text));
+  }
+  expect(states).toEqual([[], ["Hello"], ["Hello", "I was stopped."], ["Hello", "I was stopped."]]);
 });
