@@ -1,5 +1,5 @@
 import { noRuns } from "@millrace/engine/runs/run-numbers";
-import type { RunStarter } from "@millrace/engine/runs/options";
+import { runDefaults, type RunStarter } from "@millrace/engine/runs/options";
 import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
@@ -81,8 +81,8 @@ async function claimed(
     graphs: served,
     logger,
     extension,
+    ...runDefaults,
     retryDelay: 1,
-    crashBudget: 3,
     stopping: never,
     lastValues: new WeakMap(),
     counts: noRuns(),

@@ -40,8 +40,8 @@ export interface RunnerDeps {
   crashBudget: number;
   /** Milliseconds that an attempt may take; absent: as long as it takes. */
   runTimeout?: number | undefined;
-  /** What the model calls of owners may use. Default as much as they do. */
-  ownerLimits?: OwnerLimits | undefined;
+  /** What the model calls of owners may use. */
+  ownerLimits: OwnerLimits;
   /** Milliseconds between two tries of what the store refuses. */
   retryDelay: number;
   /** Aborted when the server stops. */
@@ -99,6 +99,9 @@ export interface RunsOptions {
   /** Runs the stream transformers of graphs, for runs of the event protocol. By default none are run. */
   project?: Project | undefined;
 }
+
+/** What holds for the runs of a server where its options say nothing. */
+export const runDefaults = { retryDelay: 1000, crashBudget: 3, ownerLimits: {} };
 
 /** How a run is stopped; see `Runs.cancel`. */
 export interface CancelOptions {

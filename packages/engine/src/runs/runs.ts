@@ -10,7 +10,7 @@ import { Dispatch } from "./dispatch.ts";
 import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
 import { withBoundAnswer } from "./admission/bound-answer.ts";
 import { requireNextNodes } from "./admission/next-nodes.ts";
-import type { CancelOptions, RunnerDeps, RunsOptions, RunStarter } from "./options.ts";
+import { type CancelOptions, runDefaults, type RunnerDeps, type RunsOptions, type RunStarter } from "./options.ts";
 import { followRun, waitForEnd, type RunSources } from "./follow/follow.ts";
 import { workingOn } from "./follow/live-runs.ts";
 import { findGap, type Gap } from "./follow/gaps.ts";
@@ -56,8 +56,7 @@ export class Runs {
     this.#logger = logger;
     this.#room = { queueLimit, ownerQueueLimit };
     this.#performance = {
-      retryDelay: 1000,
-      crashBudget: 3,
+      ...runDefaults,
       ...options,
       stopping: this.#stopping.signal,
       lastValues: new WeakMap(),

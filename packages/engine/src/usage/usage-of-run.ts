@@ -28,6 +28,8 @@ const noTime = { first_token_ms: 0, first_tokens: 0 };
 
 /** One run's model usage against its owner's limits. The owner is looked up with the first model call. */
 export class OwnerAccount {
+  /** Whether any owner has limits. */
+  readonly hasLimits: boolean;
   readonly #run: Pick<Run, "session_id" | "kwargs">;
   readonly #log: { count(entry: UsageEntry): void };
   readonly #parts: AccountParts;
@@ -37,11 +39,7 @@ export class OwnerAccount {
     this.#run = run;
     this.#log = log;
     this.#parts = parts;
-  }
-
-  /** Whether any owner has limits. */
-  get hasLimits(): boolean {
-    return Object.keys(this.#parts.limits).length > 0;
+    this.hasLimits = Object.keys(parts.limits).length > 0;
   }
 
   /** Adds a model's answer; stored with the run's next write. */
@@ -125,22 +123,20 @@ export class UsageHandler extends BaseCallbackHandler {
   override readonly ignoreAgent = true;
   override readonly ignoreRetriever = true;
   override readonly ignoreCustomEvent = true;
+  /** Whether calls may have to be refused. */
+  readonly hasLimits: boolean;
   readonly #account: Account;
   readonly #priceOf: PriceOf;
   readonly #calls = new Map<string, CallInFlight>();
 
   constructor(account: Account, priceOf: PriceOf = () => undefined) {
     super();
+    this.hasLimits = account.hasLimits;
     this.#account = account;
     this.#priceOf = priceOf;
     // An error must prevent the model call, and usage must be in the following checkpoint.
     this.raiseError = true;
     this.awaitHandlers = true;
-  }
-
-  /** Whether calls may have to be refused. */
-  get hasLimits(): boolean {
-    return this.#account.hasLimits;
   }
 
   override async handleChatModelStart(

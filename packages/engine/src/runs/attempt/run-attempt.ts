@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { missingNodes } from "../../graphs/changed-graph.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
@@ -46,8 +47,9 @@ export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<v
   const trace_id = trace?.traceId ?? (traceparent === undefined ? undefined : readTraceparent(traceparent)?.traceId);
   let end: AttemptEnd = { status: "parked" };
   try {
-    const work = (): Promise<AttemptEnd> => withinRun.run(active.stop.signal, performAttempt, active, deps);
-    end = await logFields.run({ request_id, trace_id }, work);
+    end = await logFields.run({ request_id, trace_id }, () =>
+      withinRun.run(active.stop.signal, performAttempt, active, deps),
+    );
   } finally {
     trace?.end({ status: end.status, error: end.error?.error });
   }
@@ -197,7 +199,9 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
   const saver = active.store.checkpointer(log);
   active.saver = saver;
-  active.account = accountOf(active, deps);
+  const { ownerLimits: limits, counts, extension } = deps;
+  const account = new OwnerAccount(run, log, { storage, limits, refused: counts.refused });
+  active.account = account;
   const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
   companion?.begins(resumes);
   try {
@@ -216,15 +220,19 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       run: told,
       graph,
       hasLoop,
-      recursionLimit: deps.extension?.recursionLimit,
+      recursionLimit: extension?.recursionLimit,
       added,
       logger: deps.logger,
       resume,
       toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
       saver,
-      store: storeOf(run, deps),
-      tracers: [tracerOf(run, deps), active.trace?.handler].filter((tracer) => tracer !== undefined),
-      usage: usageHandlerOf(active, hasLoop, deps),
+      // Its owner is looked up when the graph uses it.
+      store: new GraphStore(storage.items, async () =>
+        ownerOfItems((await storage.sessions.get(session_id))?.owner ?? null),
+      ),
+      tracers: tracersOf(active, deps),
+      // The agent's loop counts its own model calls.
+      usage: hasLoop ? undefined : new UsageHandler(account, extension?.priceOf),
       tell: (event) => tell(event, active, added, deps),
       project: deps.project,
       active,
@@ -246,25 +254,11 @@ function tell(event: EventBody, active: ActiveRun, added: StreamCompanion | unde
   if (!active.ended) active.log.emit(added?.asTold(event) ?? event);
 }
 
-/** The store that the graph finds; its owner is looked up when the graph uses it. */
-function storeOf({ session_id }: Run, { storage }: RunnerDeps): GraphStore {
-  return new GraphStore(storage.items, async () => {
-    return ownerOfItems((await storage.sessions.get(session_id))?.owner ?? null);
-  });
-}
-
-function accountOf({ run, log }: ActiveRun, { storage, ownerLimits, counts }: RunnerDeps): OwnerAccount {
-  return new OwnerAccount(run, log, { storage, limits: ownerLimits ?? {}, refused: counts.refused });
-}
-
-/** Counts the model calls of graphs that ask models by themselves; the agent's loop counts its own. */
-function usageHandlerOf({ account }: ActiveRun, hasLoop: boolean, deps: RunnerDeps): UsageHandler | undefined {
-  return hasLoop || account === undefined ? undefined : new UsageHandler(account, deps.extension?.priceOf);
-}
-
-function tracerOf({ kwargs }: Run, { tracer, tracerFor }: RunnerDeps): RunnerDeps["tracer"] {
-  const { langsmith_tracer: place } = kwargs;
-  return place === undefined ? tracer : (tracerFor?.(place) ?? tracer);
+/** What receives the run's spans: LangSmith, in the project that the run names or in the server's, and OpenTelemetry. */
+function tracersOf({ run, trace }: ActiveRun, { tracer, tracerFor }: RunnerDeps): BaseCallbackHandler[] {
+  const { langsmith_tracer: place } = run.kwargs;
+  const own = place === undefined ? undefined : tracerFor?.(place);
+  return [own ?? tracer, trace?.handler].filter((handler) => handler !== undefined);
 }
 
 /** Milliseconds that a run waits at its end for the addresses of its feedback, which were asked for at its beginning. */
