@@ -79,7 +79,11 @@ export const mostKeys = 100_000;
  * configured size, 400 for text that is not JSON, is nested too deeply or has an object with too many keys.
  */
 export async function readJson(context: HttpContext): Promise<unknown> {
-  const text = await readText(context, context.get("bodyLimit"));
+  const limit = context.get("bodyLimit");
+  const declared = context.req.header("content-length");
+  const isWhole = declared !== undefined && context.req.header("transfer-encoding") === undefined;
+  if (isWhole && Number(declared) > limit) throw tooLarge(limit);
+  const text = isWhole ? await context.req.text() : (await readBytes(context, limit)).toString("utf8");
   if (text === "") return {};
   const excess = excessOf(text);
   if (excess === "depth") {
@@ -109,15 +113,6 @@ export function parseJson(text: string): unknown {
 
 function withoutPrototypes(key: string, value: unknown): unknown {
   return key === "__proto__" ? undefined : value;
-}
-
-async function readText(context: HttpContext, limit: number): Promise<string> {
-  const declared = context.req.header("content-length");
-  if (declared !== undefined && context.req.header("transfer-encoding") === undefined) {
-    if (Number(declared) > limit) throw tooLarge(limit);
-    return context.req.text();
-  }
-  return (await readBytes(context, limit)).toString("utf8");
 }
 
 /** Reads a body of bytes. Throws 413 above a size. */

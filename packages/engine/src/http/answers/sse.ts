@@ -95,15 +95,14 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
   outgoing.once("close", onClose);
   // It closed before anything was sent, so no `close` event will follow.
   if (outgoing.destroyed) onClose();
-  const output = createOutput(outgoing, stream.opening ?? "");
-  const { write, flush } = output;
+  const { write, flush } = createOutput(outgoing, stream.opening ?? "");
   const beats = setInterval(() => {
     if (!outgoing.writableNeedDrain) outgoing.write(heartbeat);
   }, heartbeatMilliseconds);
   if (stream.mayBeQuiet === true) flush();
   let isWhole = true;
   try {
-    isWhole = await writeAll(context, stream, output, gone.signal);
+    isWhole = await writeAll(context, stream, write, gone.signal);
     if (!isWhole) write(cutComment);
   } catch (error) {
     if (isAppError(error) && error.code === "server") isWhole = false;
@@ -126,7 +125,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
 async function writeAll<Event>(
   context: HttpContext,
   stream: EventStream<Event>,
-  { write, flushSoon }: ReturnType<typeof createOutput>,
+  write: (frame: Frame) => boolean,
   gone: AbortSignal,
 ): Promise<boolean> {
   const { outgoing } = context.env;
@@ -136,13 +135,12 @@ async function writeAll<Event>(
       // Checked within a batch too: a batch of large states would otherwise be in memory as a whole.
       if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone))) return false;
     }
-    flushSoon();
     if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone))) return false;
   }
   return true;
 }
 
-/** Batches what is ready into one write per turn of the event loop. `write` returns whether it was written at once. */
+/** Batches frames into one write per turn of the event loop. `write` returns whether it was written at once. */
 function createOutput(outgoing: ServerResponse, opening: string) {
   let ready = opening;
   let flushing: NodeJS.Immediate | undefined;
@@ -155,7 +153,10 @@ function createOutput(outgoing: ServerResponse, opening: string) {
   const write = (frame: Frame): boolean => {
     if (typeof frame === "string") {
       ready += frame;
-      if (ready.length <= batchCharacters) return false;
+      if (ready.length <= batchCharacters) {
+        flushing ??= setImmediate(flush);
+        return false;
+      }
       flush();
       return true;
     }
@@ -163,10 +164,7 @@ function createOutput(outgoing: ServerResponse, opening: string) {
     outgoing.write(frame);
     return true;
   };
-  const flushSoon = (): void => {
-    flushing ??= setImmediate(flush);
-  };
-  return { write, flush, flushSoon };
+  return { write, flush };
 }
 
 /**
