@@ -66,7 +66,7 @@ export async function toolSpan<Result>(
   config: RunnableConfig,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (!isWatched(config)) return await work();
+  if (!isTraced(config.callbacks, tracerNames)) return await work();
   let result: Result | undefined;
   const span = RunnableLambda.from(async () => {
     result = await work();
@@ -83,7 +83,7 @@ export function spanInput(
   config: RunnableConfig,
   { history, tools }: { history: readonly unknown[]; tools: readonly unknown[] },
 ): object {
-  return isTraced(config) ? { message_count: history.length, tool_count: tools.length } : {};
+  return isTraced(config.callbacks, langsmith) ? { message_count: history.length, tool_count: tools.length } : {};
 }
 
 /** Span metadata keys of the tool and its call id. */
@@ -105,19 +105,15 @@ export function toolOfSpan(
   return { tool, callId: typeof id === "string" ? id : undefined };
 }
 
-/** Whether LangSmith receives its spans. */
-function isTraced(config: RunnableConfig): boolean {
-  return config.callbacks !== undefined && hasHandler(config.callbacks, ["langchain_tracer"]);
-}
+/** The name of LangSmith's handler, and those of all that receive spans. */
+const langsmith = ["langchain_tracer"];
+const tracerNames = [...langsmith, "opentelemetry"];
 
-/** Whether any tracer receives its spans. */
-function isWatched(config: RunnableConfig): boolean {
-  return config.callbacks !== undefined && hasHandler(config.callbacks, ["langchain_tracer", "opentelemetry"]);
-}
-
-function hasHandler(callbacks: NonNullable<RunnableConfig["callbacks"]>, names: readonly string[]): boolean {
+/** Whether one of these tracers receives the spans. */
+function isTraced(callbacks: RunnableConfig["callbacks"], by: readonly string[]): boolean {
+  if (callbacks === undefined) return false;
   const handlers = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
-  return handlers.some((handler) => "name" in handler && names.includes(handler.name ?? ""));
+  return handlers.some((handler) => "name" in handler && by.includes(handler.name ?? ""));
 }
 
 const childConfigKey = Symbol.for("lc:child_config");
@@ -128,13 +124,6 @@ const contextVariablesKey = Symbol.for("lc:context_variables");
  * spans.
  */
 const stepHandlerKey = "__millrace_step_handler";
-
-/** A step's configuration with its run's handler: only the step's own calls pay for it. */
-function withStepHandler(config: RunnableConfig | undefined): RunnableConfig | undefined {
-  // Only `placeHandlers` sets this key.
-  const handler = config?.configurable?.[stepHandlerKey] as BaseCallbackHandler | undefined;
-  return handler === undefined || config?.callbacks !== undefined ? config : { ...config, callbacks: [handler] };
-}
 
 /** Whether steps receive their run's handler. */
 let lendsHandlers = false;
@@ -169,7 +158,10 @@ export function skipIdleTracing(): boolean {
   if (provider.runWithConfig?.length !== 3 || typeof provider.getInstance !== "function") return false;
   const original = provider.runWithConfig.bind(provider);
   provider.runWithConfig = function runWithConfig<T>(config: RunnableConfig, callback: () => T, noRoot?: boolean): T {
-    if (isTraced(config ?? {})) return original(config, callback, noRoot);
+    if (isTraced(config?.callbacks, langsmith)) return original(config, callback, noRoot);
+    // Only `placeHandlers` sets this key. Of all that a run does, only the step's own calls pay for its handler.
+    const handler = config?.configurable?.[stepHandlerKey] as BaseCallbackHandler | undefined;
+    const isHandled = handler === undefined || config?.callbacks !== undefined;
     const storage = provider.getInstance();
     const previous: unknown = storage.getStore();
     const variables =
@@ -178,7 +170,7 @@ export function skipIdleTracing(): boolean {
         : undefined;
     const store: StepStore = {
       tracingEnabled: false,
-      extra: { [childConfigKey]: withStepHandler(config) },
+      extra: { [childConfigKey]: isHandled ? config : { ...config, callbacks: [handler] } },
       ...variables,
     };
     return storage.run(noRoot === true ? variables : store, callback);
