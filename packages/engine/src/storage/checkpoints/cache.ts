@@ -28,8 +28,8 @@ export interface ThreadState {
   items: ThreadItems;
   namespaces: Map<string, NamespaceState>;
   runs: Map<string, number>;
-  /** Ids say nothing about which state is newer: the machine's clock was set back between two of them. */
-  clockWentBack: boolean;
+  /** What the newer of two states has greater: its id, unless the machine's clock was set back between two of them. */
+  newestBy: "id" | "key";
   weight: number;
   /** When it was used last, in milliseconds. */
   used: number;
@@ -58,9 +58,9 @@ export class ThreadCache {
     return state;
   }
 
-  add(items: ThreadItems, clockWentBack = false): ThreadState {
+  add(items: ThreadItems, newestBy: ThreadState["newestBy"] = "id"): ThreadState {
     const maps = { namespaces: new Map(), runs: new Map() };
-    const state: ThreadState = { items, ...maps, clockWentBack, weight: 0, used: Date.now() };
+    const state: ThreadState = { items, ...maps, newestBy, weight: 0, used: Date.now() };
     this.#threads.set(items.threadId, state);
     this.#shrink(state);
     return state;

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { ThreadCache, type CacheLimits, type NamespaceState, type ThreadState } from "./cache.ts";
 import { corruptThread, ThreadItems, verify } from "./items.ts";
-import type { CheckpointQuery, CheckpointRows, Data, ListedCheckpoint } from "./rows.ts";
+import type { CheckpointRows, Data, ListedCheckpoint } from "./rows.ts";
 import { asBase, readRow, rowText, type Body, type Snapshot } from "./snapshot.ts";
 
 /** Where a snapshot goes, beside what it says. */
@@ -27,7 +27,7 @@ export class CheckpointStore {
     if (known !== undefined) return known;
     const row = this.rows.findThread(threadId);
     if (row === undefined) return undefined;
-    return this.cache.add(new ThreadItems(row.key, threadId), row.clock_went_back !== 0);
+    return this.cache.add(new ThreadItems(row.key, threadId), row.clock_went_back === 0 ? "id" : "key");
   }
 
   /** The thread's state for writing: made when it is new, forgotten when the transaction is taken back. */
@@ -73,8 +73,8 @@ export class CheckpointStore {
   /** The newest checkpoint: that with the greatest id, or the one written last where the clock was set back. */
   latest(state: ThreadState, namespace: NamespaceState): number | undefined {
     const { last, newestId } = namespace;
-    if (this.rows.isAlone && last !== undefined && last.id === newestId && !state.clockWentBack) return last.key;
-    return this.rows.latestCheckpoint(namespace.key, newestBy(state));
+    if (this.rows.isAlone && last !== undefined && last.id === newestId && state.newestBy === "id") return last.key;
+    return this.rows.latestCheckpoint(namespace.key, state.newestBy);
   }
 
   find(namespace: NamespaceState, id: string): number | undefined {
@@ -148,8 +148,8 @@ export class CheckpointStore {
    * their ids the states that come now would be older than those before: whoever reads the session would miss them.
    */
   #noteClock(state: ThreadState): void {
-    if (state.clockWentBack) return;
-    state.clockWentBack = true;
+    if (state.newestBy === "key") return;
+    state.newestBy = "key";
     this.rows.noteClock(state.items.key);
   }
 
@@ -165,7 +165,7 @@ export class CheckpointStore {
 
   /** All checkpoints of a thread, newest first within a namespace. */
   list(state: ThreadState): ListedCheckpoint[] {
-    return this.rows.listCheckpoints(state.items.key, newestBy(state));
+    return this.rows.listCheckpoints(state.items.key, state.newestBy);
   }
 
   /** Keeps a large value in a row of its own. */
@@ -179,11 +179,6 @@ export class CheckpointStore {
     verify(row.data, row.crc, state.items.threadId, "values");
     return row.data;
   }
-}
-
-/** What is newer in a thread: the greater id, unless the clock was set back. */
-export function newestBy({ clockWentBack }: ThreadState): CheckpointQuery["newest"] {
-  return clockWentBack ? "key" : "id";
 }
 
 /** Whether a new complete row is due: the differences have become long, or many. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointListOptions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { AppError } from "../../errors/errors.ts";
-import { type CheckpointStore, newestBy } from "./checkpoint-store.ts";
+import type { CheckpointStore } from "./checkpoint-store.ts";
 import { metadataOf, tupleOf } from "./checkpoints.ts";
 import { Reader } from "./codec.ts";
 import type { ThreadState } from "./cache.ts";
@@ -26,7 +26,7 @@ function findRows(store: CheckpointStore, config: RunnableConfig, before: unknow
     name: textOf("checkpoint_ns", configurable["checkpoint_ns"]),
     id: id === "" ? undefined : id,
     before: textOf("before", before),
-    newest: state === undefined ? "id" : newestBy(state),
+    newest: state?.newestBy ?? "id",
   });
 }
 

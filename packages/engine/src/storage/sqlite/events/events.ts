@@ -59,12 +59,8 @@ interface Told {
 
 /** Stores what was told as one group, and the usage, in the caller's transaction. */
 export function storeTold(database: Database, codec: Codec, of: RunWriter, { events, usage }: Told): void {
-  storeEvents(database, codec, of, events);
-  if (usage.length > 0) storeUsage(database, of.run_id, usage);
-}
-
-function storeEvents(database: Database, codec: Codec, of: RunWriter, events: RunEvent[]): void {
   const { session_id, run_id, attempt } = of;
+  if (usage.length > 0) storeUsage(database, run_id, usage);
   if (attempt === undefined && events.length === 0) return;
   const log = readLog(database, run_id);
   if (log?.session_id !== session_id) {
