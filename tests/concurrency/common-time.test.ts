@@ -24,7 +24,7 @@ it("goes on where the machine's clock is set, an hour ahead and back", () => {
     vi.setSystemTime(start + jump);
     expect(commonTime()).toBe(start);
     // What events are told by goes with it: a jump ahead would stay in all later times.
-    expect(Math.abs(eventTime() - start)).toBeLessThan(1_000);
+    expect(Math.abs(eventTime("among others") - start)).toBeLessThan(1_000);
   }
   vi.advanceTimersByTime(1_000);
   expect(commonTime()).toBe(start + 1_000);

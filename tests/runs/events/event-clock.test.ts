@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { metaOf } from "@millrace/engine/http/protocol/session/thread-record";
-import { eventTime, freshTime } from "@millrace/engine/runs/events/log";
+import { eventTime } from "@millrace/engine/runs/events/log";
 
 const placeNow = (): number => metaOf("a-thread").applied_through_seq;
 
@@ -24,7 +24,7 @@ describe("the clock of events", () => {
             expect(place).toBeGreaterThanOrEqual(told * 1000);
             continue;
           }
-          const time = one === "tell" ? eventTime() : freshTime();
+          const time = eventTime(one === "tell" ? "among others" : "apart");
           if (one === "begin") expect(time).toBeGreaterThan(told);
           // The end of a run has the last place before its millisecond, and no command has named that one.
           if (one === "begin") expect(time * 1000 - 1).toBeGreaterThan(place);

@@ -167,42 +167,35 @@ export class Stop {
   /** Aborted by the request. */
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #over = Promise.withResolvers<boolean>();
-  #state: StopState = "idle";
-  #reason: StopReason | undefined;
-
-  get state(): StopState {
-    return this.#state;
-  }
-
-  /** Why the run was stopped; `undefined` before it is. */
-  get reason(): StopReason | undefined {
-    return this.#reason;
-  }
+  /** How far it has come. Only `move` sets it. */
+  state: StopState = "idle";
+  /** Why the run was stopped; `undefined` before it is. Only `request` sets it. */
+  reason: StopReason | undefined;
 
   /**
    * Stops the run: a `user_requested`, a `session_switch` and a `timeout` end it, an `app_shutdown` leaves its row
    * `running` for the next start, an `error` (of the store, then `cause`) fails it. A second request does nothing.
    */
   request(reason: StopReason, cause?: unknown): void {
-    if (this.#reason !== undefined) return;
-    this.#reason = reason;
-    if (this.#state === "idle" || this.#state === "running") this.move("stop_requested");
+    if (this.reason !== undefined) return;
+    this.reason = reason;
+    if (this.state === "idle" || this.state === "running") this.move("stop_requested");
     this.#controller.abort(cause ?? errorOf(reason));
   }
 
   /** Notes what the run has come to. A move that is not in the table is a bug and throws. */
   move(to: StopState): void {
-    if (!stopMoves[this.#state].includes(to)) throw new Error(`A stop cannot go from ${this.#state} to ${to}.`);
-    this.#state = to;
+    if (!stopMoves[this.state].includes(to)) throw new Error(`A stop cannot go from ${this.state} to ${to}.`);
+    this.state = to;
   }
 
   /** Nothing more comes of the run: it is stopped when that was asked for, else idle again. */
   rest(): void {
     // A request that came while the run ended by itself finds it over.
-    if (this.#state === "stop_requested") this.move("stopping");
-    if (this.#state === "stopping") this.move("stopped");
-    else if (this.#state === "running") this.move("idle");
-    this.#over.resolve(this.#state === "stopped");
+    if (this.state === "stop_requested") this.move("stopping");
+    if (this.state === "stopping") this.move("stopped");
+    else if (this.state === "running") this.move("idle");
+    this.#over.resolve(this.state === "stopped");
   }
 
   /** Whether the run was stopped, at the latest `timeout` milliseconds from now. */

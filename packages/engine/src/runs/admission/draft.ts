@@ -133,7 +133,7 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
     checkFormerCommand(command, assistant.graph_id, graphs.langgraphOf(assistant.graph_id));
   }
   // Runs are begun and listed in the order in which they came, also where the machine's clock was set back between them.
-  const now = new Date(eventTime()).toISOString();
+  const now = new Date(eventTime("among others")).toISOString();
   return {
     run_id: uuid(),
     session_id: session.session_id,

@@ -4,7 +4,7 @@ import { AppError, errorMessage, isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
 import { RollbackFirst, type RunOutcome } from "../../storage/attempt-store.ts";
 import type { ActiveRun } from "../active-run.ts";
-import { freshTime } from "../events/log.ts";
+import { eventTime } from "../events/log.ts";
 import { readNewest } from "../follow/follow.ts";
 import type { RunnerDeps } from "../options.ts";
 import { removeStates } from "../remove-run.ts";
@@ -36,7 +36,7 @@ export async function writeEnd(
         tellEnd();
         told = true;
       }
-      const ended_at = new Date(freshTime()).toISOString();
+      const ended_at = new Date(eventTime("apart")).toISOString();
       const written = await active.store.finish({ ...end, ended_at }, active.log);
       const run = written ?? (await storage.runs.get(run_id));
       if (run !== undefined && !isOver(run.status)) return undefined;

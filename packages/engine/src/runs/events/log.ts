@@ -123,7 +123,7 @@ export class RunLog implements UnstoredEvents {
 
   /** Appends one event and wakes the readers that wait. Callers await `room()` first. */
   emit(body: EventBody): void {
-    this.#events.push({ id: this.#next++, at: this.#hasTold ? eventTime() : freshTime(), ...body });
+    this.#events.push({ id: this.#next++, at: eventTime(this.#hasTold ? "among others" : "apart"), ...body });
     this.#hasTold = true;
     this.#wake();
     if (this.#next - this.#stored >= groupSize) this.#write();
@@ -263,21 +263,18 @@ let isTold = true;
 /** A stored time that is further ahead, in milliseconds, is the mistake of a wrong clock and not one of ours. */
 const mostAhead = 24 * 60 * 60 * 1000;
 
-/** Now in milliseconds since 1970 by the common clock, and not before `least` after a time given before. */
-export function eventTime(least = 0): number {
+/**
+ * Now in milliseconds since 1970 by the common clock, never less than a time given before; `apart`: a millisecond that no
+ * event has had yet. A run begins and ends apart: by their times alone, all its events then come after those of the runs
+ * before it, and its end between those of the others.
+ */
+export function eventTime(place: "among others" | "apart"): number {
   // As `commonTime`, in one step less: each event asks.
   const { start } = commonClock;
-  newest = Math.max(newest + least, start === undefined ? Date.now() : Math.round(start + performance.now()));
+  const now = start === undefined ? Date.now() : Math.round(start + performance.now());
+  newest = Math.max(place === "apart" ? newest + 1 : newest, now);
   isTold = true;
   return newest;
-}
-
-/**
- * A millisecond that no event has had yet. A run begins and ends in one of its own: by their times alone, all its
- * events then come after those of the runs before it, and its end between those of the others.
- */
-export function freshTime(): number {
-  return eventTime(1);
 }
 
 /**
@@ -285,7 +282,7 @@ export function freshTime(): number {
  * does not run ahead however often it is asked for.
  */
 export function partingTime(): number {
-  if (isTold) eventTime(1);
+  if (isTold) eventTime("apart");
   isTold = false;
   return newest;
 }
