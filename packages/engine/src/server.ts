@@ -258,13 +258,15 @@ interface Port {
  * until the server is ready.
  */
 async function takePort(config: Config): Promise<Port> {
-  const { promise, resolve: admit } = Promise.withResolvers<ReturnType<typeof createApi>>();
-  let isAdmitted = false;
-  void promise.then(() => (isAdmitted = true));
+  const { promise, resolve } = Promise.withResolvers<ReturnType<typeof createApi>>();
   const listener = await listen(config, (request, bindings) => {
-    const early = isAdmitted ? undefined : answerEarly(new URL(request.url).pathname);
-    return early ?? promise.then((api) => api.fetch(request, bindings));
+    return answerEarly(new URL(request.url).pathname) ?? promise.then((api) => api.fetch(request, bindings));
   });
+  const admit = (api: ReturnType<typeof createApi>): void => {
+    resolve(api);
+    // Without a promise in between, which is a part of every request.
+    listener.answerBy(api.fetch);
+  };
   return { ...listener, admit };
 }
 

@@ -1,6 +1,12 @@
-import { createServer, type IncomingMessage, type ServerOptions, ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerOptions,
+  ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer, type ServerType } from "@hono/node-server";
+import { createAdaptorServer, getRequestListener, type ServerType } from "@hono/node-server";
 import type { Config } from "../config/config.ts";
 import { AppError, systemCode } from "../errors/errors.ts";
 import type { Duplex } from "node:stream";
@@ -23,6 +29,8 @@ function requestLimits({ requestSeconds }: Config): ServerOptions {
 interface Listener {
   /** The URL, without a trailing slash. */
   url: string;
+  /** From now on requests are answered by this one. */
+  answerBy(fetch: Fetch): void;
   /** Closes all connections, after finished responses had half a second to reach their clients. */
   close(): Promise<void>;
 }
@@ -54,8 +62,18 @@ export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
   // A server that listens on a port has an address with one.
   const address = server.address() as AddressInfo;
   const name = host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host;
-  const sockets = acceptSockets(server, fetch, config.bodyLimit);
-  return { url: `http://${name}:${address.port}`, close: () => close(server, sockets) };
+  let current = fetch;
+  const sockets = acceptSockets(server, (request, bindings) => current(request, bindings), config.bodyLimit);
+  return {
+    url: `http://${name}:${address.port}`,
+    answerBy(next) {
+      current = next;
+      server.removeAllListeners("request");
+      // Its promise never rejects, and node takes none.
+      server.on("request", getRequestListener(next) as RequestListener);
+    },
+    close: () => close(server, sockets),
+  };
 }
 
 async function listenAt(server: ServerType, port: number, host: string): Promise<void> {
