@@ -117,7 +117,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
 
   #makeServices(): RunServices {
     const { storage, logger, services } = this.#parts;
-    const { run, told } = this.#active;
+    const { run, runWithUser } = this.#active;
     const { ledger, operations, requests } = this.#active.store;
     return {
       ...services,
@@ -135,7 +135,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
         if (!this.#isStreamed && !this.#active.ended) this.#activity?.noted(event);
       },
       // A temporary session ends with its run, so it could not report on agents in the background.
-      background: run.kwargs.temporary ? undefined : backgroundOf(told, storage, this.#background()),
+      background: run.kwargs.temporary ? undefined : backgroundOf(runWithUser, storage, this.#background()),
     };
   }
 

@@ -72,7 +72,7 @@ export class ActiveRun {
   }
 
   /** The run as its graph gets it, with the whole user. */
-  get told(): Run {
+  get runWithUser(): Run {
     return this.user === undefined ? this.run : withUserOf(this.run, this.user);
   }
 

@@ -1,8 +1,6 @@
 import { commonTime } from "../concurrency/common-time.ts";
 import type { AppError } from "../errors/errors.ts";
-import type { Logger } from "../logger.ts";
 import type { Run } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
 import { ActiveRun, isDue, waitsForGraph } from "./active-run.ts";
 import type { RunnerDeps, RunStarter } from "./options.ts";
 import { Delays } from "./events/alarm.ts";
@@ -13,9 +11,7 @@ import { removeAfter, removeLater } from "./temporary-sessions.ts";
 
 /** What a dispatch needs from its server. */
 interface DispatchOptions {
-  storage: Storage;
-  logger: Logger;
-  performance: RunnerDeps;
+  deps: RunnerDeps;
   /** What the companions of runs start and stop others by. */
   starter: RunStarter;
   /** The most runs executed at the same time, over all sessions. */
@@ -41,7 +37,7 @@ export class Dispatch {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.readers = connectReaders(options.storage, this.active);
+    this.readers = connectReaders(options.deps.storage, this.active);
     this.#queue = new SessionQueue(options.maxConcurrent, (sessionId) => this.#work(sessionId));
   }
 
@@ -74,9 +70,9 @@ export class Dispatch {
 
   /** Takes a run in hand. It is not begun before `schedule`. */
   track(run: Run): ActiveRun {
-    const { storage, performance, starter } = this.#options;
-    const active = new ActiveRun(run, storage, this.readers.elsewhere);
-    active.companion = performance.extension?.accompany(active, starter);
+    const { deps, starter } = this.#options;
+    const active = new ActiveRun(run, deps.storage, this.readers.elsewhere);
+    active.companion = deps.extension?.accompany(active, starter);
     this.active.set(run.run_id, active);
     return active;
   }
@@ -121,9 +117,10 @@ export class Dispatch {
 
   /** One run of a session, if there is one to do; says whether there may be another. Failures to read the queue are logged and tried again. */
   async #work(sessionId: string): Promise<boolean> {
-    const { storage, logger, performance } = this.#options;
+    const { deps } = this.#options;
+    const { storage, logger } = deps;
     try {
-      if (this.#held.has(sessionId) && waitsForGraph(this.ofSession(sessionId), performance.graphs.ids())) return false;
+      if (this.#held.has(sessionId) && waitsForGraph(this.ofSession(sessionId), deps.graphs.ids())) return false;
       const [taken, left] = [this.#taken.get(sessionId), this.#left.get(sessionId)];
       this.#taken.delete(sessionId);
       const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));
@@ -136,7 +133,7 @@ export class Dispatch {
       const active = inHand ?? (await this.#takeInHand(run.run_id, "claimed"));
       // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
       if (active === undefined || active.ended) return true;
-      if (performance.stopping.aborted) {
+      if (deps.stopping.aborted) {
         const store = storage.attempt(run);
         await store.release();
         await store.giveBack();
@@ -144,7 +141,7 @@ export class Dispatch {
       }
       active.begin(run);
       this.readers.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
-      await runAttempt(active, performance);
+      await runAttempt(active, deps);
       if (active.store.isLost === true) await this.#takeUpAgain(run.run_id);
       else this.#forget(active);
       // There may be others of it that were admitted elsewhere.
@@ -153,14 +150,14 @@ export class Dispatch {
       return false;
     } catch (error) {
       logger.error({ err: error, session_id: sessionId }, "run_queue_failed");
-      this.#delays.set(sessionId, performance.retryDelay, () => this.#queue.wake(sessionId));
+      this.#delays.set(sessionId, deps.retryDelay, () => this.#queue.wake(sessionId));
       return false;
     }
   }
 
   /** Takes a run in hand by its row; as it was before its claim where it was `claimed` here and admitted elsewhere. */
   async #takeInHand(runId: string, how: "claimed" | "left"): Promise<ActiveRun | undefined> {
-    const run = await this.#options.storage.runs.get(runId);
+    const run = await this.#options.deps.storage.runs.get(runId);
     if (run === undefined || isOver(run.status)) return undefined;
     const active = this.track(how === "left" ? run : { ...run, attempt: run.attempt - 1 });
     this.admit(active);
@@ -172,25 +169,26 @@ export class Dispatch {
     if (active.walking || active.ended) return;
     this.#delays.clear(active.run.run_id);
     this.readers.feeds.tell(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
-    await runAttempt(active, this.#options.performance);
+    await runAttempt(active, this.#options.deps);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);
   }
 
   /** Takes up a run again whose newest writes the database has lost, which is no crash of this process. */
   async #takeUpAgain(runId: string): Promise<void> {
-    const { storage, logger, performance } = this.#options;
+    const { deps } = this.#options;
+    const { storage, logger } = deps;
     this.active.delete(runId);
     try {
       const active = await this.#takeInHand(runId, "left");
-      if (active === undefined || performance.stopping.aborted) return;
+      if (active === undefined || deps.stopping.aborted) return;
       await storage.attempt(active.run).release();
       active.rollback = active.run.stop_requested === "rollback";
       if (active.run.stop_requested !== null) active.stop.request("user_requested");
       this.schedule(active.run);
     } catch (error) {
       logger.error({ err: error, run_id: runId }, "run_not_taken_up");
-      this.#delays.set(runId, performance.retryDelay, () => void this.#takeUpAgain(runId));
+      this.#delays.set(runId, deps.retryDelay, () => void this.#takeUpAgain(runId));
     }
   }
 
@@ -205,11 +203,11 @@ export class Dispatch {
     const isOwn = this.active.get(run_id) === active;
     if (isOwn && (!isTemporary || active.hasKey)) this.active.delete(run_id);
     if (!isTemporary) return;
-    const { performance } = this.#options;
-    if (active.hasKey) removeLater(session_id, this, performance);
+    const { deps } = this.#options;
+    if (active.hasKey) removeLater(session_id, this, deps);
     else {
       const unread = active.unread(60_000).then(() => this.active.delete(run_id));
-      removeAfter(unread, session_id, this, performance);
+      removeAfter(unread, session_id, this, deps);
     }
   }
 

@@ -49,13 +49,13 @@ export async function removeStates(
  */
 export async function rollBack(
   run: Run,
-  performance: Pick<RunnerDeps, "storage" | "graphs" | "logger">,
+  deps: Pick<RunnerDeps, "storage" | "graphs" | "logger">,
 ): Promise<void> {
-  const { inTurn } = performance.storage.sessions;
-  const remove = (): Promise<boolean> => removeRun(run, performance);
+  const { inTurn } = deps.storage.sessions;
+  const remove = (): Promise<boolean> => removeRun(run, deps);
   try {
     await (inTurn === undefined ? remove() : inTurn(run.session_id, remove));
   } catch (error) {
-    performance.logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
+    deps.logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
   }
 }

@@ -37,7 +37,7 @@ export class Runs {
   readonly #graphs: Graphs;
   readonly #logger: Logger;
   readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
-  readonly #performance: RunnerDeps;
+  readonly #deps: RunnerDeps;
   readonly #dispatch: Dispatch;
   readonly #sources: RunSources & { feeds: Dispatch["readers"]["feeds"] };
   readonly #stopping = new AbortController();
@@ -55,7 +55,7 @@ export class Runs {
     this.#graphs = graphs;
     this.#logger = logger;
     this.#room = { queueLimit, ownerQueueLimit };
-    this.#performance = {
+    this.#deps = {
       ...runDefaults,
       ...options,
       stopping: this.#stopping.signal,
@@ -68,7 +68,7 @@ export class Runs {
       stop: (runId, wait) => outside(() => this.cancel(runId, { action: "interrupt", wait })),
       companionOf: (sessionId) => workingOn(sessionId, this.#dispatch.active)?.companion,
     };
-    this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, starter, maxConcurrent });
+    this.#dispatch = new Dispatch({ deps: this.#deps, starter, maxConcurrent });
     const { active, readers } = this.#dispatch;
     this.#sources = { active, ...readers, storage, stopping: this.#stopping.signal, drained: this.#drained.signal };
     this.traces = new Traces(this.#sources);
@@ -181,7 +181,7 @@ export class Runs {
 
   /** The last values of a run that `wait` gave (with `__interrupt__` where it paused), while it is fresh; else `undefined`. */
   lastValues(run: Run): Record<string, unknown> | undefined {
-    return this.#performance.lastValues.get(run);
+    return this.#deps.lastValues.get(run);
   }
 
   get(runId: string): Promise<Run | undefined> {
@@ -203,7 +203,7 @@ export class Runs {
 
   /** How many there are of each kind, and what was counted since the start. */
   numbers(): RunNumbers {
-    return numbersOf(this.#dispatch.active.values(), this.#performance.counts);
+    return numbersOf(this.#dispatch.active.values(), this.#deps.counts);
   }
 
   /** How many runs of its session come before a waiting one; `undefined` for a run that has begun. */
@@ -215,7 +215,7 @@ export class Runs {
 
   /** Why a run does not begin or go on, where its graph is not served; see there. */
   waitReason(run: Run): Promise<string | undefined> {
-    return waitReason(run, this.#performance);
+    return waitReason(run, this.#deps);
   }
 
   stopStateOf(sessionId: string): Promise<StopState | undefined> {
@@ -269,7 +269,7 @@ export class Runs {
       cancelSession(sessionId, "session_switch", this.#cancelling),
       endElsewhere(sessionId, this.#sources),
       cancelSent(sessionId, this.#cancelling),
-      this.#performance.extension?.forget(sessionId),
+      this.#deps.extension?.forget(sessionId),
     ]);
     this.#dispatch.readers.feeds.close(sessionId);
   }
@@ -277,7 +277,7 @@ export class Runs {
   /** Removes a run with its events and checkpoints, after stopping it where it is not over. False for an unknown run. */
   async delete(runId: string): Promise<boolean> {
     const run = await this.cancel(runId, { action: "interrupt", wait: true });
-    return run !== undefined && (await this.between(run.session_id, () => removeRun(run, this.#performance)));
+    return run !== undefined && (await this.between(run.session_id, () => removeRun(run, this.#deps)));
   }
 
   /** Stops the runs of an assistant that is gone, and removes all of its runs; what they wrote into sessions stays. */
@@ -287,13 +287,13 @@ export class Runs {
 
   /** Takes up everything a former process has left, and from then on what other servers leave; see `recoverRuns`. */
   recover(): Promise<{ resumed: number }> {
-    return recoverAndFollow(this.#dispatch, this.#performance);
+    return recoverAndFollow(this.#dispatch, this.#deps);
   }
 
   /** Refuses new runs and lets go of those in hand; see `drainRuns`. */
   async drain(graceMs: number): Promise<void> {
     this.#stopping.abort();
-    await drainRuns(this.#dispatch, graceMs, this.#performance);
+    await drainRuns(this.#dispatch, graceMs, this.#deps);
     this.#drained.abort();
   }
 }

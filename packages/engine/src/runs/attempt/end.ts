@@ -28,13 +28,13 @@ export async function writeEnd(
   const { storage, stopping, logger, retryDelay } = deps;
   const { run_id } = active.run;
   let end = active.rollback ? await withoutStates(active, outcome, deps) : outcome;
-  let told = false;
+  let isEmitted = false;
   for (;;) {
     try {
-      if (!told) {
+      if (!isEmitted) {
         await active.log.room();
         tellEnd();
-        told = true;
+        isEmitted = true;
       }
       const ended_at = new Date(eventTime("apart")).toISOString();
       const written = await active.store.finish({ ...end, ended_at }, active.log);
@@ -208,7 +208,7 @@ export async function keepStopped(
 
 /** Ends what a stopped run still writes, and keeps its turn unless it is rolled back. Throws what the store throws. */
 async function keepTurnOf(active: ActiveRun, saver: BaseCheckpointSaver, { graphs }: RunnerDeps): Promise<KeptTurn> {
-  const graph = await graphs.ofRun(active.told, "threads.update");
+  const graph = await graphs.ofRun(active.runWithUser, "threads.update");
   await active.saver?.close();
   // The kept turn goes into a checkpoint, which must not be on disk before the events.
   await active.log.flush();

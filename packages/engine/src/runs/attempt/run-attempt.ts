@@ -155,7 +155,7 @@ async function pauseAfter(active: ActiveRun, ending: Ending, deps: RunnerDeps): 
   try {
     // A run that has not begun leaves the state of the run before it, which may be of another graph.
     const before = run.attempt === 0 ? await otherWorkedRun(deps.storage.runs, run) : undefined;
-    const graph = await deps.graphs.ofRun(before ?? active.told, "threads.read");
+    const graph = await deps.graphs.ofRun(before ?? active.runWithUser, "threads.read");
     const pause = await readPause(graph, run.session_id);
     if (ending.kind === "done") return pause;
     const missing = await missingNodes(graph, newestOf(run), deps.storage.checkpointer);
@@ -169,11 +169,11 @@ async function pauseAfter(active: ActiveRun, ending: Ending, deps: RunnerDeps): 
 }
 
 /** The graph of a run. Throws where the checkpoint or a node that the run goes on with is not there. */
-async function graphToRun({ run, told }: ActiveRun, resume: boolean, deps: RunnerDeps): Promise<ServedGraph> {
+async function graphToRun({ run, runWithUser }: ActiveRun, resume: boolean, deps: RunnerDeps): Promise<ServedGraph> {
   const { checkpointer } = deps.storage;
   // Once more: the run before may have been rolled back, and its checkpoints with it.
   const origin = resume ? newestOf(run) : await requireOrigin(run, checkpointer);
-  const graph = await deps.graphs.ofRun(told, "threads.create_run");
+  const graph = await deps.graphs.ofRun(runWithUser, "threads.create_run");
   if (resume || (run.kwargs.input ?? null) === null) await requireNextNodes(run, graph, origin, checkpointer);
   return graph;
 }
@@ -192,7 +192,7 @@ async function keptPause({ session_id }: Run, pause: Pause, { storage }: RunnerD
 /** Runs the graph from the run's input or its checkpoint. Never throws: a failure is an ending. */
 async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
   const { storage, graphs } = deps;
-  const { run, told, log, stop, companion } = active;
+  const { run, log, stop, companion } = active;
   const { run_id, session_id, graph_id, attempt } = run;
   deps.logger.info({ run_id, session_id, graph_id, attempt }, "run_started");
   const looping = crashLoop(run, deps.crashBudget);
@@ -217,7 +217,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
     const added = companion?.walks(hasLoop, resumes);
     const result = await streamGraph({
-      run: told,
+      run: active.runWithUser,
       graph,
       hasLoop,
       recursionLimit: extension?.recursionLimit,
