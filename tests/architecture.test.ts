@@ -233,7 +233,7 @@ const writers: { what: RegExp; only: RegExp }[] = [
   { what: /\bevents\.follow\(/, only: /^packages\/engine\/src\/runs\/follow\/follow\.ts$/ },
   { what: /\.byHand\b/, only: /^src\/(server|sessions\/manual\/manual-run)\.ts$/ },
   {
-    what: /(?<!function )\b(storeTold|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,
+    what: /(?<!function )\b(storeEvents|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,
     only: /^packages\/engine\/src\/storage\/(sqlite\/(storage|checkpoints\/checkpointer)|postgres\/(storage|run-records\/attempt))\.ts$/,
   },
   {

@@ -13,7 +13,7 @@ import type { ActiveRun } from "@millrace/engine/runs/active-run";
 import type { RunExtension, RunStarter } from "@millrace/engine/runs/options";
 import type {
   RunCompanion,
-  KeptTurn as ToldTurn,
+  KeptTurn as EmittedTurn,
   ReplaceChunk,
   StreamCompanion,
 } from "@millrace/engine/runs/companion";
@@ -145,12 +145,12 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   }
 
   /** Adds the time to events of a graph that calls our loop; other events stay as they are. */
-  asTold(event: EventBody): EventBody {
+  asEmitted(event: EventBody): EventBody {
     if (event.event !== "custom" || !this.#callsLoop || !isEvent(event.data)) return event;
     return { ...event, data: stamped(event.data) };
   }
 
-  heard(mode: string, payload: unknown): void {
+  onChunk(mode: string, payload: unknown): void {
     if (mode === "custom" && this.#callsLoop) {
       // Custom events of such a graph are ours, or ignored.
       if (isEvent(payload)) this.#emitState(this.#activity?.noted(payload as CustomEvent));
@@ -169,13 +169,13 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     this.#emit({ type: "stop_requested", stop_reason: reason });
   }
 
-  async stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<ToldTurn> {
+  async stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<EmittedTurn> {
     const { run } = this.#active;
     const services = { ...this.#parts.services, progress: this.#progress };
     const kept = turn === undefined ? nothingKept : await keepTurn({ ...turn, run, services, reason });
     return {
       values: kept.values,
-      tell: () => {
+      emit: () => {
         this.#emit({
           type: "stop_completed",
           stop_reason: reason,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { nothingTold } from "@millrace/engine/storage/attempt-store";
+import { noEvents } from "@millrace/engine/storage/attempt-store";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
@@ -205,7 +205,7 @@ async function perStep(storage: Storage, graph: typeof countdown | typeof toolSt
     const [session_id, run_id] = [crypto.randomUUID(), crypto.randomUUID()];
     await storage.sessions.create(sessionRecord(session_id));
     await storage.runs.admit(runRecord(run_id, session_id), { hasRoom: true });
-    const checkpointer = storage.attempt({ session_id, run_id, attempt: 1 }).checkpointer(nothingTold);
+    const checkpointer = storage.attempt({ session_id, run_id, attempt: 1 }).checkpointer(noEvents);
     const compiled = graph.compile({ checkpointer });
     const configurable = { thread_id: session_id, run_id };
     await compiled.invoke({ left }, { configurable, recursionLimit: 2 * left + 10, durability: "sync" });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import BetterSqlite3 from "better-sqlite3";
-import { nothingTold } from "@millrace/engine/storage/attempt-store";
+import { noEvents } from "@millrace/engine/storage/attempt-store";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { toolSteps } from "../../bench/graphs/steps.ts";
 import { runRecord, sessionRecord, append } from "../../contract/records.ts";
@@ -62,7 +62,7 @@ describe("the SQLite file", () => {
       await storage.sessions.create(sessionRecord(name));
       await storage.runs.admit(runRecord(`${name}-run`, name), { hasRoom: true });
       const attempt = storage.attempt({ session_id: name, run_id: `${name}-run`, attempt: 1 });
-      const graph = toolSteps.compile({ checkpointer: attempt.checkpointer(nothingTold) });
+      const graph = toolSteps.compile({ checkpointer: attempt.checkpointer(noEvents) });
       await graph.invoke({ left: 3 }, { configurable: { thread_id: name, run_id: `${name}-run` }, durability: "sync" });
       await storage.runs.get(`${name}-run`);
     };

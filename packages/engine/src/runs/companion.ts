@@ -17,7 +17,7 @@ export interface RunCompanion {
   stopRequested(reason: StopReason): void;
   /** Keeps what a stopped run has done; without a turn there is nothing to keep. Throws what the store throws. */
   stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
-  /** Tells readers the end of what was going on. */
+  /** Emits the end of what was going on. */
   ended(ending: Ending, values: Record<string, unknown> | undefined): void;
   /** What it is at, as JSON, for readers at this server and at others; `undefined` before its graph runs. */
   readonly live: object | undefined;
@@ -30,17 +30,17 @@ export interface StreamCompanion {
   /** What replaces chunks of the graph's stream; `undefined` where none is replaced. */
   replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined;
   /** An event of the graph as it goes to the readers. */
-  asTold(event: EventBody): EventBody;
+  asEmitted(event: EventBody): EventBody;
   /** Called for each chunk of the graph's stream, after its events went to the readers. */
-  heard(mode: string, payload: unknown): void;
+  onChunk(mode: string, payload: unknown): void;
 }
 
 /** What of a stopped turn was kept. */
 export interface KeptTurn {
   /** The session's state, where it was changed. */
   values: Record<string, unknown> | undefined;
-  /** Tells the run's readers; there has to be room in its log. */
-  tell(): void;
+  /** Emits it to the run's readers; there has to be room in its log. */
+  emit(): void;
 }
 
 /** Puts chunks in the place of one, `undefined` where it stays. `values` are the root's last ones. */

@@ -71,7 +71,7 @@ export interface UnstoredEvents {
 }
 
 /** Nothing was told. */
-export const nothingTold: UnstoredEvents = { carry: (write) => write([], []) };
+export const noEvents: UnstoredEvents = { carry: (write) => write([], []) };
 
 /**
  * The checkpointer of one attempt of a run. LangGraph lets go of its caller at an abort while steps that have not noticed

@@ -22,7 +22,7 @@ import type { KeptTurn } from "../companion.ts";
 export async function writeEnd(
   active: ActiveRun,
   outcome: RunOutcome,
-  tellEnd: () => void,
+  emitEnd: () => void,
   deps: RunnerDeps,
 ): Promise<Run | undefined> {
   const { storage, stopping, logger, retryDelay } = deps;
@@ -33,7 +33,7 @@ export async function writeEnd(
     try {
       if (!isEmitted) {
         await active.log.room();
-        tellEnd();
+        emitEnd();
         isEmitted = true;
       }
       const ended_at = new Date(eventTime("apart")).toISOString();
@@ -61,7 +61,7 @@ export async function writeEnd(
   }
 }
 
-/** The end of a run that is rolled back: its states go before it, and no webhook tells of it. */
+/** The end of a run that is rolled back: its states go before it, and no webhook is sent. */
 async function withoutStates(active: ActiveRun, outcome: RunOutcome, deps: RunnerDeps): Promise<RunOutcome> {
   if (active.hasBegun) await removeStates(active.run, deps);
   return { ...outcome, webhook: undefined, isRemoved: true };
@@ -197,7 +197,7 @@ export async function keepStopped(
     if (kept.values !== undefined && run.kwargs.stream_mode.includes("values")) {
       active.log.emit({ event: "values", namespace: [], data: kept.values });
     }
-    kept.tell();
+    kept.emit();
     return kept.values;
   } catch (error) {
     // The run ends all the same; before its next use the history is repaired for the model.
@@ -216,7 +216,7 @@ async function keepTurnOf(active: ActiveRun, saver: BaseCheckpointSaver, { graph
   const turn = active.rollback || !active.hasBegun ? undefined : { graph, saver };
   const kept = await active.companion?.stopped(active.stop.reason ?? "user_requested", turn);
   await active.log.room();
-  return kept ?? { values: undefined, tell: () => undefined };
+  return kept ?? { values: undefined, emit: () => undefined };
 }
 
 /**

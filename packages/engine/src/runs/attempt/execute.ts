@@ -12,7 +12,7 @@ import type { UsageHandler } from "../../usage/usage-of-run.ts";
 import { answersLeft, type Ending, readPause, toRunError } from "../status.ts";
 import type { ActiveRun } from "../active-run.ts";
 import type { StreamCompanion } from "../companion.ts";
-import { createLifecycle, type LifecycleTeller } from "../events/lifecycle-events.ts";
+import { createLifecycle, type LifecycleEvents } from "../events/lifecycle-events.ts";
 import type { EventBody } from "../events/log.ts";
 import { answeredByTask, formerModes, readFormerStream } from "./former-graphs.ts";
 import {
@@ -22,7 +22,7 @@ import {
   type Project,
   type Projections,
   type StreamPlan,
-  type ToldMessages,
+  type EmittedMessages,
 } from "../events/to-events.ts";
 
 /** What a run may say in `config`; other keys are ignored. */
@@ -69,9 +69,9 @@ export interface GraphStream {
   /** Counts the model calls of a graph that asks models by itself. */
   usage: UsageHandler | undefined;
   /** What former attempts have streamed of messages; absent in a first attempt. */
-  toldMessages: ToldMessages | undefined;
-  /** Tells the run's readers. */
-  tell: (event: EventBody) => void;
+  emittedMessages: EmittedMessages | undefined;
+  /** Appends to the run's log, which wakes its readers. */
+  emit: (event: EventBody) => void;
   /** Runs the graph's stream transformers, for a run of the event protocol. */
   project: Project | undefined;
 }
@@ -127,13 +127,13 @@ function configurableOf(
   };
 }
 
-function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
-  const { active, run, graph } = walk;
+function optionsOf(execution: GraphStream, plan: StreamPlan, lent: JsonObject) {
+  const { active, run, graph } = execution;
   const { kwargs } = run;
   const hasOthers = plan.modes.includes("messages") || kwargs.stream_mode.includes("events");
-  const { callbacks, configurable } = placeHandlers(walk.tracers, walk.usage, hasOthers);
+  const { callbacks, configurable } = placeHandlers(execution.tracers, execution.usage, hasOthers);
   const config = RunConfig.parse(kwargs.config);
-  const ownLimit = walk.hasLoop ? walk.recursionLimit : undefined;
+  const ownLimit = execution.hasLoop ? execution.recursionLimit : undefined;
   // Where nothing is said, the graph's own LangGraph knows its limit.
   const recursionLimit = config.recursion_limit ?? graph.config?.recursionLimit ?? ownLimit;
   return {
@@ -144,9 +144,9 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
     signal: active.stop.signal,
     // A shutdown uses it to park the graph before its next step.
     control: active.stop.control,
-    store: walk.store,
+    store: execution.store,
     runId: run.run_id,
-    configurable: configurableOf(walk, config.configurable ?? {}, { ...lent, ...configurable }),
+    configurable: configurableOf(execution, config.configurable ?? {}, { ...lent, ...configurable }),
     context: kwargs.context,
     metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
     ...(recursionLimit === undefined ? {} : { recursionLimit }),
@@ -160,11 +160,11 @@ function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
 }
 
 /**
- * The chunks of a graph for a run that asks for the mode `events`; what LangChain tells of every runnable is told in
+ * The chunks of a graph for a run that asks for the mode `events`; LangChain's events of every runnable come in
  * between. It costs half as much again, so no other run goes this way.
  */
 async function* chunksBetweenEvents(
-  { active, graph, run, tell }: GraphStream,
+  { active, graph, run, emit }: GraphStream,
   input: unknown,
   options: ReturnType<typeof optionsOf>,
 ): AsyncGenerator<unknown> {
@@ -176,7 +176,7 @@ async function* chunksBetweenEvents(
     if (event.tags?.includes("langsmith:hidden") === true) continue;
     const pending = active.log.room();
     if (pending !== undefined) await pending;
-    tell({ event: "events", namespace: [], data: event });
+    emit({ event: "events", namespace: [], data: event });
   }
 }
 
@@ -185,18 +185,18 @@ async function* chunksBetweenEvents(
  * the stream.
  */
 async function streamOf(
-  walk: GraphStream,
+  execution: GraphStream,
   modes: readonly StreamMode[],
   onPause: () => void,
 ): Promise<{ stream: AsyncIterable<unknown>; subgraphs: boolean }> {
-  const { active, graph, run } = walk;
+  const { active, graph, run } = execution;
   const lent = (await active.companion?.lend(active.stop.signal)) ?? {};
-  const plan = planStream(modes, run.kwargs.stream_subgraphs, walk.hasLoop);
+  const plan = planStream(modes, run.kwargs.stream_subgraphs, execution.hasLoop);
   const { subgraphs } = plan;
-  const options = optionsOf(walk, plan, lent);
-  const input = await inputOf(walk, lent);
+  const options = optionsOf(execution, plan, lent);
+  const input = await inputOf(execution, lent);
   const withEvents = run.kwargs.stream_mode.includes("events");
-  const stream = withEvents ? chunksBetweenEvents(walk, input, options) : await graph.stream(input, options);
+  const stream = withEvents ? chunksBetweenEvents(execution, input, options) : await graph.stream(input, options);
   if (!isFormerGraph(graph)) return { stream, subgraphs };
   const former = readFormerStream(stream, plan, async () => {
     const pause = await readPause(graph, run.session_id);
@@ -209,32 +209,32 @@ async function streamOf(
 /** What follows the stream of a graph besides the agent. */
 interface Followers {
   translate: (chunk: GraphChunk) => EventBody[];
-  lifecycle: LifecycleTeller | undefined;
+  lifecycle: LifecycleEvents | undefined;
   projections: Projections | undefined;
 }
 
-/** Tells one chunk of the stream to the run's readers and to all that follow. */
-function tellChunk({ active, added, tell }: GraphStream, followers: Followers, chunk: GraphChunk): void {
-  for (const event of followers.lifecycle?.heard(chunk) ?? []) tell(event);
-  for (const event of followers.translate(chunk)) tell(event);
-  followers.projections?.heard(chunk);
+/** Emits one chunk of the stream to the run's readers and passes it to all that follow. */
+function emitChunk({ active, added, emit }: GraphStream, followers: Followers, chunk: GraphChunk): void {
+  for (const event of followers.lifecycle?.onChunk(chunk) ?? []) emit(event);
+  for (const event of followers.translate(chunk)) emit(event);
+  followers.projections?.onChunk(chunk);
   const [, mode, payload] = chunk;
-  if (!active.ended) added?.heard(mode, payload);
+  if (!active.ended) added?.onChunk(mode, payload);
 }
 
-/** The modes in which LangGraph tells that the graph waits. */
-const tellsPause: ReadonlySet<string> = new Set(["values", "updates"]);
+/** The modes in which LangGraph streams interrupts. */
+const pauseModes: ReadonlySet<string> = new Set(["values", "updates"]);
 
 /** Streams the graph for one attempt of a run, and its events to the log. Never throws: a failure is an ending. */
-export async function streamGraph(walk: GraphStream): Promise<StreamResult> {
-  const { active, run, graph, added, tell } = walk;
+export async function streamGraph(execution: GraphStream): Promise<StreamResult> {
+  const { active, run, graph, added, emit } = execution;
   const { stream_subgraphs, protocol } = run.kwargs;
   const modes = streamModes.filter((mode) => run.kwargs.stream_mode.includes(mode));
   const followers: Followers = {
-    translate: createTranslator(modes, stream_subgraphs, walk.toldMessages, protocol !== undefined),
+    translate: createTranslator(modes, stream_subgraphs, execution.emittedMessages, protocol !== undefined),
     lifecycle: modes.includes("lifecycle") ? createLifecycle() : undefined,
     // Only the event protocol has channels for what stream transformers make.
-    projections: protocol === undefined ? undefined : projectionsOf(walk),
+    projections: protocol === undefined ? undefined : projectionsOf(execution),
   };
   let values: Record<string, unknown> | undefined;
   let interrupts: Interrupt[] | undefined;
@@ -242,24 +242,24 @@ export async function streamGraph(walk: GraphStream): Promise<StreamResult> {
     const paused = interrupts !== undefined;
     const error = ending.kind === "failed" ? ending.error : undefined;
     const left = followers.lifecycle?.over({ error, paused: paused || ending.kind === "stopped" });
-    for (const event of left ?? []) tell(event);
+    for (const event of left ?? []) emit(event);
     return { ending, paused, values: paused ? { ...values, __interrupt__: interrupts } : values };
   };
   try {
-    const { stream, subgraphs } = await streamOf(walk, modes, () => (interrupts ??= []));
-    const replace = added?.replaces(graph, walk.saver, walk.resume);
+    const { stream, subgraphs } = await streamOf(execution, modes, () => (interrupts ??= []));
+    const replace = added?.replaces(graph, execution.saver, execution.resume);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const given = (subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
       const replaced = replace?.(given, values);
       for (const chunk of replaced === undefined ? [given] : await replaced) {
         const [path, mode, payload] = chunk;
-        if (tellsPause.has(mode) && isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
+        if (pauseModes.has(mode) && isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
         // The state of a graph is an object of its channels.
         else if (mode === "values" && path.length === 0) values = payload as Record<string, unknown>;
         const pending = active.log.room();
         if (pending !== undefined) await pending;
-        tellChunk(walk, followers, chunk);
+        emitChunk(execution, followers, chunk);
       }
     }
     await followers.projections?.ended();
@@ -267,26 +267,26 @@ export async function streamGraph(walk: GraphStream): Promise<StreamResult> {
   } catch (error) {
     followers.projections?.brokeOff(error);
     if (active.stop.signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
-    // Readers are told what they can do; what exactly happened stands here. Of an expected failure not its cause: a
-    // provider may have repeated a key in it.
+    // Readers get advice; the details are logged. Of an expected failure without its cause: a provider may have repeated
+    // a key in it.
     const about = isAppError(error) ? toRunError(error) : { err: error };
-    walk.logger.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
+    execution.logger.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
     return result({ kind: "failed", error: toRunError(error) });
   }
 }
 
 /** The stream transformers of the graph at work, where it has any. */
-function projectionsOf({ active, run, graph, logger, tell, project }: GraphStream): Projections | undefined {
+function projectionsOf({ active, run, graph, logger, emit, project }: GraphStream): Projections | undefined {
   const { run_id, session_id } = run;
   return project?.({
     graph,
     signal: active.stop.signal,
-    tell,
+    emit,
     failed: (err) => logger.warn({ err, run_id, session_id }, "stream_transformer_failed"),
   });
 }
 
 /** The open questions: each task streams its own, and the graphs around it repeat them. */
-function withAsked(known: readonly Interrupt[] = [], told: readonly Interrupt[]): Interrupt[] {
-  return [...known, ...told.filter(({ id }) => id === undefined || known.every((one) => one.id !== id))];
+function withAsked(known: readonly Interrupt[] = [], asked: readonly Interrupt[]): Interrupt[] {
+  return [...known, ...asked.filter(({ id }) => id === undefined || known.every((one) => one.id !== id))];
 }

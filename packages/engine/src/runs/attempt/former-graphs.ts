@@ -7,7 +7,7 @@ import { isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import { isBefore } from "../../manifest/user-module.ts";
 import type { JsonObject, Run } from "../../storage/records.ts";
 
-/** The kinds of what the `debug` mode tells, by the mode in which newer versions tell it. */
+/** Kinds of chunks of the `debug` mode, by the mode in which newer versions stream them. */
 const kinds: Record<"tasks" | "checkpoints", readonly string[]> = {
   tasks: ["task", "task_result"],
   checkpoints: ["checkpoint"],
@@ -22,8 +22,8 @@ export function formerModes(modes: StreamPlan["modes"]): StreamPlan["modes"] {
 }
 
 /**
- * The stream of a graph of LangGraph 0.2 or 0.3 as newer versions stream it. What such a graph waits for it tells in some modes, or
- * not at all: it is read off its state when the walk is over, and told last. The items are pairs, or triples with subgraphs.
+ * The stream of a graph of LangGraph 0.2 or 0.3 as newer versions stream it. It streams its interrupts in some modes
+ * only, or not at all: they are read from its state after the stream, and come last. The items are pairs, or triples with subgraphs.
  */
 export async function* readFormerStream(
   stream: AsyncIterable<unknown>,
@@ -50,8 +50,8 @@ export async function* readFormerStream(
   const asked = Object.values(interrupts).flat();
   for (const mode of ["updates", "values"] as const) {
     // A breakpoint without a question is only streamed by the versions that have it.
-    const isTold = asked.length > 0 ? modes.includes(mode) : held.has(mode);
-    if (isTold) yield itemOf([], mode, { [INTERRUPT]: asked }, subgraphs);
+    const isWanted = asked.length > 0 ? modes.includes(mode) : held.has(mode);
+    if (isWanted) yield itemOf([], mode, { [INTERRUPT]: asked }, subgraphs);
   }
 }
 

@@ -31,7 +31,7 @@ import { countFirstToken } from "../run-numbers.ts";
 import { rollBack } from "../remove-run.ts";
 import type { StreamCompanion } from "../companion.ts";
 import type { EventBody } from "../events/log.ts";
-import { readToldMessages } from "../events/to-events.ts";
+import { readEmittedMessages } from "../events/to-events.ts";
 
 const stopped: StreamResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
 
@@ -83,14 +83,14 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   // A graph that has come to its end without a question waits for nothing.
   const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, ending, deps);
   // What the readers get last: the end of what was going on, and of a failed run its error.
-  const tellEnd = (): void => {
+  const emitEnd = (): void => {
     active.companion?.ended(ending, values);
     if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
   };
   const outcome = outcomeOf(ending, pause);
   const hasWebhook = active.run.kwargs.webhook !== undefined && !active.rollback;
   const webhook = hasWebhook ? await webhookOf(active.run, outcome, values, deps) : undefined;
-  const run = await writeEnd(active, { ...outcome, webhook }, tellEnd, deps);
+  const run = await writeEnd(active, { ...outcome, webhook }, emitEnd, deps);
   // What a forced stop has left under way must not come after what the next run writes.
   void keeping?.close();
   if (run === undefined) {
@@ -224,7 +224,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       added,
       logger: deps.logger,
       resume,
-      toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
+      emittedMessages: resume ? await readEmittedMessages(storage.events, run.run_id, stop.signal) : undefined,
       saver,
       // Its owner is looked up when the graph uses it.
       store: new GraphStore(storage.items, async () =>
@@ -233,7 +233,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
       tracers: tracersOf(active, deps),
       // The agent's loop counts its own model calls.
       usage: hasLoop ? undefined : new UsageHandler(account, extension?.priceOf),
-      tell: (event) => tell(event, active, added, deps),
+      emit: (event) => emit(event, active, added, deps),
       project: deps.project,
       active,
     });
@@ -246,12 +246,12 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
 }
 
 /** Puts an event of the graph into the log of its run. */
-function tell(event: EventBody, active: ActiveRun, added: StreamCompanion | undefined, { counts }: RunnerDeps): void {
+function emit(event: EventBody, active: ActiveRun, added: StreamCompanion | undefined, { counts }: RunnerDeps): void {
   if (!active.hasSpoken && event.event === "messages") {
     active.hasSpoken = true;
     countFirstToken(active.run, counts);
   }
-  if (!active.ended) active.log.emit(added?.asTold(event) ?? event);
+  if (!active.ended) active.log.emit(added?.asEmitted(event) ?? event);
 }
 
 /** What receives the run's spans: LangSmith, in the project that the run names or in the server's, and OpenTelemetry. */

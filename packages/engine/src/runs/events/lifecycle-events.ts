@@ -13,18 +13,18 @@ const EndedTask = z.object({
 });
 
 /** Tells when the subgraphs of one execution start and end (mode `lifecycle`). */
-export interface LifecycleTeller {
+export interface LifecycleEvents {
   /** What a chunk says about them; it comes before the events of the chunk. */
-  heard(chunk: GraphChunk): EventBody[];
+  onChunk(chunk: GraphChunk): EventBody[];
   /** The graph is over: subgraphs that are still open end as it did. */
   over(end: { error?: RunError | undefined; paused: boolean }): EventBody[];
 }
 
 /** Makes the one of an execution. */
-export function createLifecycle(): LifecycleTeller {
+export function createLifecycle(): LifecycleEvents {
   const open = new Map<string, string[]>();
   const ended = new Set<string>();
-  const told = (namespace: string[], life: Omit<Lifecycle, "namespace">): EventBody => ({
+  const eventOf = (namespace: string[], life: Omit<Lifecycle, "namespace">): EventBody => ({
     event: "lifecycle",
     namespace,
     data: { ...life, namespace },
@@ -34,17 +34,17 @@ export function createLifecycle(): LifecycleTeller {
     if (namespace === undefined) return [];
     open.delete(key);
     ended.add(key);
-    return [told(namespace, life)];
+    return [eventOf(namespace, life)];
   };
   return {
-    heard([path, mode, payload]) {
+    onChunk([path, mode, payload]) {
       const events: EventBody[] = [];
       for (let depth = 1; depth <= path.length; depth += 1) {
         const namespace = path.slice(0, depth);
         const key = namespace.join("|");
         if (open.has(key) || ended.has(key)) continue;
         open.set(key, namespace);
-        events.push(told(namespace, { event: "started" }));
+        events.push(eventOf(namespace, { event: "started" }));
       }
       const task = mode === "tasks" && isEnd(payload) ? EndedTask.safeParse(payload).data : undefined;
       if (task === undefined) return events;

@@ -13,17 +13,17 @@ export type GraphChunk = [namespace: string[], mode: string, payload: unknown];
 
 /** The stream transformers of a graph in one execution; they get all of its chunks. */
 export interface Projections {
-  heard(chunk: GraphChunk): void;
+  onChunk(chunk: GraphChunk): void;
   /** The graph has ended by itself; resolves when their last values are in the log. */
   ended(): Promise<void>;
   brokeOff(error: unknown): void;
 }
 
 /** Starts the stream transformers of a graph, where it has any; `failed` is called for one that throws. Never throws. */
-export type Project = (walk: {
+export type Project = (execution: {
   graph: object;
   signal: AbortSignal;
-  tell: (event: EventBody) => void;
+  emit: (event: EventBody) => void;
   failed: (error: unknown) => void;
 }) => Projections | undefined;
 
@@ -52,7 +52,7 @@ const neededModes: Readonly<Record<StreamMode, readonly GraphStreamMode[]>> = {
 /**
  * The cheapest set of LangGraph modes that yields `requested`. `messages` and `custom` of nested graphs come only with
  * `subgraphs`, which `hasLoop` asks for: our loop is such a graph, and what it says is the conversation's. Whole
- * messages of the older `messages` mode come from `values`; and a pause is only told by `values` or `updates`, so one
+ * messages of the older `messages` mode come from `values`; and a pause is only streamed by `values` or `updates`, so one
  * of the two is always among them.
  */
 export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean, hasLoop: boolean): StreamPlan {
@@ -105,14 +105,14 @@ function isSilent({ tags }: Record<string, unknown>): boolean {
 
 /**
  * Makes the translator of one run's chunks into its events, in order. Without `streamSubgraphs`, messages and custom
- * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only which
- * message ids it has told; `told` is what former attempts have, which is not told again. With `envelopes` the
- * checkpoint that comes before each state is told too.
+ * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only
+ * which message ids it has emitted; `emitted` is what former attempts have, which is not emitted again. With `envelopes`
+ * the checkpoint that comes before each state is emitted too.
  */
 export function createTranslator(
   requested: readonly StreamMode[],
   streamSubgraphs: boolean,
-  told: ToldMessages = new Map(),
+  emitted: EmittedMessages = new Map(),
   envelopes = false,
 ): (chunk: GraphChunk) => EventBody[] {
   const asked = new Set<string>(requested);
@@ -120,7 +120,7 @@ export function createTranslator(
   const envelope = (path: string[], payload: unknown): EventBody[] =>
     envelopes ? [{ event: "checkpoint", namespace: path, data: payload }] : [];
   return ([path, mode, payload]) => {
-    // LangGraph tells in two forms of a checkpoint: whole, and by its name alone, before the state that it holds.
+    // LangGraph streams a checkpoint in two forms: whole, and by its name alone, before the state that it holds.
     if (mode === "checkpoints" && isCheckpointEnvelope(payload)) return envelope(path, payload);
     const nested = path.length > 0;
     const namespace = streamSubgraphs ? path : [];
@@ -130,7 +130,7 @@ export function createTranslator(
       // Among the root's own, an agent's words would be taken for the reply.
       if (isSilent(metadata) || (!streamSubgraphs && "sub_agent" in metadata)) return [];
       const events: EventBody[] = older?.ofChunk(payload) ?? [];
-      const data = asked.has("messages-tuple") ? leftToTell(message, told) : undefined;
+      const data = asked.has("messages-tuple") ? notYetEmitted(message, emitted) : undefined;
       if (data !== undefined) events.push({ event: "messages", namespace, data, metadata });
       return events;
     }
@@ -208,30 +208,34 @@ function toToolEvent(custom: unknown): object | undefined {
 }
 
 /** The text that readers have of each message, by its id. */
-export type ToldMessages = Map<string, string>;
+export type EmittedMessages = Map<string, string>;
 
 /** What the former attempts of a run have streamed of messages. */
-export async function readToldMessages(events: EventStore, runId: string, signal: AbortSignal): Promise<ToldMessages> {
-  const told: ToldMessages = new Map();
-  for await (const batch of readStored(events, runId, -1, signal)) for (const event of batch) addEvent(told, event);
-  return told;
+export async function readEmittedMessages(
+  events: EventStore,
+  runId: string,
+  signal: AbortSignal,
+): Promise<EmittedMessages> {
+  const emitted: EmittedMessages = new Map();
+  for await (const batch of readStored(events, runId, -1, signal)) for (const event of batch) addEvent(emitted, event);
+  return emitted;
 }
 
-function addEvent(told: ToldMessages, event: RunEvent): void {
+function addEvent(emitted: EmittedMessages, event: RunEvent): void {
   if (event.event !== "messages" || !isBaseMessage(event.data)) return;
   const { id } = event.data;
-  if (id !== undefined) told.set(id, (told.get(id) ?? "") + messageText(event.data));
+  if (id !== undefined) emitted.set(id, (emitted.get(id) ?? "") + messageText(event.data));
 }
 
 /**
- * What is still to be told of a message that a resumed walk gives as a whole: LangGraph does not know that its words
- * were streamed before the crash, and readers add up what they get under one id. `undefined`: nothing.
+ * What readers still lack of a message that a resumed run gives as a whole: LangGraph does not know that its words were
+ * streamed before the crash, and readers concatenate what they get under one id. `undefined`: nothing.
  */
-export function leftToTell(message: BaseMessage, told: ToldMessages): BaseMessage | undefined {
-  const before = message.id === undefined || isBaseMessageChunk(message) ? undefined : told.get(message.id);
+export function notYetEmitted(message: BaseMessage, emitted: EmittedMessages): BaseMessage | undefined {
+  const before = message.id === undefined || isBaseMessageChunk(message) ? undefined : emitted.get(message.id);
   if (message.id === undefined || before === undefined) return message;
   const text = messageText(message);
   const rest = isAIMessage(message) && text.startsWith(before) ? text.slice(before.length) : "";
-  told.set(message.id, before + rest);
+  emitted.set(message.id, before + rest);
   return rest === "" ? undefined : new AIMessageChunk({ id: message.id, content: rest });
 }

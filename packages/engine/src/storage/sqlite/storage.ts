@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Ledger, nothingTold, type OperationStore } from "../attempt-store.ts";
+import { type Ledger, noEvents, type OperationStore } from "../attempt-store.ts";
 import { alone, noHints } from "../cluster.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
@@ -13,7 +13,7 @@ import { MillraceSaver } from "./checkpoints/checkpointer.ts";
 import { createCronStore, createWebhookStore, insertWebhook } from "./records/crons.ts";
 import { checkDatabase, checkFile, CommitMark, GroupCommit } from "./database/durable.ts";
 import { openDatabase, toStorageError, type Database } from "./database/database.ts";
-import { createEventStore, reserveIds, storeTold } from "./events/events.ts";
+import { createEventStore, reserveIds, storeEvents } from "./events/events.ts";
 import { lockDatabase } from "./database/lock-database.ts";
 import { createLedger } from "./records/ledger.ts";
 import { createOperationStore } from "./records/operations.ts";
@@ -131,15 +131,15 @@ function attemptsOf({
       reserve: (mark) => commits.durably(() => reserveIds(database, of, mark)),
       async append(events, usage = []) {
         if (events.length === 0 && usage.length === 0) return;
-        await commits.transaction(() => storeTold(database, saver.codec, of, { events, usage }));
+        await commits.transaction(() => storeEvents(database, saver.codec, of, { events, usage }));
       },
       checkpointer: (events) => new MillraceSaver(database, { saver, of, events }),
-      finish: (outcome, told = nothingTold) =>
+      finish: (outcome, told = noEvents) =>
         told.carry((events, usage) =>
           commits.durably(() => {
             const run = endRun(database, of, outcome);
             if (run === undefined) return undefined;
-            if (events.length > 0 || usage.length > 0) storeTold(database, saver.codec, of, { events, usage });
+            if (events.length > 0 || usage.length > 0) storeEvents(database, saver.codec, of, { events, usage });
             const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
             setSessionStatus(database, run.session_id, status, outcome.interrupts);
             followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });

@@ -136,7 +136,7 @@ const EndedTask = z.looseObject({ id: z.string(), result: z.unknown() });
  * output: pushes to a channel at once, promised values before the run's end. LangGraph's own multiplexer runs them; a
  * graph without transformers costs nothing. A failing transformer loses its values, not the run.
  */
-export const project: Project = ({ graph, signal, tell, failed }) => {
+export const project: Project = ({ graph, signal, emit, failed }) => {
   const source = createSource();
   const stream = withTransformers(graph, source.chunks, failed);
   if (stream === undefined) return undefined;
@@ -147,14 +147,14 @@ export const project: Project = ({ graph, signal, tell, failed }) => {
   const read = async (): Promise<void> => {
     for await (const { method, params } of stream) {
       const data = dataOf(method, params.data, ownPayloads);
-      if (data !== undefined && !isOver) tell({ event: "custom", namespace: params.namespace, data });
+      if (data !== undefined && !isOver) emit({ event: "custom", namespace: params.namespace, data });
     }
   };
   const reading = read().catch((error: unknown) => {
     if (!isOver) failed(error);
   });
   return {
-    heard(chunk) {
+    onChunk(chunk) {
       const [, mode, payload] = chunk;
       if (mode === "custom" && typeof payload === "object" && payload !== null) ownPayloads.add(payload);
       for (const one of asProtocol(chunk, messages)) source.give(one);

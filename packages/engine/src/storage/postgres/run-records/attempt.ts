@@ -3,7 +3,7 @@ import { commonDate } from "../../../concurrency/common-time.ts";
 import {
   type AttemptStore,
   type Ledger,
-  nothingTold,
+  noEvents,
   RollbackFirst,
   type RunOutcome,
   type RunWriter,
@@ -135,7 +135,7 @@ export function createAttemptRecords(
         if (!isReserved && of.attempt !== undefined) await failFenced(database, of);
       }, true),
 
-    finish: (outcome, told = nothingTold) =>
+    finish: (outcome, told = noEvents) =>
       told.carry((events, usage) =>
         stream.end({ events, usage }, (fence) =>
           database.inOrder(`session ${of.session_id}`, () => finish(database, { of, outcome, fence }, peers)),

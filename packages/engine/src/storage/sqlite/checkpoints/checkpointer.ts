@@ -13,7 +13,7 @@ import type { CacheLimits } from "../../checkpoints/cache.ts";
 import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { type Codec, createCodec, Reader } from "../../checkpoints/codec.ts";
 import { type Database, isBusy, retryBusy } from "../database/database.ts";
-import { storeTold } from "../events/events.ts";
+import { storeEvents } from "../events/events.ts";
 import { listCheckpoints, pruneThread, removeRun } from "../../checkpoints/list-checkpoints.ts";
 import { readWrites } from "../../checkpoints/pending-writes.ts";
 import { missing, placeOf, readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
@@ -56,7 +56,7 @@ export class MillraceSaver extends SqliteSaver {
       new WriteGroups((work) =>
         beside.events.carry((events, usage) =>
           this.#write(() => {
-            storeTold(database, this.codec, beside.of, { events, usage });
+            storeEvents(database, this.codec, beside.of, { events, usage });
             work();
           }),
         ),

@@ -58,7 +58,7 @@ interface Told {
 }
 
 /** Stores what was told as one group, and the usage, in the caller's transaction. */
-export function storeTold(database: Database, codec: Codec, of: RunWriter, { events, usage }: Told): void {
+export function storeEvents(database: Database, codec: Codec, of: RunWriter, { events, usage }: Told): void {
   const { session_id, run_id, attempt } = of;
   if (usage.length > 0) storeUsage(database, run_id, usage);
   if (attempt === undefined && events.length === 0) return;

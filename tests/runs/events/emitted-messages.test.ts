@@ -11,7 +11,7 @@ import {
 } from "@langchain/core/messages";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { leftToTell } from "@millrace/engine/runs/events/to-events";
+import { notYetEmitted } from "@millrace/engine/runs/events/to-events";
 import { openIn } from "../recovery/crash-copy.ts";
 import { collect, createRuns, createSession, nestedGraph, never, request, serve } from "../fixtures.ts";
 import { withCopies } from "../recovery/storage-copies.ts";
@@ -77,18 +77,18 @@ it.each([
   ["a result that was told", new ToolMessage({ id: "a", content: "ok", tool_call_id: "c" }), "ok", undefined],
 ])("of a whole message nothing is told again: %s", (_name, message, before, rest) => {
   const told = new Map([["a", before]]);
-  const left = leftToTell(message, told);
+  const left = notYetEmitted(message, told);
   expect(left?.text).toBe(rest);
   // A second time there is nothing left.
-  if (rest !== undefined) expect(leftToTell(message, told)).toBeUndefined();
+  if (rest !== undefined) expect(notYetEmitted(message, told)).toBeUndefined();
 });
 
 it("a piece of a model's answer and a message that nobody was told of go through", () => {
   const told = new Map([["a", "one"]]);
   const piece = new AIMessageChunk({ id: "a", content: "one" });
-  expect(leftToTell(piece, told)).toBe(piece);
+  expect(notYetEmitted(piece, told)).toBe(piece);
   const other = new HumanMessage({ id: "b", content: "one" });
-  expect(leftToTell(other, told)).toBe(other);
+  expect(notYetEmitted(other, told)).toBe(other);
   const nameless = new HumanMessage({ content: "one" });
-  expect(leftToTell(nameless, told)).toBe(nameless);
+  expect(notYetEmitted(nameless, told)).toBe(nameless);
 });
