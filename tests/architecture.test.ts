@@ -99,9 +99,8 @@ const mostFiles = 15;
 /** The number of a requirement, or another document of those who wrote the program. */
 const citation =
   /\b(ARCH|API|CFG|CIRC|CLAR|CODE|COMP|CONF|CTX|DECOMP|DOC|ERR|EVENT|EXT|GUARD|LLM|LOOP|MEM|MSG|PERF|PLANNER|PROMPT|PRUNE|QUEUE|RULE|SEARCH|SEC|SESS|STATE|STOP|SVC|TASK|TOKEN|TOOL|TRACE|XML|AGENT)-\d\d\b|\btable 18\.|\bwire contract\b|\b(reliability|design|performance)\.md\b/;
-/** Words that hide who does what. The comments of runs and storage still have some. */
+/** Words that hide who does what. */
 const unclearWords = /\b(nobody|somebody|whoever|whom|(is|are|was|were) told)\b/iu;
-const unclearStill = /^packages\/engine\/src\/(runs|storage)\//;
 /** A migration begins with its number, which is its order. */
 const migration = /^packages\/engine\/src\/storage\/(sqlite|postgres)\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];
@@ -349,7 +348,7 @@ describe("the architecture", () => {
   });
 
   it("names who does what in comments", () => {
-    expect(files.filter(({ path }) => !unclearStill.test(path)).flatMap(wordProblems)).toEqual([]);
+    expect(files.flatMap(wordProblems)).toEqual([]);
     const unclear = ["// Nobody reads it.", "/** The caller\n * is told of it. */", "call(); // whoever waits"];
     expect(unclear.flatMap((text) => wordProblems({ path: "src/a.ts", text }))).toHaveLength(unclear.length);
     expect(wordProblems({ path: "src/a.ts", text: 'say("nobody"); // The reader gets it.' })).toEqual([]);

@@ -34,10 +34,10 @@ function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
 }
 
 /**
- * Stops a run and writes down that it was asked for. It is aborted at once; what comes of that is neither seen nor stored
- * before the note is on disk, so that no restart goes on with a run that was seen to stop. Resolves when it is, for a run
- * that waits when its end is. Of a run that is not in hand it is written down for whoever takes it up. Throws what the
- * store throws; the run stops all the same.
+ * Stops a run and writes down that it was asked for. It is aborted at once; what comes of that is neither seen nor
+ * stored before the note is on disk, so that no restart goes on with a run that was seen to stop. Resolves when it
+ * is, for a run that waits when its end is. For a run that this server does not have, only the note is written: the
+ * server that takes it up reads it. Throws what the store throws; the run stops all the same.
  */
 export async function cancelRun(run: Run, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
   const active = dispatch.active.get(run.run_id);
@@ -82,8 +82,9 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
 }
 
 /**
- * Stops the agents that a session has sent to the background, with whoever sent them, which no run has that has not
- * begun; resolves when that is on disk. One that is being sent at this moment stops by the signal of its caller.
+ * Stops the agents that a session has sent to the background, together with the run that sent them; a run that has
+ * not begun has sent none. Resolves when that is on disk. One that is being sent at this moment stops by the signal
+ * of its caller.
  */
 export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
   const { dispatch, storage } = cancelling;

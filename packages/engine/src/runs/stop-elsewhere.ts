@@ -19,7 +19,7 @@ async function openElsewhere(
   return [...(await list("running")), ...(await list("pending"))].filter(({ run_id }) => !active.has(run_id));
 }
 
-/** Milliseconds that the end of a run that has not begun is waited for where nobody asked to wait. */
+/** Milliseconds that the end of a run that has not begun is waited for where the caller did not ask to wait. */
 const briefly = 2_000;
 
 /**

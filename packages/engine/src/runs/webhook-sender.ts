@@ -30,10 +30,10 @@ export interface WebhookSenderParts extends Pick<WebRules, "find" | "connectTo">
 }
 
 /**
- * Sends the webhooks of ended runs: at least once, in the order of time, again with growing pauses when
- * the receiver does not take it, also after a restart. Nothing is asked for again: one timer runs to what is due next.
- * A receiver that takes its time holds up only itself. Only addresses of the public web, and those that the operator
- * has named, are told.
+ * Sends the webhooks of ended runs: at least once, in the order of time, again with growing pauses when the receiver
+ * does not take it, also after a restart. It does not poll: one timer runs to the next due date. A receiver that
+ * takes its time holds up only itself. Only addresses of the public web, and those that the operator has named, are
+ * called.
  */
 export class WebhookSender {
   readonly #parts: WebhookSenderParts;

@@ -17,8 +17,8 @@ import type { ModelRequestStore, Webhook } from "./record-stores.ts";
 import type { UsageEntry } from "./usage.ts";
 
 /**
- * The stop of the run within which something is asked of the storage. A request is told at once that a database is away; a
- * run waits for it, until the run is stopped.
+ * The stop signal of the run that uses the storage. While the database is away, a request fails at once; a run waits
+ * for it until it is stopped.
  */
 export const withinRun = new AsyncLocalStorage<AbortSignal>();
 
@@ -48,7 +48,7 @@ export interface RunOutcome {
   interrupts: Session["interrupts"];
   /** When it ended (ISO date). Default now. */
   ended_at?: string;
-  /** What is to be told of it, to whom; see `WebhookStore`. */
+  /** Its webhook; see `WebhookStore`. */
   webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
   /** It is rolled back, and its states are gone. */
   isRemoved?: boolean;
@@ -64,13 +64,13 @@ export class RollbackFirst extends AppError {
   }
 }
 
-/** Where a checkpointer gets the events that were told and are not stored yet, and what model calls have used meanwhile. */
+/** Where a checkpointer gets the emitted events that are not stored yet, and the usage of model calls since. */
 export interface UnstoredEvents {
   /** Calls `write` with them, one call at a time. They count as stored when it resolves, and stay when it rejects. */
   carry<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result>;
 }
 
-/** Nothing was told. */
+/** No events and no usage. */
 export const noEvents: UnstoredEvents = { carry: (write) => write([], []) };
 
 /**
@@ -96,13 +96,13 @@ export interface AttemptStore {
    */
   append(events: RunEvent[], usage?: readonly UsageEntry[]): Promise<void>;
   /**
-   * Each `put` and `putWrites` of it is one transaction with the events that were told before and with the usage, so that
+   * Each `put` and `putWrites` of it is one transaction with the events emitted before it and with the usage, so that
    * no checkpoint is on disk without them.
    */
   checkpointer(events: UnstoredEvents): RunCheckpointer;
   /**
-   * The run's end, with what was told last in its transaction, on disk when it resolves; `undefined`, and nothing is written,
-   * when it has ended already or is another attempt's. Throws `RollbackFirst`.
+   * The run's end, with the last events in its transaction, on disk when it resolves; `undefined`, and nothing is
+   * written, when it has ended already or is another attempt's. Throws `RollbackFirst`.
    */
   finish(outcome: RunOutcome, told?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */

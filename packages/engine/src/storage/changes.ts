@@ -14,7 +14,7 @@ export const Change = z.object({
 });
 export type Change = z.infer<typeof Change>;
 
-/** Is told of what each transaction has changed, once it is committed. It must not throw and must not take long. */
+/** Called with what each transaction has changed, after its commit. It must not throw and must not take long. */
 export type ChangeListener = (changes: readonly Change[]) => void;
 
 /** A session as a write has left it. One that is gone comes with its row. */
@@ -61,7 +61,7 @@ export function changeOfOperation(what: Change["what"], operation: OperationReco
   return { type: "operation", what, id, session_id, patch };
 }
 
-/** A task as a write has left it; its owner alone is told. */
+/** A task as a write has left it; only its owner sees the change. */
 export function changeOfTask(
   what: Change["what"],
   { task_id: id, owner, session_id: thread_id, ...rest }: Task,

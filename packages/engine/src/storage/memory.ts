@@ -91,7 +91,7 @@ function tasksIn(all: Map<string, Task>, isSeen: (task: Task) => boolean, owner?
   };
 }
 
-/** What a second start of a recorded call is told (law 3). Every ledger answers by this rule. */
+/** The answer to a second start of a recorded call (law 3). Every ledger answers by this rule. */
 export function answerRecorded(call: ToolCallRecord): LedgerAnswer {
   if (call.state === "finished") return { kind: "finished", result: call.result };
   switch (call.effect) {

@@ -6,7 +6,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 export interface AssistantQuery {
   limit: number;
   offset: number;
-  /** Only the system's and those of this owner, and with `orphans` those of nobody. Default all. */
+  /** Only the system's and those of this owner, and with `orphans` those without an owner. Default all. */
   owner?: { name: string; orphans: boolean } | undefined;
   graph_id?: string | undefined;
   /** Any part of the name, in any case. */
@@ -26,8 +26,8 @@ export type AssistantPatch = Partial<
 export type AssistantVersion = Omit<Assistant, "owner" | "is_system" | "updated_at">;
 
 /**
- * The assistants that users made, and the versions they made of the system's. A graph's own assistant is no row before
- * somebody has changed it: whoever asks brings those along as `system`.
+ * The assistants that users made, and the versions they made of the system's. A graph's own assistant has no row
+ * before a user has changed it: callers pass those as `system`.
  */
 export interface AssistantStore {
   /** Stores it as its first version. Throws `conflict` when the id is taken. */
@@ -113,7 +113,7 @@ export interface CronStore {
   skip(turn: CronTurn): Promise<boolean>;
 }
 
-/** How long a session stays that nobody touches, and what becomes of it then. */
+/** How long an untouched session is kept, and what happens to it then. */
 export const SessionTtl = z.object({
   session_id: z.string(),
   minutes: z.number(),
@@ -130,7 +130,7 @@ export interface SessionTtlStore {
   set(sessionId: string, ttl: Pick<SessionTtl, "minutes" | "strategy"> | null): Promise<SessionTtl | undefined>;
   /** With the time that counts: that since the session was last touched. */
   get(sessionId: string): Promise<SessionTtl | undefined>;
-  /** Sessions that nobody works on and nobody has touched for their time. The times of others are moved on. */
+  /** Idle sessions that were not touched for their time. The due dates of others are moved on. */
   due(): Promise<SessionTtl[]>;
   /** The time of a session is not looked at before `time` (ISO date). */
   moveOn(sessionId: string, time: string): Promise<void>;
@@ -140,7 +140,7 @@ export interface SessionTtlStore {
   next(): Promise<string | undefined>;
 }
 
-/** What is to be told of the end of a run, and to whom. */
+/** The end of a run that is to be sent to an address. */
 export interface Webhook {
   webhook_id: number;
   run_id: string;
@@ -148,7 +148,7 @@ export interface Webhook {
   url: string;
   /** The receiver, as `host:port` of the address; empty for this server. */
   host: string;
-  /** Whose session the run was of; `null` for nobody's. */
+  /** The owner of the run's session; `null` for none. */
   owner: string | null;
   /** A JSON object as text. */
   body: string;
@@ -164,20 +164,20 @@ export interface BusyReceivers {
   owners: readonly string[];
 }
 
-/** What the ends of runs have left to tell. It is written with the end of its run, in one transaction (`RunOutcome`). */
+/** Webhooks that are to be delivered. Each is written with the end of its run, in one transaction (`RunOutcome`). */
 export interface WebhookStore {
   /**
    * Takes the oldest that is due at `now` (ISO date). No other server and no later call gets it before it is postponed or
    * given back, or has been with a server that is gone for some time.
    */
   take(now: string, busy?: BusyReceivers): Promise<Webhook | undefined>;
-  /** When there could be another one to take; `undefined` when nothing is left to tell. */
+  /** When there could be another one to take; `undefined` when none is left. */
   next(busy?: BusyReceivers): Promise<string | undefined>;
-  /** It was taken and is not told: it is due as before. */
+  /** It was taken and not delivered: it is due as before. */
   giveBack(webhookId: number): Promise<void>;
   /** It was tried in vain once more, and is due again at `dueAt` (ISO date). */
   postpone(webhookId: number, dueAt: string): Promise<void>;
-  /** It was told, or given up. */
+  /** It was delivered, or given up. */
   remove(webhookId: number): Promise<void>;
 }
 
@@ -205,11 +205,11 @@ export interface TaskStore {
   /** Oldest first. */
   find(view: TaskView, signal?: AbortSignal): Promise<Task[]>;
   /**
-   * The same tasks as far as they are of this owner, with `orphans` also those of nobody: others are not there, and
-   * what is created is the owner's.
+   * The same tasks as far as they are of this owner, with `orphans` also those without an owner: others are not
+   * there, and what is created is the owner's.
    */
   ownedBy(owner: string | null, orphans?: boolean): TaskStore;
-  /** The same for whoever owns the session; where no owners are known, all. */
+  /** The same for the owner of the session; where no owners are known, all. */
   ofSession(sessionId: string): TaskStore;
   /** Whether a created task keeps its id, so that one that was made can be found again; else the id is given elsewhere. */
   keepsIds: boolean;

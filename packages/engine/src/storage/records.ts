@@ -16,7 +16,7 @@ export type PendingInterrupt = z.infer<typeof PendingInterrupt>;
 
 /**
  * A graph with what its runs are given unless they say something else. `version` is the one in use; `is_system`: the
- * one that a graph has by itself, which is everybody's. Else it is `owner`'s, or nobody's (`null`).
+ * graph's own one, which all callers see. Else it is `owner`'s, or has no owner (`null`).
  */
 export const Assistant = z.object({
   assistant_id: z.string(),
@@ -86,9 +86,9 @@ export const RunKwargs = z.object({
   interrupt_before: z.union([z.literal("*"), z.array(z.string())]).optional(),
   interrupt_after: z.union([z.literal("*"), z.array(z.string())]).optional(),
   checkpoint: JsonObject.optional(),
-  /** Who is told of its end: an address, or a path of this server. */
+  /** Where its end is sent: an address, or a path of this server. */
   webhook: z.string().optional(),
-  /** What of it is to be judged; where LangSmith traces, its readers are told where. */
+  /** The keys of its feedback; where LangSmith traces, its readers get an address for each. */
   feedback_keys: z.array(z.string()).optional(),
   /** The project its spans go to as well, and the example of a data set that it stands for; where LangSmith traces. */
   langsmith_tracer: z.object({ project_name: z.string().optional(), example_id: z.string().optional() }).optional(),
@@ -100,7 +100,7 @@ export const RunKwargs = z.object({
   durability: z.enum(["sync", "async", "exit"]),
   /** The request that asked for it, by its id, and where it stands in the trace of its client. */
   request: z.object({ id: z.string().optional(), traceparent: z.string().optional() }).optional(),
-  /** The user of `auth.path` who asked for it, whose tasks and tools are its own. Default: whoever owns its session. */
+  /** The user of `auth.path` who asked for it, whose tasks and tools are its own. Default: the owner of its session. */
   owner: z.string().optional(),
 });
 export type RunKwargs = z.infer<typeof RunKwargs>;
@@ -111,9 +111,10 @@ export type StopAction = z.infer<typeof StopAction>;
 
 /**
  * One walk through a graph. `event_mark` is the first event id no attempt has used yet, `crashes` counts the attempts
- * that ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention has
- * removed (-1: none). `stop_requested` is what somebody asked of it before it was over: such a run is never walked
- * again; `cancel_reason` is why, in the words of the first who said so; `started_at` is when its first attempt began.
+ * that ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention
+ * has removed (-1: none). `stop_requested` is how a client asked to stop it before it was over: such a run is never
+ * executed again; `cancel_reason` is why, in the words of the first who said so; `started_at` is when its first
+ * attempt began.
  */
 export const Run = z.object({
   run_id: z.string(),

@@ -139,7 +139,7 @@ export interface RunStore {
    * know.
    */
   take(sessions?: number, again?: boolean): Promise<Run[]>;
-  /** The server stops: what is pending in its hand is for any other one. */
+  /** The server stops: any other one may take its pending runs. */
   giveBack(): Promise<void>;
   /**
    * Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. Where a
@@ -152,15 +152,15 @@ export interface RunStore {
   lastChange(): Promise<string | undefined>;
 }
 
-/** What one run told the world, in order. Ids are the run's own sequence and are never used twice. */
+/** The events of one run, in order. Ids are the run's own sequence and are never used twice. */
 export interface EventStore {
   /** Events with `id > after`, oldest first. */
   read(runId: string, after: number, limit: number): Promise<RunEvent[]>;
   /** The newest stored id, -1 when the log is empty. */
   last(runId: string): Promise<number>;
   /**
-   * Batches of events with an id above `after` as they are stored, whoever executes the run, until it is over or gone, or
-   * the signal is aborted. Throws `not_found` for an unknown run.
+   * Batches of events with an id above `after` as they are stored, whichever server executes the run, until it is
+   * over or gone, or the signal is aborted. Throws `not_found` for an unknown run.
    */
   follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[], void>;
   /**
@@ -171,7 +171,7 @@ export interface EventStore {
 }
 
 /**
- * Questions to people and remembered yeses. Rows follow the session: whoever writes a session's `interrupts` makes
+ * Questions to people and remembered permissions. Rows follow the session: a write of a session's `interrupts` makes
  * those `pending` and what waits no longer `stale`, and an admitted run that answers makes them `answered`, in one
  * transaction. An answer whose run ended without using it leaves the question pending again.
  */
@@ -181,12 +181,12 @@ export interface ApprovalStore {
   pending(sessionId: string): Promise<Approval[]>;
   /** Of all sessions, what has waited since before `before` (ISO date), oldest first. */
   askedBefore(before: string, page: Page): Promise<Approval[]>;
-  /** The session's remembered yeses, oldest first. */
+  /** The session's remembered permissions, oldest first. */
   grants(sessionId: string): Promise<Grant[]>;
   revoke(sessionId: string, grantId: string): Promise<boolean>;
 }
 
-/** Which session is the current one of a namespace, by owner; an owner without a name is nobody. */
+/** Which session is the current one of a namespace, by owner; an empty name means no owner. */
 export interface NamespaceStore {
   /** `undefined` when nothing is current: nothing was yet, or it was deleted. */
   get(owner: string, namespace: string): Promise<Namespace | undefined>;
@@ -228,8 +228,8 @@ export interface Storage {
   /** Absent where there can be no other server. */
   files?: SharedFiles;
   /**
-   * Tells the listener of every change of sessions, runs, approvals and operations from now on, also by other servers, of
-   * which some can be lost: then it calls `onMissed`. There is one listener.
+   * Calls the listener with every change of sessions, runs, approvals and operations from now on, also by other
+   * servers, of which some can be lost: then it calls `onMissed`. There is one listener.
    */
   watch(listener: ChangeListener, onMissed: () => void): void;
   close(): Promise<void>;

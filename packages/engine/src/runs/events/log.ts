@@ -6,7 +6,7 @@ import { readStored } from "../../storage/events/follow-events.ts";
 import type { EventStore } from "../../storage/storage.ts";
 import type { UsageEntry } from "../../storage/usage.ts";
 
-/** Who is told that there is more of a run, besides the readers in this process. */
+/** The readers of a run at other servers, which are notified that there is more of it. */
 export interface LogReaders {
   /** Whether readers at other servers wait for what a run tells. */
   isFollowed(runId: string): boolean;
@@ -139,7 +139,7 @@ export class RunLog implements UnstoredEvents {
     this.#timer ??= setTimeout(this.#writeInTime, groupDelay);
   }
 
-  /** What is told from now on is neither seen nor stored before `until` resolves. */
+  /** Events emitted from now on are neither delivered nor stored before `until` resolves. */
   hold(until: Promise<unknown>): void {
     this.#heldFrom = Math.min(this.#heldFrom, this.#next);
     const held = Promise.all([this.#held, until]).then(() => {

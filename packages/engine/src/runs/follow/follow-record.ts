@@ -15,8 +15,8 @@ const runsUnasked = 10;
 const waited = 50;
 
 /**
- * What a session's record tells: a batch of events of one of its runs; that a run is over and when, with its row then
- * (`undefined` when it was removed); once, that all which had happened before is told; something that no run tells.
+ * An item of a session's record: a batch of events of one of its runs; that a run is over and when, with its row then
+ * (`undefined` when it was removed); once, that the past is complete; or news from outside of runs.
  */
 export type RecordItem =
   | { run: Run; events: RunEvent[] }

@@ -16,8 +16,8 @@ export interface SessionEvent {
 }
 
 /**
- * From where a session is followed: `open`, the run that works now and all that come; `now`, only what is told from now
- * on; `all`, every run that is kept; or after the last event that the reader has.
+ * From where a session is followed: `open`, the run that works now and all that come; `now`, only later events;
+ * `all`, every run that is kept; or after the last event that the reader has.
  */
 export type SessionPlace = "open" | "now" | "all" | { run_id: string; id: number };
 

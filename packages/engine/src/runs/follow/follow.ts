@@ -141,7 +141,7 @@ async function waitElsewhere({ storage, drained }: RunSources, runId: string, si
   return await unlessRemoved(storage, ended, signal);
 }
 
-/** The other servers: where their runs are found, and how those with readers are told of what comes here. */
+/** The other servers: where their runs are found, and how those with readers are notified of what begins here. */
 export interface Elsewhere {
   watched: WatchParts;
   tell(sessionId: string, item: Coming): void;
@@ -202,7 +202,7 @@ export class SessionFeeds {
     if (this.#sessions.has(sessionId)) this.hear(sessionId, item);
   }
 
-  /** The same, of a run that begins here or at another server; it is told once. */
+  /** The same, of a run that begins here or at another server; readers get it once. */
   hear(sessionId: string, item: Coming): void {
     const watch = "run_id" in item ? this.#sessions.get(sessionId)?.watch : undefined;
     if (watch !== undefined && "run_id" in item) watch.note(item);

@@ -45,7 +45,8 @@ export async function findGap({ active, storage }: RunSources, run: Run, after: 
   const next = await nextKnown(storage.events, run.run_id, log, after);
   if (next === after) return undefined;
   if (next !== undefined) return next === after + 1 ? undefined : { from: after + 1, to: next - 1, after };
-  // Told by the server that executes the run, or by one that did, and not stored yet, or never: what is told next comes after it.
+  // Emitted by a server that executes or executed the run, and not stored yet, or never: later events have greater
+  // ids.
   if (log === undefined && !isOver(run.status) && after < run.event_mark) return undefined;
   const last = log === undefined ? Math.max(await storage.events.last(run.run_id), expired) : log.head - 1;
   return { from: last + 1, to: after, after: -1 };

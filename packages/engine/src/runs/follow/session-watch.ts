@@ -30,7 +30,7 @@ export class SessionWatch {
   readonly #parts: WatchParts;
   readonly #tell: (run: Begun) => void;
   readonly #gone: () => void;
-  /** What was told, or had begun before. */
+  /** Runs that readers have got, or that had begun before. */
   readonly #known = new Set<string>();
   #wasThere = false;
   #askedAt = -Infinity;
@@ -49,7 +49,7 @@ export class SessionWatch {
     this.ready.catch(() => undefined);
   }
 
-  /** Something begins, here or elsewhere: it is told once. */
+  /** A run begins, here or elsewhere: readers get it once. */
   note(run: Begun): void {
     if (this.#known.has(run.run_id)) return;
     this.#known.add(run.run_id);

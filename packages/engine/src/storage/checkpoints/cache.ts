@@ -1,7 +1,7 @@
 import type { ThreadItems } from "./items.ts";
 import { weightOf, type Snapshot } from "./snapshot.ts";
 
-/** How many threads memory holds, whatever their size, and how many seconds it holds one that nobody uses. */
+/** How many threads memory holds, whatever their size, and how many seconds it holds an unused one. */
 export interface CacheLimits {
   threads: number;
   seconds: number;

@@ -145,7 +145,7 @@ export class CheckpointStore {
 
   /**
    * LangGraph makes ids of the time. Where one is smaller than its parent's, the machine's clock was set back, and by
-   * their ids the states that come now would be older than those before: whoever reads the session would miss them.
+   * their ids the new states would be older than those before: readers of the session would miss them.
    */
   #noteClock(state: ThreadState): void {
     if (state.newestBy === "key") return;

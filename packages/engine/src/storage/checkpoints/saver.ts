@@ -30,7 +30,7 @@ export function placeOf(config: RunnableConfig) {
 
 /**
  * For the run that asks: LangGraph drops the input of a run where the state says that it is of the same run, and
- * LangGraph's own savers do not say it. Whoever goes on with a run gives no input.
+ * LangGraph's own savers do not say it. A run that is resumed has no input.
  */
 function withoutRun(tuple: CheckpointTuple): CheckpointTuple {
   if (tuple.metadata !== undefined && "run_id" in tuple.metadata) delete tuple.metadata.run_id;
@@ -57,7 +57,7 @@ export async function readTuple(store: CheckpointStore, config: RunnableConfig):
     const namespace = store.namespace(at.state, name);
     const found = tupleOf(at, snapshot, reader, namespace?.last === snapshot);
     if (namespace !== undefined) store.cache.touch(at.state, name, namespace);
-    // A copied state names its run in the metadata alone, and whoever reads it is no run.
+    // A copied state names its run in the metadata alone, and is not read by that run.
     return snapshot.run !== undefined && snapshot.run === run ? withoutRun(found) : found;
   });
   return tuple === undefined || id === undefined ? tuple : { ...tuple, config };
@@ -126,7 +126,7 @@ export class WriteGroups {
   readonly #write: (work: () => void) => Promise<void>;
   #open: Group | undefined;
   #isClosed = false;
-  /** Why something could not be written for which nobody waited. */
+  /** Why a write failed whose caller did not wait for it. */
   #failure: { error: unknown } | undefined;
   /** What is written next, in this order. */
   readonly #waiting: Group[] = [];

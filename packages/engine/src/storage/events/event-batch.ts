@@ -34,7 +34,10 @@ const kinds = [
 const Batch = z.object({
   /** Ids when they are not consecutive; else they follow from the first one. */
   ids: z.array(z.number()).optional(),
-  /** When they were told: the first time, then for each further event how much later. Absent where times are not known. */
+  /**
+   * When they were emitted: the first time, then for each further event how much later. Absent where times are not
+   * known.
+   */
   times: z.array(z.number()).optional(),
   shared: z.array(z.unknown()),
   events: z.array(z.array(z.unknown())),
@@ -148,8 +151,8 @@ export function unpackEvents(value: unknown, firstId: number): RunEvent[] {
 const groupsKept = 512;
 
 /**
- * Groups of events that somebody reads now, decoded once for all: a hundred readers of one run hold the same events, and
- * what is rendered from them is rendered once. A group never changes, so nothing has to be forgotten but for the memory.
+ * Groups of events that have readers now, decoded once for all of them: a hundred readers of one run hold the same
+ * events, and each is rendered once. A group never changes, so entries are only evicted to bound memory.
  */
 export class DecodedGroups {
   readonly #groups = new LRUCache<string, WeakRef<RunEvent[]>>({ max: groupsKept });
@@ -157,7 +160,7 @@ export class DecodedGroups {
   /** An event keeps its whole group alive, or the next reader would decode it again beside the first. */
   readonly #groupOf = new WeakMap<RunEvent, RunEvent[]>();
 
-  /** The group of this name; `decode` is called when nobody holds it. Rejects as `decode` does. */
+  /** The group of this name; `decode` is called when no reader holds it. Rejects as `decode` does. */
   get(name: string, decode: () => Promise<RunEvent[]>): Promise<RunEvent[]> {
     const known = this.#groups.get(name)?.deref();
     if (known !== undefined) return Promise.resolve(known);

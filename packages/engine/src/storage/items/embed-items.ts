@@ -35,8 +35,8 @@ interface Failure {
 }
 
 /**
- * Embeds the items that have no vectors of this index. Whoever wrote them need not care: what fails is told, and the items
- * wait for the next query that looks for them. Those that a model refuses while it takes others are asked about no more.
+ * Embeds the items that have no vectors of this index. Writers do not see failures: those go to `onFailure`, and the
+ * items wait for the next query over them. Items that a model refuses while it accepts others are not tried again.
  */
 export async function embedItems(
   { items, index }: IndexedItems,
@@ -63,7 +63,7 @@ export async function embedItems(
 /** Embeds what is still to do below a namespace, before a query looks there. Those that look at once wait for the same work. */
 type CatchUp = (indexed: IndexedItems, owner: string, prefix: readonly string[]) => Promise<void>;
 
-/** For one store: work is shared by those that look for the same, and by nobody else. */
+/** For one store: callers that look for the same items share the work. */
 export function createCatchUp(): CatchUp {
   const underWay = new Map<string, Promise<void>>();
   return (indexed, owner, prefix) => {

@@ -69,7 +69,7 @@ export interface NamespaceQuery {
   offset: number;
 }
 
-/** Items by owner; an owner without a name is nobody. What has expired is not there, whether it was removed yet or not. */
+/** Items by owner; an empty name means no owner. Expired items are not found, whether they were removed yet or not. */
 export interface ItemStore {
   /** Writes all or nothing, in order. `embeds`: whether what an index wants of it is done, too, which may take long; default yes. */
   change(owner: string, changes: readonly ItemChange[], embeds?: boolean): Promise<void>;

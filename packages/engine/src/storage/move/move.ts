@@ -29,7 +29,9 @@ export interface MoveProgress {
   of: number;
 }
 
-/** What a move is told, and when it ends early: what was copied stays, and the next one goes on behind it. */
+/**
+ * How a move reports its progress, and when it ends early: what was copied stays, and the next one goes on behind it.
+ */
 export interface MoveOptions {
   tell: (progress: MoveProgress) => void;
   /** Told when what a former move has left is another database's, so that it begins anew. */

@@ -8,7 +8,7 @@ export class AbsentThreads {
   /** There is none before this process writes. */
   readonly #expected = new Set<string>();
 
-  /** Nobody writes to the thread but this process, and it has no rows. */
+  /** Only this process writes to the thread, and it has no rows. */
   expect(threadId: string): void {
     remember(this.#expected, threadId);
   }

@@ -74,7 +74,7 @@ export interface Place {
   threadId: string;
   name: string;
   run: string | undefined;
-  /** Nobody has written anything of the run yet, so it is not looked for. */
+  /** The run has no rows yet, so it is not looked for. */
   isNewRun?: boolean;
   /** Whether memory knows all of that, so that nothing has to be brought. */
   isKnown?: boolean;

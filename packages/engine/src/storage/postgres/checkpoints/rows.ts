@@ -79,7 +79,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
     this.#current.undo.push(undo);
   }
 
-  /** The key of something new, for which nobody else has written anything. */
+  /** The key of something new, which has no rows yet. */
   #insert(): number {
     const key = this.#works.nextKey();
     this.#current.fresh.add(key);

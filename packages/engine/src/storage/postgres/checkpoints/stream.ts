@@ -60,14 +60,14 @@ export class AttemptStream {
     this.#of = of;
   }
 
-  /** Writes what was told and, with it, what `more` writes. */
+  /** Writes the events and the usage and, with them, what `more` writes. */
   async write(told: Told, more?: { place: Place; work: () => void }): Promise<void> {
     await this.#write(told, more, (batch) => this.#send(batch));
   }
 
   /**
-   * Has what was told last, if anything, written by `end` with the end of the run. It gives "refused" where the fence has not
-   * let it pass, and has written nothing then.
+   * Has the last events and usage, if any, written by `end` with the end of the run. It gives "refused" where the
+   * fence has not let it pass, and has written nothing then.
    */
   async end<Result>(told: Told, end: (fence: EndFence) => Promise<Result | "refused">): Promise<Result> {
     const tryOn = async (rows?: string): Promise<Result> => {

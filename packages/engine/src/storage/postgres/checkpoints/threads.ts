@@ -79,7 +79,7 @@ export class Threads {
         await this.#writeOnce({ ...place, isKnown: this.#knows(place) }, work, send);
       } catch (error) {
         if (!isTaken(error)) throw error;
-        // Somebody else has made what this process took for new: it looks, and writes again.
+        // Another process has made what this one took for new: it looks, and writes again.
         this.store.cache.delete(threadId);
         await this.#writeOnce({ ...place, isNewRun: false }, work, send);
       }

@@ -10,7 +10,7 @@ import { Loader, type Place } from "./loader.ts";
 export interface Work {
   loader: Loader;
   batch: Batch;
-  /** Threads, namespaces and checkpoints that are made here: nobody has written anything for them. */
+  /** Threads, namespaces and checkpoints that are made here: they have no rows yet. */
   fresh: Set<number>;
   /** What was made here, by the names under which it would be looked for. */
   made: Map<string, unknown>;

@@ -18,7 +18,7 @@ const lost = /^(E[A-Z]+|08...|57P0.|57014|53[0234]00|25006|25P0[34])$/u;
 const untrusted = /CERT|SSL|TLS|VERIFY_LEAF/u;
 /** What `pg` says of connections without giving a code. */
 const lostSaid = /timeout|terminated|not queryable|closed/iu;
-/** Refusals that somebody else's transaction is the reason for: it is tried again. */
+/** Refusals caused by another transaction: the work is tried again. */
 const collided = new Set(["40001", "40P01", "55P03"]);
 
 /** Characters that PostgreSQL has no place for, in a text or in JSON. */

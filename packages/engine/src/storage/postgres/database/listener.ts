@@ -18,7 +18,7 @@ export interface ListenerParts {
   /** Sends a notice on a channel by another connection. */
   notify: (channel: string, payload: string) => Promise<unknown>;
   onNotice: (payload: string) => void;
-  /** Called whenever it begins to listen anew: what was told before has not come. */
+  /** Called whenever it begins to listen anew: earlier notices were missed. */
   onRestored: () => void;
   /** Called once for each time that it stops listening, with the reason. */
   onSilent: (reason: unknown) => void;
@@ -45,7 +45,7 @@ export class Listener {
     this.#parts = parts;
   }
 
-  /** Whether what is told arrives. */
+  /** Whether notices arrive. */
   get listens(): boolean {
     return this.#listens;
   }

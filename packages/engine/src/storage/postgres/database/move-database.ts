@@ -148,8 +148,8 @@ function inUse(place: string, cause?: unknown): AppError {
 }
 
 /**
- * Lends what `work` needs in a transaction that holds a lock meanwhile, so that nobody else writes and a lost server lets
- * go of it. Throws `conflict` where somebody else holds it.
+ * Lends what `work` needs in a transaction that holds a lock meanwhile, so that no other process writes and a lost
+ * server releases it. Throws `conflict` where another process holds it.
  */
 async function locked<Result>(
   database: PostgresDatabase,
@@ -167,7 +167,7 @@ async function locked<Result>(
   });
 }
 
-/** Opens a database under a name by which servers are told from moves, and closes it. */
+/** Opens a database under a name that distinguishes servers from moves, and closes it. */
 export async function withDatabase<Result>(
   url: string,
   work: (database: PostgresDatabase) => Promise<Result>,

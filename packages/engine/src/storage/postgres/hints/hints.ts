@@ -73,7 +73,7 @@ export class PostgresHints implements Hints {
     this.#tells.push(tell);
   }
 
-  /** Calls back whenever it listens anew: what was told before may have been missed. */
+  /** Calls back whenever it listens anew: earlier notices may have been missed. */
   onRestored(tell: () => void): void {
     this.#restored.push(tell);
   }

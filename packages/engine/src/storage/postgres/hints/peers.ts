@@ -7,7 +7,7 @@ interface Looking {
   look(): void;
 }
 
-/** Whom a write concerns: the server of a number, or all, where no server has what it is about in hand. */
+/** Which servers a write concerns: the one of a number, or all, where none has the run. */
 type Concerned = number | null;
 
 /** Tells other servers of what was written and is theirs to see to. Their beats find the same, later. */

@@ -19,7 +19,7 @@ const stored = `SELECT assistant_id, owner, is_system, graph_id, config, context
   FROM assistants JOIN assistant_versions AS latest
     ON latest.assistant = assistants.id AND latest.version = assistants.version`;
 
-/** The stored ones, and those of the system that nobody has changed: the columns of these are $1 to $11. */
+/** The stored ones, and unchanged ones of the system: the columns of these are $1 to $11. */
 const everything = `
   WITH given AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],

@@ -47,7 +47,10 @@ const expirePart = `WITH log AS (
   )
   SELECT count(*) AS runs FROM noted`;
 
-/** The logs of the runs in PostgreSQL: one row per group that was told together. `hints`: what other servers tell of them. */
+/**
+ * The logs of the runs in PostgreSQL: one row per group that was stored together. `hints`: notices of other servers
+ * about them.
+ */
 export function createEventStore(database: PostgresDatabase, codec: Codec, hints?: LogHints): EventStore {
   const groups = new DecodedGroups();
   const standing = async (runId: string): Promise<LogStanding | undefined> => {

@@ -51,7 +51,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
       const rows = readRows(SessionTtlRow, "session_ttls", await database.read(sql, [now]));
       const moved = rows.filter((row) => expiryOf(row) > now);
       if (moved.length > 0) {
-        // Unless somebody has given it another time since.
+        // Unless it was given another time since.
         const move = `UPDATE session_ttls SET expires_at = moved.expires_at
           FROM unnest($1::bigint[], $2::text[], $3::text[]) AS moved (session, expires_at, former)
           WHERE session_ttls.session = moved.session AND session_ttls.expires_at = moved.former RETURNING ${later}`;

@@ -44,7 +44,7 @@ async function change(
   const next = { ...session, ...patch };
   const metadata = { ...session.metadata, ...patch.metadata };
   const config = { ...session.config, ...patch.config };
-  // The runs decide: a session with one that is not over is busy, whatever somebody has found it to be.
+  // The runs decide: a session with an unfinished one is busy, whatever status the patch gives.
   const sql = `UPDATE sessions SET metadata = $2, config = $3, interrupts = $4, updated_at = $5, status = CASE WHEN EXISTS (
       SELECT FROM open_runs WHERE session = sessions.id
     ) THEN 'busy' ELSE $6 END WHERE session_id = $1 RETURNING ${columns}`;

@@ -11,7 +11,7 @@ const columns = "task_id, owner, session_id, title, completed, area_id, schedule
 /** A title is a JSON text: PostgreSQL takes no NUL and no half of a surrogate pair. */
 const TitledRow = TaskRow.extend({ title: json(Task.shape.title) });
 
-/** Whose tasks are seen: those of one owner, named or by a session, and maybe those of nobody. */
+/** Whose tasks are seen: those of one owner, named or by a session, and maybe those without an owner. */
 interface Scope {
   /** An expression with `$1`. */
   owner: "$1" | "(SELECT owner FROM sessions WHERE session_id = $1)";

@@ -112,7 +112,10 @@ async function finish(
   return ended.run;
 }
 
-/** Who writes, its stream, whom its end concerns, and what an effect has to wait for; see `ServerLease.trusted`. */
+/**
+ * The writer, its stream, which servers its end concerns, and what an effect has to wait for; see
+ * `ServerLease.trusted`.
+ */
 interface Writing {
   of: RunWriter;
   stream: AttemptStream;

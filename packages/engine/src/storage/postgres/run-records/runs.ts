@@ -78,8 +78,8 @@ const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::te
     SELECT run FROM open_runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND status = 'running')`;
 
 /**
- * Claims the next run of a session. A claim whose answer was lost is looked for first, by its date: nobody else works on
- * what it may have begun.
+ * Claims the next run of a session. A claim whose answer was lost is looked for first, by its date: no other server
+ * works on what it may have begun.
  */
 function claimer(database: PostgresDatabase, server: () => number): (sessionId: string) => Promise<Run | undefined> {
   const lost = new Map<string, string>();
@@ -103,7 +103,7 @@ function claimer(database: PostgresDatabase, server: () => number): (sessionId: 
 interface RunStoreParts {
   /** The number of this server, in whose hand runs are. */
   server: () => number;
-  /** Which others are told of what is in their hands. */
+  /** The notices that other servers get about runs in their hands. */
   peers: Peers;
   /** See `admitRun`. */
   onFirst: (sessionId: string) => void;

@@ -5,9 +5,9 @@ import BetterSqlite3 from "better-sqlite3";
 import { AppError, type ErrorCode, errorMessage, systemCode } from "../../../errors/errors.ts";
 import type { Change, ChangeListener } from "../../changes.ts";
 
-/** How long opening and migrating may block for a lock, in milliseconds; nobody is served yet. See `neverBlock`. */
+/** How long opening and migrating may block for a lock, in milliseconds; no request is served yet. See `neverBlock`. */
 const startTimeout = 2000;
-/** What the write-ahead log keeps on the disk when nobody needs it any more, in bytes. */
+/** Bytes that the write-ahead log keeps on the disk once it is no longer needed. */
 const logLimit = 64 * 1024 * 1024;
 /** How long `retryBusy` goes on before it gives up, in milliseconds. */
 const busyLimit = 30_000;
@@ -60,8 +60,8 @@ export function toStorageError(error: unknown, path: string): unknown {
 let lastTurn: Promise<void> = Promise.resolve();
 
 /**
- * Resolves in a turn of the event loop that nobody else was given: whatever waited for one lock would else go on in the
- * same turn when it is let go, and that is a stall.
+ * Resolves in a turn of the event loop of its own: else all that waited for one lock would go on in the same turn
+ * once it is released, which is a stall.
  */
 function ownTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => nextTurn());
@@ -104,7 +104,7 @@ export class Database {
   #undo: (() => void)[] = [];
   #changes: Change[] = [];
   #tell: ChangeListener | undefined;
-  /** Notes what the open transaction changes; absent while nobody watches, so that it costs nothing. */
+  /** Notes what the open transaction changes; absent without a listener, so that it costs nothing. */
   note: ((change: Change) => void) | undefined;
 
   constructor(path: string, raw: BetterSqlite3.Database) {

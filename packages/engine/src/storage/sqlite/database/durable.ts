@@ -24,7 +24,7 @@ export class GroupCommit {
   #queue: Job[] = [];
   #flushing: Promise<void> | undefined;
 
-  /** `mark` is told of every commit that was waited for. */
+  /** `mark` counts every durable commit. */
   constructor(database: Database, mark?: CommitMark) {
     this.#database = database;
     this.#mark = mark;
@@ -192,7 +192,7 @@ function commitsIn(database: Database): number {
 /**
  * A witness outside the database of what was committed in it. SQLite takes an empty file for a new database, a
  * write-ahead log that was cut for a shorter one and a page it can read for a good one: without a witness a damaged
- * file is a shorter history that nobody notices. One per open database; the caller holds the lock.
+ * file would pass for a shorter history. One per open database; the caller holds the lock.
  */
 export class CommitMark {
   readonly #path: string;

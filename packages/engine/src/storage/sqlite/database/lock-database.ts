@@ -18,7 +18,7 @@ export interface DatabaseLock {
 export function lockDatabase(path: string): DatabaseLock {
   if (path === ":memory:") return { release: () => undefined };
   const file = `${path}.lock`;
-  // A former owner may remove the file between our look and the lock; then it is one that nobody else will look at.
+  // A former owner may remove the file between our look and the lock; then no other process will find it.
   for (;;) {
     ensureFile(file);
     const before = identityOf(file);
@@ -36,8 +36,8 @@ export function lockDatabase(path: string): DatabaseLock {
 }
 
 /**
- * Which file has this name now; `undefined` for none. The file is looked at without opening it: whoever closes a file
- * lets go of all locks that the process has on it.
+ * Which file has this name now; `undefined` for none. The file is looked at without opening it: closing a file
+ * releases all locks that the process has on it.
  */
 function identityOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;

@@ -195,7 +195,7 @@ export async function restoreDatabase(
   }
 }
 
-/** What is removed of sessions that nobody has touched for a while: old checkpoints, or the whole session. */
+/** What is removed of sessions untouched for a while: old checkpoints, or the whole session. */
 export type PruneStrategy = "keep_latest" | "delete";
 
 /**

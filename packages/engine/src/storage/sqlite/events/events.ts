@@ -51,13 +51,13 @@ function readBatches(database: Database, runId: string, after: number, limit: nu
   return readRows(BatchRow, "run_events", database.prepare(sql).all(runId, after, limit));
 }
 
-/** What the log of a run hands over at once: events, which may be none, and what model calls have used. */
+/** What a run writes at once: events, which may be none, and the usage of model calls. */
 interface Told {
   events: RunEvent[];
   usage: readonly UsageEntry[];
 }
 
-/** Stores what was told as one group, and the usage, in the caller's transaction. */
+/** Stores events as one group, and the usage, in the caller's transaction. */
 export function storeEvents(database: Database, codec: Codec, of: RunWriter, { events, usage }: Told): void {
   const { session_id, run_id, attempt } = of;
   if (usage.length > 0) storeUsage(database, run_id, usage);

@@ -11,7 +11,7 @@ const changes = `
   CREATE INDEX namespaces_of_session ON namespaces (session);
 `;
 
-/** The current session of each namespace, by owner; an owner without a name is nobody. */
+/** The current session of each namespace, by owner; an empty name means no owner. */
 export const namespaces: Migration = {
   id: 8,
   name: "namespaces",

@@ -10,7 +10,7 @@ const changes = `
   CREATE INDEX session_ttls_expiring ON session_ttls (expires_at);
 `;
 
-/** How long sessions stay that nobody touches. */
+/** How long untouched sessions are kept. */
 export const sessionTtls: Migration = {
   id: 13,
   name: "session-ttls",

@@ -7,7 +7,10 @@ const columns = `
 `;
 const WrittenRow = z.object({ webhook_id: z.number(), url: z.string() });
 
-/** Who is told and for whom, so that nobody's slow receiver keeps the others waiting. Of before, only the first is known. */
+/**
+ * Receiver and owner, so that one slow receiver does not keep others waiting. Of older rows only the receiver is
+ * known.
+ */
 export const webhookReceivers: Migration = {
   id: 18,
   name: "webhook-receivers",

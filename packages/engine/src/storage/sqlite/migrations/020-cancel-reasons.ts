@@ -1,6 +1,6 @@
 import type { Migration } from "../migrations.ts";
 
-/** Why somebody has stopped a run, in their own words. */
+/** Why a client has stopped a run, in its own words. */
 export const cancelReasons: Migration = {
   id: 20,
   name: "cancel-reasons",

@@ -1,6 +1,6 @@
 import type { Migration } from "../migrations.ts";
 
-/** The dates of webhooks with whom they are for: a backlog is passed over without reading what is to be told. */
+/** The dates of webhooks with their receivers: a backlog is passed over without reading bodies. */
 export const webhooksByReceiver: Migration = {
   id: 21,
   name: "webhooks-by-receiver",

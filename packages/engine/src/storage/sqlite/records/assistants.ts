@@ -14,7 +14,7 @@ const stored = `SELECT assistant_id, owner, is_system, graph_id, config, context
   FROM assistants JOIN assistant_versions AS latest
     ON latest.assistant = assistants.id AND latest.version = assistants.version`;
 
-/** The stored ones, and those of the system that nobody has changed. */
+/** The stored ones, and unchanged ones of the system. */
 const everything = `
   WITH given AS (SELECT value AS one, value ->> '$.assistant_id' AS id FROM json_each(@system)),
   everything AS (

@@ -183,7 +183,10 @@ export function countPending(database: Database, limit: number): number {
   return parseRow(CountRow, "runs", database.prepare(sql).get({ limit })).count;
 }
 
-/** How many runs of the owner of a session are pending; counts no further than `limit`. Nobody is an owner too. */
+/**
+ * How many runs of the owner of a session are pending; counts no further than `limit`. Sessions without an owner
+ * count together.
+ */
 export function countPendingOfOwner(database: Database, session_id: string, limit: number): number {
   const sql = `SELECT count(*) AS count FROM (
       SELECT 1 FROM runs WHERE ${isUnfinished} AND status = 'pending'
@@ -195,8 +198,8 @@ export function countPendingOfOwner(database: Database, session_id: string, limi
 }
 
 /**
- * The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. One
- * that was not delayed is never too early: the machine's clock may have been set back since its admission.
+ * Starts the oldest pending run that is due and was not stopped, unless another one runs. One that was not delayed is
+ * never too early: the machine's clock may have been set back since its admission.
  */
 export function claimRun(database: Database, session_id: string): Run | undefined {
   const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now,

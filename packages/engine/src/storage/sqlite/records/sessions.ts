@@ -51,7 +51,7 @@ function change(
     config: { ...session.config, ...patch.config },
     updated_at: keepsTime ? session.updated_at : new Date().toISOString(),
   };
-  // The runs decide: a session with one that is not over is busy, whatever somebody has found it to be.
+  // The runs decide: a session with an unfinished one is busy, whatever status the patch gives.
   if (hasUnfinished(database, session.session_id)) next.status = "busy";
   database
     .prepare(

@@ -9,7 +9,7 @@ import type { GroupCommit } from "../database/durable.ts";
 const ofSession = "(SELECT owner FROM sessions WHERE session_id = ?)";
 const columns = "task_id, owner, session_id, title, completed, area_id, scheduled_dates, created_at, updated_at";
 
-/** Whose tasks are seen: those of one owner, named or by a session, and maybe those of nobody. */
+/** Whose tasks are seen: those of one owner, named or by a session, and maybe those without an owner. */
 interface Scope {
   /** An expression with one parameter. */
   owner: "?" | typeof ofSession;
