@@ -26,7 +26,7 @@ export type Decision =
 
 const Answered = z.object({ repeated: z.boolean(), run_id: z.nullish(z.string()) });
 
-/** Answers a question; `repeated`: somebody had answered before. The hash says what was shown. */
+/** Answers a question; `repeated`: it was answered before. The hash says what was shown. */
 export function answerApproval(
   { thread_id, id, hash }: Approval,
   decision: Decision,

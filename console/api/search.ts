@@ -7,7 +7,7 @@ import { Hit } from "./shapes.ts";
 /** Milliseconds without a key after which one counts as having typed. */
 const pause = 300;
 
-/** What was typed into a search field, once somebody rests: a search reads many messages. */
+/** The text of a search field, debounced: a search reads many messages. */
 export function useSettledWords(words: string): string {
   const [settled, setSettled] = useState(words);
   useEffect(() => {

@@ -23,7 +23,7 @@ export const callerQuery = queryOptions({
   retryOnMount: false,
 });
 
-/** Who is signed in. A server without the route asks nobody. */
+/** Who is signed in. A server without the route needs no sign-in. */
 export function useCaller() {
   return useQuery(callerQuery);
 }

@@ -146,7 +146,7 @@ export async function runByHand(
   }
 }
 
-/** Runs a call that somebody has pressed a button for: what it would do is seen there. Throws what it failed by. */
+/** Runs a call for which the user has pressed a button, which shows what it would do. Throws what it failed by. */
 export async function changeByHand(threadId: string, call: ManualCall): Promise<ManualResult> {
   const method = "POST";
   const body = { args: call.args };

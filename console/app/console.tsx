@@ -46,7 +46,7 @@ function SignedIn() {
   }, []);
   const error = caller.error;
   const status = error instanceof ApiError ? error.status : undefined;
-  // A server without the route asks nobody for a key.
+  // A server without the route needs no key.
   const isKnown = caller.data !== undefined || status === 404;
   useEffect(() => (isKnown ? startFeed() : undefined), [isKnown, key]);
   useEffect(() => {
@@ -71,7 +71,7 @@ function SignedIn() {
     );
   }
   if (status === 401) return <SignIn isAgain={false} />;
-  // The rules of a server may refuse in their own words whoever says nothing of himself.
+  // The rules of a server may refuse anonymous callers in their own words.
   if (status === 403) return <SignIn isAgain={false} refusal={messageOf(error)} />;
   if (error !== null) {
     return (

@@ -65,7 +65,7 @@ const pages = {
   settings: SettingsPage,
 };
 
-/** Loads what somebody needs soon; where that cannot be loaded now, the place that needs it says so. */
+/** Preloads what the user needs soon; where that cannot be loaded now, the place that needs it says so. */
 export function loadAhead(...names: (keyof typeof pages)[]): void {
   for (const name of names) pages[name].ahead();
 }

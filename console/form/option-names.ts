@@ -26,7 +26,7 @@ function named(part: unknown, whole: RJSFSchema, kinds: KindNames): unknown {
   );
 }
 
-/** Alternatives of the same name are told apart by their number. */
+/** Alternatives of the same name are distinguished by their number. */
 function titled(options: readonly unknown[], whole: RJSFSchema, kinds: KindNames): unknown[] {
   const names = options.map((option) =>
     isObject(option) && option["title"] === undefined ? nameOf(option, whole, kinds) : undefined,

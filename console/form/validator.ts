@@ -9,7 +9,7 @@ import {
   type ValidatorType,
 } from "@rjsf/utils";
 
-/** Problems of a value that are told; one wrong branch of a union has many. */
+/** Problems of a value that are shown; one wrong branch of a union has many. */
 const most = 20;
 
 /** What of a value does not fit a schema, without `eval`. A schema that cannot be read refuses nothing: the server decides. */

@@ -42,7 +42,7 @@ export function deleteSoon(id: string, words: { text: string; takeBack: string }
   });
 }
 
-// Whoever leaves the page takes nothing back.
+// After leaving the page nothing can be taken back.
 addEventListener("pagehide", () => {
   for (const [id, timer] of timers) {
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** What is told to readers of the screen; `number` makes the same words twice two announcements. */
+/** What screen readers announce; `number` makes the same words twice two announcements. */
 interface Told {
   number: number;
   text: string;

@@ -8,7 +8,7 @@ import { Button } from "./button.tsx";
 /** Takes one hunk back, by its number. */
 type UndoHunk = (hunk: number) => Promise<void>;
 
-/** Lines, and characters of a line, that are drawn before somebody asks for all. */
+/** Lines, and characters of a line, that are drawn before the user asks for all. */
 const firstLines = 1_000;
 const firstLetters = 2_000;
 

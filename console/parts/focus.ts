@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** As the `ref` of a field that stands there because somebody asked for it: the field has the focus from the beginning. */
+/** As the `ref` of a field that the user asked for: it has the focus from the beginning. */
 export function focusAtFirst(element: HTMLElement | null): void {
   element?.focus();
 }

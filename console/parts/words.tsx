@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { visible } from "../markdown/links.ts";
 import { byteSize } from "../text/time.ts";
 
-/** Characters of a text that are drawn before somebody asks for all of it. */
+/** Characters of a text that are drawn before the user asks for all of it. */
 const firstPart = 20_000;
 
 /** A text of any length; of a long one its beginning, and the rest on request. */

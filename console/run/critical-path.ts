@@ -11,7 +11,7 @@ export function criticalPath(spans: ReadonlyMap<string, Span>, now: number): Rea
   const waiting: (string | null)[] = [null];
   for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
     let reached = Infinity;
-    // A retry is a moment, of which nobody waits for an end.
+    // A retry is a moment, which has no end to wait for.
     const inside = (children.get(parent) ?? []).filter(({ kind, start }) => start !== null && kind !== "retry");
     for (const span of inside.toSorted((one, other) => endOf(other) - endOf(one))) {
       if (endOf(span) > reached) continue;

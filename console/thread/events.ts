@@ -42,7 +42,7 @@ const Content = z.object({
   args: z.optional(z.unknown()),
 });
 
-/** What is told of a message. */
+/** Events of a message. */
 export const MessageData = z.discriminatedUnion("event", [
   z.object({ event: z.literal("message-start"), id: z.string(), role: z.string(), run_id: z.string() }),
   z.object({ event: z.literal("content-block-start"), index: z.number(), content: Content, run_id: z.string() }),
@@ -62,7 +62,7 @@ export const MessageData = z.discriminatedUnion("event", [
 ]);
 export type MessageData = z.infer<typeof MessageData>;
 
-/** What is told of a call. */
+/** Events of a call. */
 export const ToolData = z.object({
   event: z.string(),
   tool_call_id: z.string(),
@@ -73,7 +73,7 @@ export const ToolData = z.object({
   message: z.optional(z.string()),
 });
 
-/** What is told of a graph. */
+/** Events of a graph. */
 export const LifecycleData = z.object({
   event: z.string(),
   graph_name: z.optional(z.string()),

@@ -14,7 +14,7 @@ import { reduceAll, withItem } from "./reduce.ts";
 const pageSize = 50;
 /** Messages of a page where one is looked for that may be far away. */
 const largePage = 500;
-/** Milliseconds between two commits of a tab that nobody sees. */
+/** Milliseconds between two commits of a tab in the background. */
 const hiddenPause = 500;
 
 /** What a page knows of an open thread. */
@@ -241,7 +241,7 @@ export class OpenThread {
     if (!this.#holds) this.#schedule();
   }
 
-  /** Events are taken up once a frame; a tab that nobody sees does so twice a second. */
+  /** Events are applied once a frame; in a tab in the background, twice a second. */
   #schedule(): void {
     if (this.#isScheduled || this.#waiting.length === 0) return;
     this.#isScheduled = true;

@@ -58,7 +58,7 @@ function onMessage(state: ThreadState, event: ThreadEvent): ThreadState {
   if (data.event === "message-start") {
     // What is known as a whole is not told again, and what users said has a way of its own.
     if (state.items.has(data.id) || data.role !== "ai") return state;
-    // A run that is over is told again to a page that is new: what it said and did not keep is not shown.
+    // A new page gets the events of a finished run again: what it streamed and did not keep is not shown.
     if (event.runId !== undefined && state.ended.has(event.runId)) return state;
     const parent = parentOf(state, event.namespace);
     const item: AssistantItem = {

@@ -70,7 +70,7 @@ export function startFeed(): () => void {
     onEvent: (value) => {
       const event = z.safeParse(FeedEvent, value).data;
       if (event === undefined) return;
-      // After its first beginning the reader has missed nothing unless it is told so.
+      // After its first connection the reader has missed nothing unless the server says so.
       if (event.type === "resync") void queryClient.invalidateQueries();
       else {
         // Of one thread there are few changes, and they are seen in its head.

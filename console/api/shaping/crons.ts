@@ -48,7 +48,7 @@ export function useCronRuns(cronId: string) {
   return useQuery({
     queryKey: ["crons", cronId, "runs"],
     queryFn: ({ signal }) => request(`/runs?cron_id=${cronId}&limit=10`, z.array(CronRun), { signal }),
-    // The clock tells nobody when it starts one.
+    // The clock publishes no event when it starts one.
     staleTime: 0,
   });
 }

@@ -1,4 +1,4 @@
-/** What somebody has begun to write, by the thread, or by the message that is edited; it survives a reload and stays on this device. */
+/** Unsent texts, by the thread, or by the message that is edited; it survives a reload and stays on this device. */
 
 const prefix = "millrace.draft.";
 

@@ -8,7 +8,7 @@ const Unsent = z.object({ said: Said, assistant: z.string(), context: z.record(z
 export type Unsent = z.infer<typeof Unsent>;
 
 const prefix = "millrace.unsent.";
-/** Without an answer, or with one of a proxy that got none, nobody knows whether the server has it. */
+/** Without an answer, or with one of a proxy that got none, it is not known whether the server has it. */
 const unknown = new Set([0, 502, 504]);
 const underWay = new Set<string>();
 

@@ -42,7 +42,7 @@ export function AgentList({ current, onOpen }: { current: string | undefined; on
   );
 }
 
-/** One agent: what it is good for, what it may use, and what it is told. */
+/** One agent: what it is good for, what it may use, and its instructions. */
 export function AgentView({ name }: { name: string }) {
   const { t } = useTranslation(manage);
   const { data, error, refetch } = useAgents();

@@ -8,7 +8,7 @@ import { useOpenThread } from "./thread-context.tsx";
 /** Characters of an answer that are read out; the rest is read where it stands. */
 const longest = 5_000;
 
-/** Reads an answer out once, when it is complete: while it comes, only that it comes is told. */
+/** Reads an answer out once, when it is complete: while it streams, only that is announced. */
 export function useAnnouncements(): void {
   const { t } = useTranslation();
   const thread = useOpenThread();

@@ -8,7 +8,7 @@ import { useKeptFocus } from "../../parts/focus.ts";
 import { notify } from "../../parts/toast.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 
-/** What the thread waits for, above the composer where nobody can miss it. */
+/** What the thread waits for, above the composer where it cannot be missed. */
 export function ApprovalDock() {
   const { t } = useTranslation();
   const thread = useOpenThread();

@@ -196,7 +196,7 @@ function questionBefore(thread: OpenThread, id: string): string {
   return order.slice(0, order.indexOf(id)).findLast((one) => items.get(one)?.kind === "user") ?? id;
 }
 
-/** Sources that are shown before somebody asks for all. */
+/** Sources that are shown before the user asks for all. */
 const firstSources = 5;
 
 /** The pages of the web that an answer is made of. */

@@ -70,7 +70,7 @@ export function Conversation() {
   const measureNamed = useCallback(
     (element: HTMLElement | null) => {
       list.measureElement(element);
-      // Whoever types goes on typing; else one goes on from the message.
+      // A field in use keeps the focus; else the message gets it.
       if (element !== null && !isTyping(document.activeElement)) element.focus({ preventScroll: true });
     },
     [list],

@@ -3,7 +3,7 @@ import { createContext, use, useEffect, useState } from "react";
 /** Milliseconds without a movement after which a list rests. */
 const rest = 120;
 
-/** Whether somebody scrolls a list: what is only needed where it rests is drawn then. */
+/** Whether the user scrolls a list: what is only needed where it rests is drawn then. */
 export class Scrolling {
   isMoving = false;
   #timer: ReturnType<typeof setTimeout> | undefined;

@@ -170,7 +170,7 @@ function useNumbered(name: string) {
   return { all, error, retry: () => void refetch(), older: hasNextPage ? () => void fetchNextPage() : undefined };
 }
 
-/** Simulations whose curves lie over one another before somebody chooses. */
+/** Simulations whose curves lie over one another before the user chooses. */
 const firstOverlaid = 2;
 
 /** Which simulations are looked at: the newest, until others are chosen. */

@@ -21,7 +21,7 @@ export interface Shown {
 
 /** Points of a curve, and of one that is looked at more closely. */
 const [usualPoints, finePoints] = [300, 5_000];
-/** Signals that are drawn before somebody chooses: the output and, of an analysis by time, the input. */
+/** Signals that are drawn before the user chooses: the output and, of an analysis by time, the input. */
 const firstSignals = { complex: 1, real: 2 };
 /** Steps of a cursor's slider. */
 const steps = 500;

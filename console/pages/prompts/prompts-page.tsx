@@ -11,7 +11,7 @@ import { ListAndOne } from "../list-and-one.tsx";
 import { PromptEditor } from "./prompt-editor.tsx";
 import { PromptList } from "./prompt-list.tsx";
 
-/** The texts by which the assistant is told who it is and how it works. */
+/** The texts that say to the assistant who it is and how it works. */
 export function PromptsPage({ kind, name }: { kind: PromptPlace["kind"]; name: string | undefined }) {
   const { t } = useTranslation(manage);
   const [, navigate] = useLocation();

@@ -27,7 +27,10 @@ const inertFor = 300;
 
 type Mode = "choose" | "edit" | "reject" | "remember";
 
-/** A question to a person: what would be done, and the ways to answer. `onAnswered` also when somebody else was faster. */
+/**
+ * A question to a person: what would be done, and the ways to answer. `onAnswered` also when another person was
+ * faster.
+ */
 export function ApprovalCard({
   approval,
   onAnswered,

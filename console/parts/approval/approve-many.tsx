@@ -28,7 +28,7 @@ export function ApproveMany({
   onClose: () => void;
 }) {
   const { t } = useTranslation();
-  // What comes meanwhile is not among them: nobody has looked at it.
+  // What comes meanwhile is not among them: the user has not seen it.
   const [shown] = useState(() => approvable(approvals));
   const [marked, setMarked] = useState<ReadonlySet<string>>(() => new Set(isMarked ? shown.map(({ id }) => id) : []));
   const [whole, setWhole] = useState<string>();

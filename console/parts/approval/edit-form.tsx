@@ -37,7 +37,7 @@ export function EditForm({
 }) {
   const { t } = useTranslation();
   const form = useId();
-  // A tool of somebody else's graph may be called like one of the server's.
+  // A tool of a user's graph may have the name of one of the server's.
   const isOurs = approval.hash !== null;
   const { parameters, isPending } = useParameters(isOurs ? approval.tool : null);
   const [value, setValue] = useState<unknown>(approval.args ?? {});

@@ -10,7 +10,7 @@ import { Disclosure } from "../disclosure.tsx";
 /** The difference that a call would make to files. */
 type EffectLines = NonNullable<NonNullable<Approval["effect"]>["diff"]>;
 
-/** Lines of a diff that are shown before somebody asks for all. */
+/** Lines of a diff that are shown before the user asks for all. */
 const firstLines = 14;
 
 /** What a call would do, before it is done: the command, the lines that would differ, the paths; the arguments on request. */

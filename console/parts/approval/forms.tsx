@@ -115,7 +115,7 @@ export function AnswerForm({
   const options = [...(asked?.options ?? []), ...(asked?.suggestions ?? []), ...(asked?.hints ?? [])].filter(
     (option) => option !== "",
   );
-  // Our own questions take words; a graph of somebody else may want any value.
+  // Our own questions take words; a graph of a user may want any value.
   const isForeign = approval.kind === "question";
   const send = () => {
     const words = text.trim();

@@ -7,7 +7,7 @@ import { work } from "../../text/inspector/work.ts";
 import { Button } from "../button.tsx";
 import "../../style/later.css";
 
-/** Characters that are shown before somebody asks for all. */
+/** Characters that are shown before the user asks for all. */
 const firstPart = 20_000;
 
 /** A value as JSON that can be read; a long one is cut until all of it is asked for. */

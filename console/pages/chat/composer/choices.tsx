@@ -36,7 +36,7 @@ export interface RunChoices {
 const noRetrieval = { context_shares: { rag: 0 } };
 const oneTool = { tool_policy: "guarded" };
 
-/** What a run is told of what was chosen for all of them, and of how the assistant works. */
+/** The context of a run by the choices for all runs, and by how the assistant works. */
 function chosenContext({ retrieval, oneToolAtATime }: Preferences, mode: RunChoices["mode"]): Record<string, unknown> {
   return {
     ...(!retrieval && noRetrieval),

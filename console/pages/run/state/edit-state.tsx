@@ -8,7 +8,7 @@ import { changesOf } from "../../../run/state-diff.ts";
 import { work } from "../../../text/inspector/work.ts";
 import { FormDialog } from "../form-dialog.tsx";
 
-/** The channels that somebody has changed; what a form has only filled up is no change. */
+/** The channels that the user has changed; what a form has only filled up is no change. */
 function changedIn(before: unknown, after: unknown): Record<string, unknown> {
   const changes = changesOf(before ?? {}, after).filter(
     ({ kind, value }) => kind === "changed" || (kind === "added" && !isBlank(value)),

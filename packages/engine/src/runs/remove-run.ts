@@ -47,10 +47,7 @@ export async function removeStates(
  * Removes a run that is over with all it has written, in a turn of its own: a run that another server begins meanwhile may leave
  * questions, which are not to be replaced by those of before. A failure is logged: the next start tries again.
  */
-export async function rollBack(
-  run: Run,
-  deps: Pick<RunnerDeps, "storage" | "graphs" | "logger">,
-): Promise<void> {
+export async function rollBack(run: Run, deps: Pick<RunnerDeps, "storage" | "graphs" | "logger">): Promise<void> {
   const { inTurn } = deps.storage.sessions;
   const remove = (): Promise<boolean> => removeRun(run, deps);
   try {
