@@ -104,7 +104,8 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     if (Object.keys(ownerTools).length > 0) {
       this.#allowedTools = await allowedToolsOf(this.#active.run, this.#parts);
     }
-    if (toolSources.length > 0) {
+    // Other graphs than ours have no use for their tools.
+    if (this.#callsLoop && toolSources.length > 0) {
       this.#addedTools = (await Promise.all(toolSources.map((source) => source.tools(signal)))).flat();
     }
     return { [servicesKey]: this };
