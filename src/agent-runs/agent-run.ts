@@ -100,11 +100,10 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   async lend(signal: AbortSignal): Promise<JsonObject> {
     const { toolSources = [], ownerTools = {} } = this.#parts.services;
     this.#services = undefined;
-    // Most servers limit no owner and have no source of tools that come and go.
+    // Most servers limit no owner and have no source of tools that come and go, for which only our graphs have a use.
     if (Object.keys(ownerTools).length > 0) {
       this.#allowedTools = await allowedToolsOf(this.#active.run, this.#parts);
     }
-    // Other graphs than ours have no use for their tools.
     if (this.#callsLoop && toolSources.length > 0) {
       this.#addedTools = (await Promise.all(toolSources.map((source) => source.tools(signal)))).flat();
     }

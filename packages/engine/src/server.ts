@@ -264,7 +264,6 @@ async function takePort(config: Config): Promise<Port> {
   });
   const admit = (api: ReturnType<typeof createApi>): void => {
     resolve(api);
-    // Without a promise in between, which is a part of every request.
     listener.answerBy(api.fetch);
   };
   return { ...listener, admit };

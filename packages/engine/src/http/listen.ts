@@ -29,7 +29,7 @@ function requestLimits({ requestSeconds }: Config): ServerOptions {
 interface Listener {
   /** The URL, without a trailing slash. */
   url: string;
-  /** From now on requests are answered by this one. */
+  /** From now on requests go to this one, without a promise in between, which would be a part of each. */
   answerBy(fetch: Fetch): void;
   /** Closes all connections, after finished responses had half a second to reach their clients. */
   close(): Promise<void>;
