@@ -13,6 +13,7 @@ import type { OpenedToolkit, ToolkitServer } from "./toolkit.ts";
 export interface OpenedToolkits {
   services: ToolkitServices;
   documents: readonly DocumentSource[];
+  /** Where further tools come from. It grows while the server runs. */
   toolSources: readonly ToolSource[];
   /** A session is deleted. */
   forget(sessionId: string): Promise<void>;
@@ -30,7 +31,7 @@ export function openToolkits({
   settings = { current: () => server.config },
   models = { storedKeys: () => ({}) },
   ...server
-}: Omit<ToolkitServer, "isEnabled" | "services" | "toolNames" | Defaulted> &
+}: Omit<ToolkitServer, "isEnabled" | "services" | "toolNames" | "addToolSource" | Defaulted> &
   Partial<Pick<ToolkitServer, Defaulted>>): OpenedToolkits {
   const services = new ToolkitServices();
   const enabled = enabledToolkits(server.config.toolkits);
@@ -39,15 +40,17 @@ export function openToolkits({
     fileFormats,
     enabled.flatMap((toolkit) => toolkit.fileFormats),
   );
+  const toolSources: ToolSource[] = [];
+  const addToolSource = (source: ToolSource): void => void toolSources.push(source);
   const opened = toolkits.flatMap((toolkit): OpenedToolkit[] => {
     const isEnabled = enabled.includes(toolkit);
-    const one = toolkit.open?.({ ...server, home, settings, models, toolNames, services, isEnabled });
+    const one = toolkit.open?.({ ...server, home, settings, models, toolNames, services, isEnabled, addToolSource });
     return one === undefined ? [] : [one];
   });
   return {
     services,
     documents: opened.flatMap(({ documents = [] }) => documents),
-    toolSources: opened.flatMap(({ toolSources = [] }) => toolSources),
+    toolSources,
     forget: async (sessionId) => {
       await Promise.all(opened.map(async (one) => one.forget?.(sessionId)));
     },

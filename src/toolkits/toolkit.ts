@@ -138,6 +138,8 @@ export interface ToolkitServer {
   /** Whether runs of this server may use the toolkit. */
   isEnabled: boolean;
   services: ToolkitServices;
+  /** Adds a source of further tools, also while the server runs. The toolkit closes it. */
+  addToolSource(source: ToolSource): void;
 }
 
 /** Work that has ended outside of a turn, by a name of its own, and as a model reads it in at most `longest` characters. */
@@ -150,8 +152,6 @@ export interface FinishedWork {
 export interface OpenedToolkit {
   /** What models read before a conversation. */
   documents?: readonly DocumentSource[];
-  /** Where further tools come from while the server runs. The toolkit closes them. */
-  toolSources?: readonly ToolSource[];
   /** The server is ready. */
   start?(): void;
   /** A session is deleted: what still works for it has to end. */

@@ -34,6 +34,8 @@ interface ServersParts {
   readVariable: ReadVariable;
   logger: Pick<Logger, "warn">;
   retrySeconds?: number | undefined;
+  /** Called with the source of tools once it has some: runs without servers do not ask it. */
+  onFirstUse?: ((source: ToolSource) => void) | undefined;
   /** Throws where the file may not be written. */
   checkFile?: () => void;
 }
@@ -48,6 +50,7 @@ interface Known {
 export class McpServers implements ToolSource {
   readonly #parts: ServersParts;
   readonly #known = new Map<string, Known>();
+  #isUsed = false;
 
   constructor(parts: ServersParts) {
     this.#parts = parts;
@@ -57,6 +60,8 @@ export class McpServers implements ToolSource {
   use(config: McpServerConfig, entry: McpEntry = {}): void {
     const { logger, retrySeconds } = this.#parts;
     this.#known.set(config.name, { entry, problem: null, server: new McpServer(config, logger, retrySeconds) });
+    if (!this.#isUsed) this.#parts.onFirstUse?.(this);
+    this.#isUsed = true;
   }
 
   /** Lists a server that is not used: it is switched off, or something is wrong with it. */

@@ -20,10 +20,10 @@ export function createMcpSource(
 }
 
 /** Opens the configured MCP servers as a tool source, and for the routes that change them. */
-export function openMcp({ config, workspace, logger, services }: ToolkitServer): OpenedToolkit {
-  const servers = openMcpServers(config, workspace, logger);
+export function openMcp({ config, workspace, logger, services, addToolSource }: ToolkitServer): OpenedToolkit {
+  const servers = openMcpServers(config, workspace, logger, { onFirstUse: addToolSource });
   services.add(mcpKey, servers);
-  return { toolSources: [servers], close: () => servers.close() };
+  return { close: () => servers.close() };
 }
 
 /**
@@ -34,10 +34,13 @@ export function openMcpServers(
   { mcpFile: file, mcpFileIsDefault }: Pick<Config, "mcpFile" | "mcpFileIsDefault">,
   workspace: string,
   logger: Pick<Logger, "warn" | "error">,
-  readVariable: ReadVariable = environmentVariable,
+  {
+    readVariable = environmentVariable,
+    onFirstUse,
+  }: { readVariable?: ReadVariable; onFirstUse?: (source: ToolSource) => void } = {},
 ): McpServers {
   const checkFile = (): void => refuseInWorkspace(file, workspace);
-  const servers = new McpServers({ file, readVariable, logger, checkFile });
+  const servers = new McpServers({ file, readVariable, logger, checkFile, onFirstUse });
   if (!existsSync(file)) {
     if (mcpFileIsDefault) return servers;
     throw new AppError("config", `The file of MCP servers ${file} is not there.`, {

@@ -97,7 +97,7 @@ describe("the sources of the configured file", () => {
     const log = ((what: object, message: string) => logged.push({ message, ...what })) as never;
     const settings = { mcpFile, mcpFileIsDefault };
     const logger = { warn: log, error: log };
-    const servers = openMcpServers(settings, join(folder, "workspace"), logger, variable);
+    const servers = openMcpServers(settings, join(folder, "workspace"), logger, { readVariable: variable });
     return { listed: servers.list().map(({ name, problem, state }) => ({ name, problem, now: state?.now })), logged };
   };
 
