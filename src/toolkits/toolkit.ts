@@ -139,7 +139,7 @@ export interface ToolkitServer {
   isEnabled: boolean;
   services: ToolkitServices;
   /** Adds a source of further tools, also while the server runs. The toolkit closes it. */
-  addToolSource(source: ToolSource): void;
+  addToolSource: (source: ToolSource) => void;
 }
 
 /** Work that has ended outside of a turn, by a name of its own, and as a model reads it in at most `longest` characters. */
