@@ -332,7 +332,7 @@ function screens(): Screen[] {
     { name: "tool-gone", path: "/tools/none", part: ".shaping-one .blank-title" },
     { name: "mcp", path: "/mcp/far", part: ".facts" },
     { name: "mcp-gone", path: "/mcp/none", part: ".shaping-one .blank-title" },
-    { name: "library-docs", path: "/docs", part: ".shaping-one .input" },
+    { name: "library-docs", path: "/docs", part: ".shaping-list .input" },
     { name: "files", path: "/files?path=notes%2Ftoday.md", part: ".change-row" },
     { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
     { name: "file-edit", path: "/files?path=notes%2Ftoday.md", part: ".change-row", before: editText },

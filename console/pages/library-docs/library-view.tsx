@@ -90,7 +90,7 @@ export function LibraryRepository() {
   };
   return (
     <form
-      className="shaping-view schema-form"
+      className="schema-form"
       onSubmit={(event) => {
         event.preventDefault();
         if (draft !== undefined) perform(save);

@@ -37,7 +37,12 @@ export function ToolsPage({ part, name: named }: { part: Part; name?: string | u
   const lists = {
     tools: <ToolList current={name} onOpen={open} />,
     mcp: <McpList current={name} onOpen={open} />,
-    docs: <LibraryList current={name} onOpen={open} />,
+    docs: (
+      <>
+        <LibraryList current={name} onOpen={open} />
+        <LibraryRepository />
+      </>
+    ),
   };
   return (
     <>
@@ -79,10 +84,5 @@ function Nothing({ part }: { part: Part }) {
   const { t } = useTranslation(manage);
   if (part === "tools") return <Empty icon={<Wrench />} title={t("tools.choose")} hint={t("tools.chooseHint")} />;
   if (part === "mcp") return <Empty icon={<Plug />} title={t("mcp.choose")} hint={t("mcp.chooseHint")} />;
-  return (
-    <>
-      <Empty icon={<BookOpen />} title={t("libraries.choose")} hint={t("libraries.chooseHint")} />
-      <LibraryRepository />
-    </>
-  );
+  return <Empty icon={<BookOpen />} title={t("libraries.choose")} hint={t("libraries.chooseHint")} />;
 }
