@@ -44,6 +44,8 @@ export interface Iteration {
   thread_id: string;
   /** `null`: simulated by hand. */
   run_id: string | null;
+  /** Its call in the ledger. */
+  call_id: string;
   at: string;
   /** `undone`: the result file of the simulation before is back. */
   status: "running" | "done" | "failed" | "undone";
@@ -99,7 +101,7 @@ const isSimulation = ({ tool, change }: OperationRecord): boolean =>
   tool === "run_simulation" && change.kind === "write";
 
 async function iterationOf(circuit: string, row: OperationRecord, parts: IterationParts): Promise<Iteration> {
-  const { operation_id, session_id, run_id, message_id, created_at, status } = row;
+  const { operation_id, session_id, run_id, message_id, tool_call_id, created_at, status } = row;
   const result = status === "pending" || status === "failed" ? null : await resultOf(row, parts);
   const called = result === null && status !== "pending" ? await ledgerResultOf(row, parts) : undefined;
   const figures = result ?? called?.data ?? { metrics: {}, goals: [], notes: [] };
@@ -109,6 +111,7 @@ async function iterationOf(circuit: string, row: OperationRecord, parts: Iterati
     thread_id: session_id,
     // A call by hand has the name of its message in place of a run.
     run_id: run_id === message_id ? null : run_id,
+    call_id: tool_call_id,
     at: created_at,
     status: status === "pending" ? "running" : status === "success" ? "done" : status,
     message: status === "failed" ? (called?.message ?? null) : null,

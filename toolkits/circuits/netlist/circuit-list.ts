@@ -20,8 +20,11 @@ const netlists = /\.(?:cir|ckt|sp|spice)$/iu;
 /** Circuits listed, entries of the workspace that are looked at, and bytes that hold the title. */
 const [mostCircuits, mostEntries, titleBytes] = [500, 50_000, 400];
 
-/** The netlists of the workspace, level by level; `more`: there are others that were not looked at. */
-export async function listCircuits(context: FileContext): Promise<{ circuits: CircuitEntry[]; more: boolean }> {
+/** The netlists of the workspace, level by level, as far as they are wanted; `more`: there are others that were not looked at. */
+export async function listCircuits(
+  context: FileContext,
+  isWanted: (path: string) => boolean = () => true,
+): Promise<{ circuits: CircuitEntry[]; more: boolean }> {
   const { workspace } = context;
   const circuits: CircuitEntry[] = [];
   let seen = 0;
@@ -29,7 +32,7 @@ export async function listCircuits(context: FileContext): Promise<{ circuits: Ci
   for await (const { path, real, kind } of walk(context, start)) {
     seen += 1;
     if (seen > mostEntries || circuits.length >= mostCircuits) return { circuits, more: true };
-    if (kind !== "file" || !netlists.test(path)) continue;
+    if (kind !== "file" || !netlists.test(path) || !isWanted(path)) continue;
     const entry = await entryOf(context, path, real);
     if (entry !== undefined) circuits.push(entry);
   }

@@ -4,9 +4,11 @@ import { isAppError } from "@millrace/engine/errors/errors";
 import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
-import { jsonBody, path } from "@millrace/engine/http/validate";
+import { Id, jsonBody, path, query } from "@millrace/engine/http/validate";
+import type { RouteServices } from "../../../src/toolkits/route-services.ts";
 import { readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
 import { listCircuits } from "../netlist/circuit-list.ts";
+import { besideCircuit } from "../tools/deck-file.ts";
 import { ParsedNetlist, parseNetlist } from "../netlist/parse-netlist.ts";
 import { hashOf } from "../iterations/kept-netlist.ts";
 import { assessed, goalsOf } from "../tools/circuit-goals.ts";
@@ -44,16 +46,28 @@ const tag = "Circuits";
 /** `/circuits`: the netlists of the workspace, and what stands in them. */
 export function circuitRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  listRoute(routes);
+  netlistRoutes(routes);
+  return routes;
+}
+
+function listRoute(routes: HttpApp): void {
   routes.get(
     "/circuits",
     describe({ tag, summary: "The circuits of the workspace", answer: CircuitList, errors: refused }),
+    query(z.object({ thread_id: Id.optional().describe("Only those that were changed or simulated in it") })),
     async (context) => {
       const services = circuitServices(context);
       requireTool(services, "list_files");
       const files = { workspace: services.config.workspace, repeated: false, signal: context.req.raw.signal };
-      return answerJson(context, await listCircuits(files));
+      const { thread_id } = context.req.valid("query");
+      const touched = thread_id === undefined ? undefined : await touchedIn(thread_id, services);
+      return answerJson(context, await listCircuits(files, touched));
     },
   );
+}
+
+function netlistRoutes(routes: HttpApp): void {
   routes.post(
     "/circuits/parse",
     describe({
@@ -100,5 +114,16 @@ export function circuitRoutes(): HttpApp {
       });
     },
   );
-  return routes;
+}
+
+/** Operations of a thread that are looked at, the newest. */
+const mostOperations = 1_000;
+
+/** Whether a tool has worked on a circuit, or on its result, in a thread of the caller. */
+async function touchedIn(session_id: string, { overview }: RouteServices): Promise<(circuit: string) => boolean> {
+  const { rows } = await overview.operations({ session_id, limit: mostOperations });
+  const paths = new Set(
+    rows.flatMap(({ change }) => (change.kind === "move" ? [change.from, change.to] : [change.path])),
+  );
+  return (circuit) => paths.has(circuit) || paths.has(besideCircuit(circuit, "_sim.json"));
 }

@@ -39,6 +39,7 @@ const IterationShape = z
     circuit: z.string(),
     thread_id: z.string(),
     run_id: z.string().nullable().describe("null: simulated by hand"),
+    call_id: z.string().describe("Its name in the tool log: <id of the message>/<place among the calls of it>"),
     at: z.string(),
     status: z
       .enum(["running", "done", "failed", "undone"])

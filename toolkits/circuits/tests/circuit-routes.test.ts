@@ -24,6 +24,7 @@ const Iteration = z.looseObject({
   iteration_id: z.string(),
   thread_id: z.string(),
   run_id: z.string().nullable(),
+  call_id: z.string(),
   status: z.string(),
   message: z.string().nullable(),
   metrics: z.record(z.string(), z.number()),
@@ -35,6 +36,7 @@ const Iteration = z.looseObject({
 const Waveforms = z.looseObject({
   waveforms: z.array(z.looseObject({ analysis: z.string(), x: z.array(z.number()) })),
 });
+const Listed = z.looseObject({ circuits: z.array(z.looseObject({ name: z.string() })) });
 const Parsed = z.looseObject({
   parts: z.array(z.looseObject({ name: z.string(), nodes: z.array(z.string()), value: z.string() })),
   nets: z.array(z.looseObject({ name: z.string(), parts: z.array(z.string()) })),
@@ -170,6 +172,8 @@ describe("the iterations of a circuit", () => {
       goals: [{ state: "reached" }],
       netlist: { text: expect.stringContaining("159.155\n") },
     });
+    const log = await (await ask(`/threads/${thread}/tool-log`)).text();
+    for (const { call_id } of found) expect(log).toContain(`"call_id":"${call_id}"`);
     expect(first?.netlist?.hash).not.toBe(last?.netlist?.hash);
     await server?.close();
     server = await server?.restart();
@@ -190,6 +194,18 @@ describe("the iterations of a circuit", () => {
     expect([ac, tran > 300, tran <= 5_000]).toEqual([251, true, true]);
     const none = await ask(`/circuits/${name}/iterations/${thread}`);
     expect(none.status).toBe(404);
+  });
+
+  it("are of the threads that worked on the circuit: by them circuits are listed, too", async () => {
+    const other = z.looseObject({ thread_id: z.string() }).parse(await (await ask("/threads", "ada", {})).json());
+    await writeFile(join(server?.config.workspace ?? "", "filters/other.cir"), "Other\n");
+    const listed = async (query: string): Promise<string[]> => {
+      const { circuits } = Listed.parse(await (await ask(`/circuits${query}`)).json());
+      return circuits.map((one) => one.name);
+    };
+    expect(await listed("")).toEqual(["filters/other.cir", circuit]);
+    expect(await listed(`?thread_id=${thread}`)).toEqual([circuit]);
+    expect(await listed(`?thread_id=${other.thread_id}`)).toEqual([]);
   });
 
   it("stay when one is taken back, and belong to the owner of their thread", async () => {
