@@ -48,6 +48,7 @@ export const Iteration = z.object({
   iteration_id: z.string(),
   thread_id: z.string(),
   run_id: z.nullable(z.string()),
+  call_id: z.string(),
   at: z.string(),
   status: z.enum(["running", "done", "failed", "undone"]),
   message: z.nullable(z.string()),

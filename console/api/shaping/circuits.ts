@@ -58,6 +58,20 @@ export function useIterations(name: string) {
   });
 }
 
+/** The simulation that a call of a thread has made; `null`: it is not among the newest of the thread. */
+export function useIterationOf(name: string, threadId: string, callId: string) {
+  return useQuery({
+    queryKey: ["circuits", name, "of", callId],
+    queryFn: async ({ signal }) => {
+      const path = `${pathOf(name)}/iterations?limit=100&thread_id=${encodeURIComponent(threadId)}`;
+      const found = await request(path, z.array(Iteration), { signal });
+      return found.find(({ call_id: id }) => id === callId) ?? null;
+    },
+    staleTime: Infinity,
+    retry: false,
+  });
+}
+
 /** The curves of simulations, of which each stays as it is. */
 export function useCurves(name: string, ids: readonly string[], points: number) {
   return useQueries({

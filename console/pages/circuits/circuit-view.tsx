@@ -102,7 +102,9 @@ function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) 
       <div className="circuit-columns">
         <div className="circuit-main">
           <Segments label={t("circuits.parts")} segments={segments} />
-          {part === "netlist" && <NetlistPart text={text} netlist={netlist} net={net} onChange={setDraft} />}
+          {part === "netlist" && (
+            <NetlistPart text={text} netlist={netlist} net={net} onChange={setDraft} onNet={setNet} />
+          )}
           {part === "connections" && <Connections name={name} netlist={netlist} net={net} onNet={setNet} />}
           {part === "waveforms" && (
             <Waveforms

@@ -1,11 +1,19 @@
 import CircuitBoard from "icon:circuit-board";
-import { useMemo } from "react";
+import Maximize from "icon:maximize";
+import Minus from "icon:minus";
+import Plus from "icon:plus";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Netlist } from "../../api/shaping/circuit-shapes.ts";
 import { visible } from "../../markdown/links.ts";
+import { IconButton } from "../../parts/button.tsx";
+import { useDragScroll } from "../../parts/graph/drag-scroll.ts";
 import { Empty } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { connectionsOf, mostParts, type Pin, type Placed } from "./connections-layout.ts";
+
+/** By how much a button makes the drawing larger, and how small and how large it gets. */
+const [step, least, most] = [1.5, 0.3, 4];
 
 /** A picture of what is connected with what: a net that is pressed is marked, here and in the netlist. */
 export function Connections({
@@ -22,23 +30,40 @@ export function Connections({
 }) {
   const { t } = useTranslation(manage);
   const { places, pins, width, height } = useMemo(() => connectionsOf(netlist), [netlist]);
+  // Without one it is as large as there is room for it.
+  const [scale, setScale] = useState<number>();
+  const drag = useDragScroll();
   const own = netlist.nets.filter(({ subcircuit }) => subcircuit === null);
   const parts = netlist.parts.filter(({ subcircuit }) => subcircuit === null);
   if (parts.length === 0) return <Empty icon={<CircuitBoard />} title={t("circuits.noParts")} />;
   const ofNet = new Set(own.find((one) => one.name === net)?.parts);
   const isMarked = ({ kind, name: one }: Placed): boolean => (kind === "net" ? one === net : ofNet.has(one));
+  const size = scale ?? 1;
+  const zoom = (by: number) => setScale(Math.min(most, Math.max(least, size * by)));
   const toggle = (one: string) => onNet(one === net ? undefined : one);
   return (
     <>
       <p className="hint">{t("circuits.drawing")}</p>
       {parts.length > mostParts && <p className="hint">{t("circuits.tooMany", { count: mostParts })}</p>}
-      <div className="connections" role="group" tabIndex={0} aria-label={t("circuits.connections")}>
+      <div className="filters" role="group" aria-label={t("circuits.size")}>
+        <IconButton label={t("circuits.larger")} disabled={size >= most} onClick={() => zoom(step)}>
+          <Plus size={16} />
+        </IconButton>
+        <IconButton label={t("circuits.smaller")} disabled={size <= least} onClick={() => zoom(1 / step)}>
+          <Minus size={16} />
+        </IconButton>
+        <IconButton label={t("circuits.fit")} disabled={scale === undefined} onClick={() => setScale(undefined)}>
+          <Maximize size={16} />
+        </IconButton>
+      </div>
+      <div className="connections" role="group" tabIndex={0} aria-label={t("circuits.connections")} {...drag}>
         <svg
           role="img"
           aria-label={t("circuits.drawingOf", { name: visible(name), parts: parts.length, nets: own.length })}
           viewBox={`0 0 ${Math.ceil(width)} ${Math.ceil(height)}`}
-          width={Math.ceil(width)}
-          height={Math.ceil(height)}
+          width={Math.ceil(width * size)}
+          height={Math.ceil(height * size)}
+          data-fits={scale === undefined || undefined}
         >
           {pins.map((pin, at) => (
             <path key={at} className="pin" d={wayOf(pin)} data-on={pin.net === net || undefined} />
@@ -99,7 +124,7 @@ function Box({
       className={`connection-${kind}`}
       data-on={isOn || undefined}
       transform={`translate(${x} ${y})`}
-      onPointerDown={kind === "net" ? () => onNet(name) : undefined}
+      onPointerUp={kind === "net" ? () => onNet(name) : undefined}
     >
       <rect x={-width / 2} y={-height / 2} width={width} height={height} rx={kind === "net" ? height / 2 : 6} />
       <text dy={hasValue ? "-0.2em" : "0.35em"} textAnchor="middle">

@@ -9,8 +9,10 @@ const unscaled = new Set(["dB", "%", ""]);
 /** A value with its unit and an SI prefix: `12.5 kHz`. */
 export function quantity(value: number, unit: string, digits = 4): string {
   if (!Number.isFinite(value)) return "–";
-  if (unit === "deg") return `${trimmed(value, digits)}°`;
-  if (value === 0 || unscaled.has(unit)) return `${trimmed(value, digits)} ${unit}`.trim();
+  // Of levels and angles, what is less than a thousandth is what is left of rounding.
+  const level = unit === "dB" || unit === "deg" ? Number(value.toFixed(3)) : value;
+  if (unit === "deg") return `${trimmed(level, digits)}°`;
+  if (value === 0 || unscaled.has(unit)) return `${trimmed(level, digits)} ${unit}`.trim();
   // A value that rounds to a thousand belongs to the next prefix.
   const rounded = Number(value.toPrecision(digits));
   const step = Math.floor(Math.log10(Math.abs(rounded)) / 3);
@@ -61,16 +63,23 @@ function merit({ goals }: Iteration): [reached: number, missedBy: number] {
   return [goals.length - missed.length, sum];
 }
 
-/** The simulation that comes nearest to its goals, the newest of those that are alike; newest first. */
-export function bestOf(iterations: readonly Iteration[]): Iteration | undefined {
+/**
+ * The simulation that comes nearest to its goals, the newest of those that are alike; newest first. It is called the best where
+ * it reaches one of them, else the closest; where no goal was measured there is none.
+ */
+export function bestOf(
+  iterations: readonly Iteration[],
+): { iteration: Iteration; name: "best" | "closest" } | undefined {
   const able = iterations.filter(
-    ({ status, goals }) => status !== "failed" && status !== "running" && goals.length > 0,
+    ({ status, goals }) =>
+      status !== "failed" && status !== "running" && goals.some(({ state }) => state !== "unknown"),
   );
-  return able.reduce<Iteration | undefined>((best, one) => {
+  const iteration = able.reduce<Iteration | undefined>((best, one) => {
     if (best === undefined) return one;
     const [[more, less], [most, least]] = [merit(one), merit(best)];
     return more > most || (more === most && less < least) ? one : best;
   }, undefined);
+  return iteration && { iteration, name: reachedIn(iteration) > 0 ? "best" : "closest" };
 }
 
 /** How many goals a simulation has reached. */

@@ -49,7 +49,7 @@ export function IterationList({
             <Row
               one={one}
               before={iterations.slice(at + 1).find(({ netlist }) => netlist?.text !== undefined)}
-              isBest={one === best}
+              rank={one === best?.iteration ? best.name : undefined}
               isNow={one.netlist?.hash === hash}
               isHere={one.iteration_id === current}
               isOverlaid={overlaid.has(one.iteration_id)}
@@ -68,7 +68,7 @@ export function IterationList({
 function Row({
   one,
   before,
-  isBest,
+  rank,
   isNow,
   isHere,
   isOverlaid,
@@ -79,7 +79,8 @@ function Row({
 }: {
   one: Numbered;
   before: Iteration | undefined;
-  isBest: boolean;
+  /** What it is called among the others. */
+  rank: "best" | "closest" | undefined;
   isNow: boolean;
   isHere: boolean;
   isOverlaid: boolean;
@@ -111,7 +112,11 @@ function Row({
               {t(`circuits.status.${status}`)}
             </span>
           )}
-          {isBest && <span className="chip iteration-best">{t("circuits.best")}</span>}
+          {rank !== undefined && (
+            <span className="chip" data-rank={rank}>
+              {t(`circuits.${rank}`)}
+            </span>
+          )}
           {isNow && <span className="chip">{t("circuits.now")}</span>}
           {goals.length > 0 && <small>{t("circuits.reachedOf", { reached: reachedIn(one), all: goals.length })}</small>}
         </button>

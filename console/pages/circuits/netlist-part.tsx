@@ -3,11 +3,8 @@ import { useTranslation } from "react-i18next";
 import type { Netlist } from "../../api/shaping/circuit-shapes.ts";
 import { visible } from "../../markdown/links.ts";
 import { manage } from "../../text/manage/words.ts";
-import { TextEditor, type TextLanguage } from "../prompts/text-editor.tsx";
-import type { Piece } from "../prompts/variables.ts";
-
-/** Letters of a node after which it is completed. */
-const fewest = 2;
+import { TextEditor } from "../prompts/text-editor.tsx";
+import { languageOf, netAt } from "./netlist-language.ts";
 
 /** The netlist as a text: its lines that have problems are marked, and so is the net that is looked at. */
 export function NetlistPart({
@@ -15,12 +12,15 @@ export function NetlistPart({
   netlist,
   net,
   onChange,
+  onNet,
 }: {
   text: string;
   netlist: Netlist;
   /** The net that is looked at. */
   net: string | undefined;
   onChange: (text: string) => void;
+  /** The net on which the caret was put, if it is one. */
+  onNet: (net: string | undefined) => void;
 }) {
   const { t } = useTranslation(manage);
   const id = useId();
@@ -41,6 +41,7 @@ export function NetlistPart({
       <TextEditor
         value={text}
         onChange={onChange}
+        onCaret={(at) => onNet(netAt(text, at, netlist))}
         of={language}
         readOnly={false}
         label={t("circuits.netlist")}
@@ -57,31 +58,4 @@ export function NetlistPart({
       </div>
     </>
   );
-}
-
-/** How an editor marks and completes a netlist. */
-function languageOf({ problems, nets }: Netlist, net: string | undefined): Omit<TextLanguage, "completeLabel"> {
-  const wrong = new Map(problems.toReversed().map(({ line, severity }) => [line, severity]));
-  const names = [...new Set(nets.map(({ name }) => name))].filter((name) => name.length > 1);
-  return {
-    pieces: (line, at) => {
-      const severity = wrong.get(at + 1);
-      if (severity !== undefined && line !== "") {
-        return [{ text: line, kind: severity === "error" ? "unknown" : "required" }];
-      }
-      return net === undefined || line.startsWith("*") ? [{ text: line, kind: "words" }] : wordsOf(line, net);
-    },
-    completions: (text, caret) => {
-      const before = text.slice(text.lastIndexOf("\n", caret - 1) + 1, caret);
-      const begun = /^[a-z]\w*\s.*?(?<name>[\w.-]*)$/iu.exec(before)?.groups?.["name"]?.toLowerCase() ?? "";
-      if (begun.length < fewest || names.includes(begun)) return { names: [], from: caret };
-      return { names: names.filter((name) => name.startsWith(begun)), from: caret - begun.length };
-    },
-    closing: "",
-  };
-}
-
-/** A line in words, of which those that name the net are marked. */
-function wordsOf(line: string, net: string): Piece[] {
-  return line.split(/(\s+)/u).map((text): Piece => ({ text, kind: text.toLowerCase() === net ? "variable" : "words" }));
 }

@@ -1,18 +1,21 @@
-import { useLayoutEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState, type PointerEvent } from "react";
 import { visible } from "../../markdown/links.ts";
 import { quantity } from "./figures.ts";
 import { linearAxis, logAxis, rangeOf } from "./scales.ts";
 
 /** A curve as it is drawn: `hue` is that of its signal, `dash` that of its simulation. */
 export interface Curve {
+  name: string;
   x: readonly number[];
   y: readonly number[];
   hue: number;
   dash: number;
 }
 
-const margin = { left: 68, right: 12, top: 10, bottom: 26 };
+const margin = { left: 68, right: 26, top: 10, bottom: 26 };
 const height = 210;
+/** Pixels that a press may move and still be one. */
+const still = 4;
 
 /** Curves of one unit over one scale, with its axes and two cursors. */
 export function Plot({
@@ -23,6 +26,7 @@ export function Plot({
   range,
   cursors,
   onPlace,
+  onPan,
 }: {
   /** What is drawn, for those who do not see it. */
   label: string;
@@ -35,6 +39,8 @@ export function Plot({
   cursors: readonly [number, number];
   /** Where the drawing was pressed, as a share of its width. */
   onPlace: (share: number) => void;
+  /** How far the drawing was dragged since it was pressed, as a share of its width; `undefined`: all of it is shown. */
+  onPan: ((share: number, from: readonly [number, number]) => void) | undefined;
 }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
@@ -43,6 +49,7 @@ export function Plot({
   const across = (scale.isLog ? logAxis : linearAxis)(range[0], range[1], inner / 90);
   const [low, high] = rangeOf(curves, range) ?? [0, 1];
   const up = linearAxis(low, high, 5);
+  const drag = useDrag(range, inner, onPlace, onPan);
   const left = (value: number): number => margin.left + across.place(value) * inner;
   const top = (value: number): number => margin.top + (1 - up.place(value)) * tall;
   return (
@@ -52,16 +59,15 @@ export function Plot({
         aria-label={visible(label)}
         width={width}
         height={height}
-        onPointerDown={(event) => {
-          const { left: start } = event.currentTarget.getBoundingClientRect();
-          const share = (event.clientX - start - margin.left) / inner;
-          if (share >= 0 && share <= 1) onPlace(share);
-        }}
+        data-zoomed={onPan !== undefined || undefined}
+        {...drag}
       >
         <svg x={margin.left} y={margin.top} width={inner} height={tall} className="plot-curves">
           <g transform={`translate(${-margin.left} ${-margin.top})`}>
-            {curves.map(({ x, y, hue, dash }, at) => (
-              <path key={at} d={pathOf(x, y, left, top)} data-hue={hue} data-dash={dash} />
+            {curves.map(({ name, x, y, hue, dash }, at) => (
+              <path key={at} d={pathOf(x, y, left, top)} data-hue={hue} data-dash={dash}>
+                <title>{visible(name)}</title>
+              </path>
             ))}
             {cursors.map((place, at) => (
               <line
@@ -100,7 +106,40 @@ export function Plot({
   );
 }
 
-function pathOf(
+/** A press puts a cursor; a drag moves what is shown, as long as that is not all of it. */
+function useDrag(
+  range: readonly [number, number],
+  inner: number,
+  onPlace: (share: number) => void,
+  onPan: ((share: number, from: readonly [number, number]) => void) | undefined,
+) {
+  const pressed = useRef<{ x: number; range: readonly [number, number]; hasMoved: boolean }>(undefined);
+  const end = () => {
+    pressed.current = undefined;
+  };
+  return {
+    onPointerDown: (event: PointerEvent<SVGSVGElement>) => {
+      event.currentTarget.setPointerCapture(event.pointerId);
+      pressed.current = { x: event.clientX, range, hasMoved: false };
+    },
+    onPointerMove: ({ clientX }: PointerEvent<SVGSVGElement>) => {
+      const { current: press } = pressed;
+      if (press === undefined || (!press.hasMoved && Math.abs(clientX - press.x) < still)) return;
+      press.hasMoved = true;
+      onPan?.((press.x - clientX) / inner, press.range);
+    },
+    onPointerUp: ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>) => {
+      const share = (clientX - currentTarget.getBoundingClientRect().left - margin.left) / inner;
+      const isPress = pressed.current?.hasMoved === false || onPan === undefined;
+      if (pressed.current !== undefined && isPress && share >= 0 && share <= 1) onPlace(share);
+      end();
+    },
+    onPointerCancel: end,
+  };
+}
+
+/** A curve as the way of a pen; `left` and `top` say where a value is. */
+export function pathOf(
   x: readonly number[],
   y: readonly number[],
   left: (value: number) => number,

@@ -66,6 +66,20 @@ export function valueAt(x: readonly number[], y: readonly number[], place: numbe
   return right === left ? high : low + ((high - low) * (place - left)) / (right - left);
 }
 
+/** A range of a scale moved by a share of its width, as far as the whole of the scale goes. */
+export function panned(
+  range: readonly [number, number],
+  whole: readonly [number, number],
+  share: number,
+  isLog: boolean,
+): [number, number] {
+  const even = (place: number): number => (isLog ? Math.log10(place) : place);
+  const back = (place: number): number => (isLog ? 10 ** place : place);
+  const [from, to] = [even(range[0]), even(range[1])];
+  const by = Math.min(Math.max(share * (to - from), even(whole[0]) - from), even(whole[1]) - to);
+  return [back(from + by), back(to + by)];
+}
+
 /** The place of a share of an axis: the other way round of `place`. */
 export function placeAt(share: number, [from, to]: readonly [number, number], isLog: boolean): number {
   return isLog ? from * (to / from) ** share : from + (to - from) * share;

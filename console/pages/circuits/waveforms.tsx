@@ -1,17 +1,21 @@
 import AudioWaveform from "icon:audio-waveform";
-import { useId, useState } from "react";
+import ChevronLeft from "icon:chevron-left";
+import ChevronRight from "icon:chevron-right";
+import { useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { saveAs } from "../../api/operations.ts";
 import type { Waveform } from "../../api/shaping/circuit-shapes.ts";
 import { useCurves } from "../../api/shaping/circuits.ts";
 import { visible } from "../../markdown/links.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { quantity, scaleOf, signalOf, unitOf } from "./figures.ts";
+import { pictureOf } from "./plot-picture.ts";
 import { Plot, type Curve } from "./plot.tsx";
 import { csvOf, Readings, type Drawn } from "./readings.tsx";
-import { placeAt } from "./scales.ts";
+import { panned, placeAt } from "./scales.ts";
 
 /** A simulation whose curves are shown. */
 export interface Shown {
@@ -23,24 +27,24 @@ export interface Shown {
 const [usualPoints, finePoints] = [300, 5_000];
 /** Signals that are drawn before the user chooses: the output and, of an analysis by time, the input. */
 const firstSignals = { complex: 1, real: 2 };
-/** Steps of a cursor's slider. */
-const steps = 500;
+/** Steps of a cursor's slider, and how far a button moves what is shown, as a share of it. */
+const [steps, stride] = [500, 0.25];
 
 /** The curves of simulations over one another, the first of them the newest. */
 export function Waveforms({ name, shown }: { name: string; shown: readonly Shown[] }) {
   const { t } = useTranslation(manage);
   const [isFine, setFine] = useState(false);
-  const read = useCurves(
-    name,
-    shown.map(({ id }) => id),
-    isFine ? finePoints : usualPoints,
-  );
-  const failed = read.find(({ error, data }) => error !== null && data === undefined);
+  const ids = shown.map(({ id }) => id);
+  const usual = useCurves(name, ids, usualPoints);
+  // Until they are there, and where they do not come, it is the usual ones.
+  const fine = useCurves(name, isFine ? ids : [], finePoints);
+  const failed = usual.find(({ error, data }) => error !== null && data === undefined);
   if (shown.length === 0)
     return <Empty icon={<AudioWaveform />} title={t("circuits.noCurves")} hint={t("circuits.noCurvesHint")} />;
   if (failed !== undefined) return <Failed error={failed.error} onRetry={() => void failed.refetch()} />;
   const known = shown.flatMap((one, at) => {
-    const waveforms = read[at]?.data?.waveforms.filter(({ x }) => x.length > 1);
+    const { data = usual[at]?.data } = fine[at] ?? {};
+    const waveforms = data?.waveforms.filter(({ x }) => x.length > 1);
     return waveforms === undefined ? [] : [{ ...one, dash: at, waveforms }];
   });
   if (known.length === 0) return <Loading lines={6} />;
@@ -155,7 +159,14 @@ function Panels({
     setShares([0.25, 0.75]);
     onFine(true);
   };
-  const save = () => saveAs(new Blob([csvOf(drawn, signals)], { type: "text/csv" }), `${name.split("/").at(-1)}.csv`);
+  const pan = (share: number, from = range) => setZoom(panned(from, whole, share, isLog));
+  const frame = useRef<HTMLDivElement>(null);
+  const file = name.split("/").at(-1);
+  const saveCsv = () => saveAs(new Blob([csvOf(drawn, signals)], { type: "text/csv" }), `${file}.csv`);
+  const savePicture = async () => {
+    const drawings = [...(frame.current?.querySelectorAll<SVGSVGElement>(".plot > svg") ?? [])];
+    saveAs(await pictureOf(visible(`${name} · ${analysis}`), drawings), `${file}.png`);
+  };
   return (
     <>
       {drawn.length > 1 && (
@@ -170,21 +181,24 @@ function Panels({
           ))}
         </ul>
       )}
-      {units.map((unit) => {
-        const own = signals.filter((signal) => unitOf(signal) === unit);
-        return (
-          <Plot
-            key={unit}
-            label={t("circuits.plotOf", { signals: own.join(", "), scale: t(`circuits.scales.${kind}`) })}
-            curves={curvesOf(drawn, own, all)}
-            unit={unit}
-            scale={{ unit: scaleUnit, isLog }}
-            range={range}
-            cursors={cursors}
-            onPlace={place}
-          />
-        );
-      })}
+      <div ref={frame} className="waveforms">
+        {units.map((unit) => {
+          const own = signals.filter((signal) => unitOf(signal) === unit);
+          return (
+            <Plot
+              key={unit}
+              label={t("circuits.plotOf", { signals: own.join(", "), scale: t(`circuits.scales.${kind}`) })}
+              curves={curvesOf(drawn, own, all)}
+              unit={unit}
+              scale={{ unit: scaleUnit, isLog }}
+              range={range}
+              cursors={cursors}
+              onPlace={place}
+              onPan={zoom && pan}
+            />
+          );
+        })}
+      </div>
       <Sliders shares={shares} texts={cursors.map((at) => quantity(at, scaleUnit))} onPut={put} />
       <div className="filters">
         <Button size="small" disabled={shares[0] === shares[1]} onClick={zoomIn}>
@@ -193,8 +207,17 @@ function Panels({
         <Button size="small" kind="quiet" disabled={zoom === undefined} onClick={() => setZoom(undefined)}>
           {t("circuits.whole")}
         </Button>
-        <Button size="small" kind="quiet" onClick={save}>
+        <IconButton label={t("circuits.left")} disabled={range[0] <= whole[0]} onClick={() => pan(-stride)}>
+          <ChevronLeft size={18} />
+        </IconButton>
+        <IconButton label={t("circuits.right")} disabled={range[1] >= whole[1]} onClick={() => pan(stride)}>
+          <ChevronRight size={18} />
+        </IconButton>
+        <Button size="small" kind="quiet" onClick={saveCsv}>
           {t("circuits.csv")}
+        </Button>
+        <Button size="small" kind="quiet" onClick={() => void savePicture().catch(notifyError)}>
+          {t("circuits.png")}
         </Button>
       </div>
       <Readings drawn={drawn} signals={signals} all={all} cursors={cursors} scale={scaleUnit} />
@@ -209,10 +232,11 @@ function wholeOf(drawn: readonly Drawn[]): readonly [number, number] {
 }
 
 function curvesOf(drawn: readonly Drawn[], signals: readonly string[], all: readonly string[]): Curve[] {
-  return drawn.toReversed().flatMap(({ waveform: { x, rows }, dash }) =>
+  return drawn.toReversed().flatMap(({ number, waveform: { x, rows }, dash }) =>
     signals.flatMap((signal) => {
       const y = rows[signal];
-      return y === undefined ? [] : [{ x, y, hue: all.indexOf(signalOf(signal)) % 6, dash }];
+      const name = drawn.length > 1 ? `${signal} · ${number}` : signal;
+      return y === undefined ? [] : [{ name, x, y, hue: all.indexOf(signalOf(signal)) % 6, dash }];
     }),
   );
 }

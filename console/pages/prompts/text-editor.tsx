@@ -1,6 +1,6 @@
 import { useId, useState, type KeyboardEvent } from "react";
 import { isComposing } from "../../app/keys.ts";
-import type { Piece } from "./variables.ts";
+import type { Piece, TextLanguage } from "./variables.ts";
 
 const indent = "    ";
 
@@ -15,18 +15,6 @@ export function insertText(field: HTMLTextAreaElement, text: string, from = fiel
   }
 }
 
-/** What an editor knows of the language of its text. */
-export interface TextLanguage {
-  /** A line in pieces, of which some are marked; `at` counts from 0. */
-  pieces: (line: string, at: number) => readonly Piece[];
-  /** The names that complete what stands before the caret, and where that begins. */
-  completions: (text: string, caret: number) => { names: readonly string[]; from: number };
-  /** What stands behind a name that was completed. */
-  closing: string;
-  /** What the list of names that fit is called. */
-  completeLabel: string;
-}
-
 const plainWords: TextLanguage = {
   pieces: (text) => [{ text, kind: "words" }],
   completions: (_, from) => ({ names: [], from }),
@@ -38,6 +26,7 @@ const plainWords: TextLanguage = {
 export function TextEditor({
   value,
   onChange,
+  onCaret,
   of: { pieces, completions, closing, completeLabel } = plainWords,
   readOnly,
   label,
@@ -46,6 +35,8 @@ export function TextEditor({
 }: {
   value: string;
   onChange: (next: string) => void;
+  /** Where the caret was put. */
+  onCaret?: (at: number) => void;
   /** Without one it has words alone. */
   of?: TextLanguage;
   readOnly: boolean;
@@ -119,6 +110,7 @@ export function TextEditor({
             onChange(target.value);
           }}
           onKeyDown={onKeyDown}
+          onSelect={({ currentTarget }) => onCaret?.(currentTarget.selectionStart)}
           onClick={() => setCaret(undefined)}
           onBlur={() => {
             setWriting(false);

@@ -4,6 +4,18 @@ export interface Piece {
   kind: "words" | "variable" | "required" | "unknown";
 }
 
+/** What an editor knows of the language of its text. */
+export interface TextLanguage {
+  /** A line in pieces, of which some are marked; `at` counts from 0. */
+  pieces: (line: string, at: number) => readonly Piece[];
+  /** The names that complete what stands before the caret, and where that begins. */
+  completions: (text: string, caret: number) => { names: readonly string[]; from: number };
+  /** What stands behind a name that was completed. */
+  closing: string;
+  /** What the list of names that fit is called. */
+  completeLabel: string;
+}
+
 /** The variables that a text may use, and those that it has to. */
 export interface Variables {
   all: readonly string[];

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { connectionsOf } from "../../../console/pages/circuits/connections-layout.ts";
 import { bestOf, quantity } from "../../../console/pages/circuits/figures.ts";
-import { linearAxis, logAxis, placeAt, rangeOf, valueAt } from "../../../console/pages/circuits/scales.ts";
+import { netAt } from "../../../console/pages/circuits/netlist-language.ts";
+import { linearAxis, logAxis, panned, placeAt, rangeOf, valueAt } from "../../../console/pages/circuits/scales.ts";
 import type { Goal, Iteration } from "../../../console/api/shaping/circuit-shapes.ts";
 
 describe("a value with its unit", () => {
@@ -13,6 +14,7 @@ describe("a value with its unit", () => {
     [4.9e-16, "s", "0.49 fs"],
     [2e14, "Hz", "200 THz"],
     [-42.1234, "dB", "-42.12 dB"],
+    [-1.5e-5, "dB", "0 dB"],
     [1500, "deg", "1500°"],
     [Number.NaN, "V", "–"],
   ])("%d %s is %s", (value, unit, text) => {
@@ -41,6 +43,37 @@ describe("an axis", () => {
   });
 });
 
+it.each([
+  [[2, 4], 0.5, false, [3, 5]],
+  [[2, 4], 9, false, [8, 10]],
+  [[2, 4], -9, false, [0, 2]],
+  [[0, 10], 0.5, false, [0, 10]],
+  [[10, 1_000], 0.5, true, [100, 10_000]],
+  [[10, 1_000], -1, true, [1, 100]],
+] as const)("what is shown of a scale, %j, moved by %d of it, log: %s, is %j", (range, share, isLog, moved) => {
+  const whole = isLog ? ([1, 1e5] as const) : ([0, 10] as const);
+  const [from, to] = panned(range, whole, share, isLog);
+  expect([from, to]).toEqual(moved.map((end) => expect.closeTo(end)));
+});
+
+it("a place of a netlist names a net where a part has it as a node", () => {
+  const text = "Out of in\nR1 in OUT 1k\n.print v(out)\n";
+  const parts = [
+    { name: "R1", kind: "R", nodes: ["in", "out"], value: "1k", line: 2, subcircuit: null },
+    { name: "R2", kind: "R", nodes: ["of"], value: "1k", line: 9, subcircuit: null },
+  ];
+  const at = (words: string, more = 0): string | undefined => netAt(text, text.indexOf(words) + more, { parts });
+  expect([at("in OUT"), at("OUT 1k"), at("OUT 1k", 3), at("R1"), at("1k"), at("Out of", 4), at("out)")]).toEqual([
+    "in",
+    "out",
+    "out",
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
 const goal = (state: Goal["state"], value: number | null, gap: number | null): Goal => ({
   metric: "gain",
   target: 10,
@@ -55,6 +88,7 @@ const simulation = (iteration_id: string, goals: Goal[], status: Iteration["stat
   iteration_id,
   thread_id: "",
   run_id: null,
+  call_id: "",
   at: "",
   status,
   message: null,
@@ -71,9 +105,13 @@ it("the best simulation reaches most goals, misses the others by least, and is t
   const near = simulation("near", [reached, goal("missed", 9, -1)]);
   const far = simulation("far", [reached, goal("missed", 1, -9)]);
   const again = simulation("again", [reached, goal("missed", 9, -1)]);
-  expect(bestOf([far, again, near])?.iteration_id).toBe("again");
-  expect(bestOf([simulation("failed", [reached, reached], "failed"), far])?.iteration_id).toBe("far");
+  expect(bestOf([far, again, near])).toEqual({ iteration: again, name: "best" });
+  expect(bestOf([simulation("failed", [reached, reached], "failed"), far])?.iteration).toBe(far);
   expect(bestOf([simulation("none", [])])).toBeUndefined();
+  // What reaches no goal is only the closest, and what measured none is neither.
+  const [missed, further] = [-1, -9].map((gap) => simulation(String(gap), [goal("missed", 10 + gap, gap)]));
+  expect(bestOf([further, missed].flatMap((one) => one ?? []))).toEqual({ iteration: missed, name: "closest" });
+  expect(bestOf([simulation("unknown", [goal("unknown", null, null)])])).toBeUndefined();
 });
 
 it("a drawing has each part and net once, ground as a mark, and nothing of what is inside a sub-circuit", () => {
