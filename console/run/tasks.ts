@@ -7,12 +7,14 @@ export interface Task {
   completed: boolean;
   area_id: string | null;
   scheduled_dates: readonly string[];
+  /** The chat in which it was made; `null`: by hand. */
+  thread_id: string | null;
   created_at: string;
   updated_at: string;
 }
 
 /** How the tasks are shown. */
-export const taskViews = ["list", "week", "board", "numbers"] as const;
+export const taskViews = ["list", "day", "week", "board", "numbers"] as const;
 /** One of them. */
 export type TaskView = (typeof taskViews)[number];
 
@@ -41,6 +43,33 @@ export function byState(tasks: readonly Task[], today: string): Record<TaskState
   }
   groups.done.sort((one, other) => other.updated_at.localeCompare(one.updated_at));
   return groups;
+}
+
+/** Where a task can be put: on a day, without a day, or with what is done. */
+export type TaskPlace = { day: string } | "undated" | "done";
+
+/** What is changed of a task. */
+export interface TaskMove {
+  plan: readonly string[];
+  unplan: readonly string[];
+  completed: boolean;
+}
+
+/** What puts a task at a place. `from`: the one of its days that it is taken from; else a day takes the place of all. */
+export function moveOf({ scheduled_dates: days, completed }: Task, to: TaskPlace, from?: string): TaskMove {
+  if (to === "done") return { plan: [], unplan: [], completed: true };
+  if (to === "undated") return { plan: [], unplan: days, completed: false };
+  const left = from === undefined ? days : days.filter((day) => day === from);
+  return {
+    plan: days.includes(to.day) ? [] : [to.day],
+    unplan: left.filter((day) => day !== to.day),
+    completed: completed && from !== undefined,
+  };
+}
+
+/** What takes a move of a task back. */
+export function reverseOf({ plan, unplan }: TaskMove, { completed }: Task): TaskMove {
+  return { plan: unplan, unplan: plan, completed };
 }
 
 /** The day of a moment where the person is. */

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import type { Task } from "../../run/tasks.ts";
+import type { Task, TaskMove } from "../../run/tasks.ts";
 import { perform, request, send, type RequestOptions } from "../client.ts";
 import { queryClient } from "../threads.ts";
 
@@ -10,6 +10,7 @@ const TaskShape = z.object({
   completed: z.boolean(),
   area_id: z.nullable(z.string()),
   scheduled_dates: z.array(z.string()),
+  thread_id: z.nullable(z.string()),
   created_at: z.string(),
   updated_at: z.string(),
 });
@@ -65,6 +66,43 @@ export function useTask(id: string) {
   });
 }
 
+const Said = z.object({ message: z.string(), message_zh: z.optional(z.string()) });
+const Log = z.object({
+  calls: z.array(z.object({ call_id: z.string(), tool: z.string(), started_at: z.string(), result: z.unknown() })),
+});
+/** A call that has made or changed a task: what came of it, and in which message. */
+export interface TaskCall {
+  id: string;
+  message: string;
+  at: string;
+  said: z.infer<typeof Said>;
+}
+
+/** What the calls of a chat have done to a task, oldest first. */
+export function useTaskCalls(threadId: string | null, taskId: string) {
+  return useQuery({
+    queryKey: ["tasks", "calls", threadId, taskId],
+    queryFn: async ({ signal }): Promise<TaskCall[]> => {
+      const path = `/threads/${encodeURIComponent(threadId ?? "")}/tool-log?limit=1000`;
+      const { calls } = await request(path, Log, { signal });
+      const own = calls.filter(({ tool, result }) => /task|schedule/u.test(tool) && isAbout(result, taskId));
+      return own.toReversed().flatMap(({ call_id: id, started_at: at, result }) => {
+        const said = z.safeParse(Said, result).data;
+        return said === undefined ? [] : [{ id, message: id.slice(0, Math.max(0, id.lastIndexOf("/"))), at, said }];
+      });
+    },
+    enabled: threadId !== null,
+    retry: false,
+  });
+}
+
+const About = z.object({ data: z.object({ id: z.optional(z.string()), task_id: z.optional(z.string()) }) });
+
+function isAbout(result: unknown, taskId: string): boolean {
+  const { id, task_id } = z.safeParse(About, result).data?.data ?? {};
+  return id === taskId || task_id === taskId;
+}
+
 const taskPath = (id: string): string => `/api/tasks/${encodeURIComponent(id)}`;
 
 /** Makes a task, with a day or without. */
@@ -85,12 +123,29 @@ export async function planTask(id: string, day: string): Promise<void> {
   await changed(`${taskPath(id)}/schedules`, { method: "POST", body: { scheduled_date: day } });
 }
 
+/** Moves a task; `isDone`: how it is now. */
+export async function moveTask(id: string, isDone: boolean, { plan, unplan, completed }: TaskMove): Promise<void> {
+  try {
+    for (const day of plan)
+      await perform(`${taskPath(id)}/schedules`, { method: "POST", body: { scheduled_date: day } });
+    for (const day of unplan) await removeDay(id, day);
+    if (completed !== isDone) await perform(taskPath(id), { method: "PATCH", body: { completed } });
+  } finally {
+    await queryClient.invalidateQueries({ queryKey: ["tasks"] });
+  }
+}
+
 /** Takes a day of a task back. */
 export async function unplanTask(id: string, day: string): Promise<void> {
+  await removeDay(id, day);
+  await queryClient.invalidateQueries({ queryKey: ["tasks"] });
+}
+
+async function removeDay(id: string, day: string): Promise<void> {
   // To plan a task for a day that it has changes nothing and tells the id of that.
   const body = { scheduled_date: day };
   const { data } = await request(`${taskPath(id)}/schedules`, Schedule, { method: "POST", body });
-  await changed(`${taskPath(id)}/schedules/${encodeURIComponent(data.schedule_id)}`, { method: "DELETE" });
+  await perform(`${taskPath(id)}/schedules/${encodeURIComponent(data.schedule_id)}`, { method: "DELETE" });
 }
 
 /** Deletes a task with its days. */

@@ -1,7 +1,16 @@
 import X from "icon:x";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { changeTask, deleteTask, planTask, unplanTask, useAreas, useTask } from "../../api/shaping/tasks.ts";
+import {
+  changeTask,
+  deleteTask,
+  planTask,
+  unplanTask,
+  useAreas,
+  useTask,
+  useTaskCalls,
+} from "../../api/shaping/tasks.ts";
+import { messageAddress, threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -10,8 +19,9 @@ import { Failed, Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import type { Task } from "../../run/tasks.ts";
 import { manage } from "../../text/manage/words.ts";
-import { calendarDay, longTime } from "../../text/time.ts";
+import { calendarDay, longTime, shortTime } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
+import { PlaceLink } from "../place-link.tsx";
 import { areaName } from "./area-name.ts";
 
 /** One task: its words, its days, its area, and since when it is as it is. */
@@ -52,7 +62,7 @@ export function TaskDialog({ id, today, onClose }: { id: string; today: string; 
 
 function OneTask({ task, today, onDelete }: { task: Task; today: string; onDelete: () => void }) {
   const { t } = useTranslation(manage);
-  const { id, completed, area_id, created_at, updated_at } = task;
+  const { id, completed, area_id, thread_id, created_at, updated_at } = task;
   const [title, setTitle] = useState(task.title);
   const areas = useAreas(today).data ?? [];
   const known = new Set([...areas.flatMap((area) => area.area_id ?? []), ...(area_id === null ? [] : [area_id])]);
@@ -112,12 +122,38 @@ function OneTask({ task, today, onDelete }: { task: Task; today: string; onDelet
           [t("tasks.changed"), longTime(updated_at)],
         ]}
       />
+      {thread_id !== null && <FromChat threadId={thread_id} taskId={id} />}
       <div className="row-end">
         <Button kind="quiet" onClick={onDelete}>
           {t("tasks.delete")}
         </Button>
       </div>
     </div>
+  );
+}
+
+/** The chat that a task came from, and what its calls have done to it; nothing where the chat is gone. */
+function FromChat({ threadId, taskId }: { threadId: string; taskId: string }) {
+  const { t, i18n } = useTranslation(manage);
+  const calls = useTaskCalls(threadId, taskId);
+  if (calls.data === undefined) return null;
+  return (
+    <section className="prompt-part" aria-label={t("tasks.inChat")}>
+      <h2>{t("tasks.inChat")}</h2>
+      <ol>
+        {calls.data.map(({ id, at, message, said }) => (
+          <li key={id} className="row-between">
+            <PlaceLink address={messageAddress(threadId, message)}>
+              {visible((i18n.language === "zh" && said.message_zh) || said.message)}
+            </PlaceLink>
+            <time className="hint" dateTime={at} title={longTime(at)}>
+              {shortTime(at)}
+            </time>
+          </li>
+        ))}
+      </ol>
+      {calls.data.length === 0 && <PlaceLink address={threadAddress(threadId)}>{t("files.toChat")}</PlaceLink>}
+    </section>
   );
 }
 

@@ -34,6 +34,8 @@ export function TaskRows({
   tasks: readonly Task[];
   onOpen: (id: string) => void;
   hasDays?: boolean;
+  /** The day that they stand at. */
+  from?: string | undefined;
 }) {
   const { t } = useTranslation(manage);
   const [shown, setShown] = useState(pageSize);

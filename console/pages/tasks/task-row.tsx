@@ -6,16 +6,20 @@ import { notifyError } from "../../parts/toast.tsx";
 import type { Task } from "../../run/tasks.ts";
 import { manage } from "../../text/manage/words.ts";
 import { calendarDay } from "../../text/time.ts";
+import { dragOf, MoveMenu } from "./moving.tsx";
 
 /** A task: done or not, its words, and its days where they are not said by its place. */
 export function TaskRow({
   task,
   onOpen,
   hasDays = true,
+  from,
 }: {
   task: Task;
   onOpen: (id: string) => void;
   hasDays?: boolean;
+  /** The day that it stands at. */
+  from?: string | undefined;
 }) {
   const { t } = useTranslation(manage);
   const [isBusy, setBusy] = useState(false);
@@ -29,7 +33,7 @@ export function TaskRow({
     }
   };
   return (
-    <div className="task-row" data-done={completed || undefined}>
+    <div className="task-row" data-done={completed || undefined} {...dragOf(task, from)}>
       <input
         type="checkbox"
         checked={completed}
@@ -37,10 +41,11 @@ export function TaskRow({
         aria-label={t("tasks.finish", { title: visible(title) })}
         onChange={() => void toggle().catch(notifyError)}
       />
-      <button type="button" onClick={() => onOpen(id)}>
+      <button type="button" className="task-words" onClick={() => onOpen(id)}>
         {visible(title)}
         {hasDays && days.length > 0 && <small>{days.map((day) => calendarDay(day)).join(" · ")}</small>}
       </button>
+      <MoveMenu task={task} from={from} />
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { manage } from "../../text/manage/words.ts";
 import { AddTask } from "./add-task.tsx";
 import { areaName } from "./area-name.ts";
 import { Board } from "./board.tsx";
+import { Day } from "./day.tsx";
 import { TaskDialog } from "./task-dialog.tsx";
 import { TaskList } from "./task-list.tsx";
 import { TaskNumbers } from "./task-numbers.tsx";
@@ -27,7 +28,7 @@ export interface ViewProps {
 /** The value that stands for tasks without an area, in the address and in the choice. */
 const withoutArea = "none";
 
-/** The tasks of the planner as a list, a week, a board or numbers; what is chosen stands in the address. */
+/** The tasks of the planner as a list, a day, a week, a board or numbers; what is chosen stands in the address. */
 export function TasksPage() {
   const { t } = useTranslation(manage);
   const [params, setParams] = useSearchParams();
@@ -56,7 +57,7 @@ export function TasksPage() {
         <AreaChoice area={area} today={today} onChoose={(one) => change({ area: one })} />
       </header>
       <div className="shaping-view statistics">
-        {data !== undefined && <AddTask area={area === withoutArea ? undefined : area} />}
+        {data !== undefined && <AddTask area={area === withoutArea ? undefined : area} today={today} />}
         {data === undefined && error === null && <Loading lines={8} />}
         {data === undefined && error !== null && (
           <Failed
@@ -85,6 +86,8 @@ function View({ view, ...props }: ViewProps & { view: TaskView }) {
   switch (view) {
     case "list":
       return <TaskList {...props} />;
+    case "day":
+      return <Day {...props} />;
     case "week":
       return <Week {...props} />;
     case "board":
