@@ -90,6 +90,8 @@ export function storeAddress(namespace?: readonly string[], key?: string): strin
 }
 /** Where schedules are shown, or one of them. */
 export const cronAddress = (id?: string): string => listAddress("/crons", id);
+/** Where a task is shown. */
+export const taskAddress = (task: string): string => `/tasks?task=${encodeURIComponent(task)}`;
 /** Where agents are shown, or one of them. */
 export const agentAddress = (name?: string): string => listAddress("/agents", name);
 /** Where rules are shown, or that of a file. */

@@ -22,6 +22,7 @@ import { duration } from "../../../text/time.ts";
 import type { Call } from "../../../thread/items.ts";
 import { ItemComponent, useCall, useOpenThread, useSnapshot } from "../thread-context.tsx";
 import { namingOf } from "./tool-names.ts";
+import { CallFigure } from "./call-figure.tsx";
 import { ToolResult } from "./tool-result.tsx";
 
 const RunToolDialog = lazyComponent(async () => (await import("./run-tool-dialog.tsx")).RunToolDialog);
@@ -73,6 +74,7 @@ export const ToolCard = memo(function ToolCard({ callId }: { callId: string }) {
       {!isOpen && call.status === "running" && call.output !== "" && (
         <p className="tool-output">{visible(lastLine(call.output))}</p>
       )}
+      <CallFigure call={call} />
       {isOpen && <Body call={call} />}
       {said.length > 0 && (isOpen || call.status === "running") && (
         <div className="agent-stream">
