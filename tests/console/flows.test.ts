@@ -6,7 +6,8 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { chromiumPath, leave, openStage, rests, sees, shownTexts, type Stage } from "./console-page.ts";
 import { Person, type Hand } from "./person.ts";
-import { flowsOfTasksAndRuns } from "./shaping/flows-of-tasks-and-runs.ts";
+import { flowsOfRuns } from "./shaping/flows-of-runs.ts";
+import { flowsOfToolkits } from "./toolkit-flows.ts";
 
 const ada = { owner: "ada", key: "key-of-ada" };
 const story = "Once upon a time there was a small mill at a river.";
@@ -27,45 +28,15 @@ const paste = `{
     new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
 }`;
 
-/** Designs the circuit that is asked for, in two steps; between them it waits. */
-function design(name: string, done: number): ModelStep {
-  const calls = (tool: string, given: Record<string, unknown>) => ({ name: tool, arguments: given });
-  const text = "Low-pass\nV1 in 0 dc 0 ac 1\nR1 in out 1k\nC1 out 0 1u\n.ac dec 20 1 100k\n.end\n";
-  const goals = '[{ "metric": "bandwidth", "target": "1 kHz", "tolerance": "10 Hz" }]';
-  const small = "The bandwidth is too small.";
-  const simulates = { toolCalls: [calls("run_simulation", { circuit: `${name}.cir` })] };
-  const smaller = [{ find: "out 1k", replace: "out 159.155" }];
-  const steps: ModelStep[] = [
-    {
-      toolCalls: [
-        calls("rewrite_file", { path: `${name}.cir`, content: text }),
-        calls("rewrite_file", { path: `${name}_goals.json`, content: goals }),
-      ],
-    },
-    simulates,
-    {
-      chunks: [small, " "],
-      text: `${small} `,
-      hold: { after: 1, until: pause.promise },
-      toolCalls: [calls("patch_file", { path: `${name}.cir`, changes: smaller })],
-    },
-    simulates,
-  ];
-  // The first step has two results.
-  return steps[done === 0 ? 0 : done - 1] ?? { text: "The goal is reached." };
-}
-/** Circuits that were designed. */
-let designed = 0;
-
 function answer({ messages }: ModelRequest): ModelStep {
   told.push(String(messages[0]?.content));
   sent = JSON.stringify(messages);
   const at = messages.findLastIndex(({ role }) => role === "user");
   const last = String(messages[at]?.content);
   if (messages.at(-2)?.content === story) return { text: rest };
-  const circuit = /circuit (?<name>rc-\d+)/u.exec(last)?.groups?.["name"];
   const results = messages.slice(at).filter(({ role }) => role === "tool").length;
-  if (circuit !== undefined) return design(circuit, results);
+  const ofToolkit = toolkits.map(({ answer: own }) => own?.(last, results)).find((step) => step !== undefined);
+  if (ofToolkit !== undefined) return ofToolkit;
   if (results > 0) return { text: "It is done." };
   if (last.includes("a story")) {
     return { chunks: [story, " ", rest], text: `${story} ${rest}`, hold: { after: 1, until: pause.promise } };
@@ -79,6 +50,13 @@ function answer({ messages }: ModelRequest): ModelStep {
 }
 
 let stage: Stage;
+/** What the toolkits of this copy add. */
+const toolkits = await flowsOfToolkits({
+  stage: () => stage,
+  key: ada.key,
+  held: () => pause.promise,
+  goOn: () => pause.resolve(),
+});
 const file = (name: string): string => join(stage.server.config.workspace, name);
 const isThere = (name: string): Promise<boolean> =>
   access(file(name)).then(
@@ -440,7 +418,8 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.use(crons.delete, true);
     await expect.poll(found).toBe("[]");
   },
-  ...flowsOfTasksAndRuns(() => stage, ada.key),
+  ...flowsOfRuns(() => stage, ada.key),
+  ...Object.assign({}, ...toolkits.map(({ flows: own }) => own)),
   "give a vendor another key, correct a model, and change a setting": async (one) => {
     const { models, prompts, settings } = one.words.manage;
     const { page } = one.tab;
@@ -474,33 +453,6 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     expect(await ask("/settings")).toMatch(/"MILLRACE_TOOL_RATE","value":7,"source":"changed"/u);
     await one.use(settings.resetOf.replace("{{name}}", "MILLRACE_TOOL_RATE"));
     await expect.poll(() => ask("/settings")).toMatch(/"MILLRACE_TOOL_RATE","value":null/u);
-  },
-  "take a circuit from a goal to a reached goal, and back a step": async (one) => {
-    const { circuits } = one.words.manage;
-    const { page } = one.tab;
-    designed += 1;
-    const name = `rc-${designed}`;
-    const number = (at: number): string => circuits.number.replace("{{number}}", String(at));
-    await one.begin(`Design the circuit ${name} with a bandwidth of 1 kHz`);
-    await one.go(`/circuits?name=${name}.cir&part=waveforms`);
-    // What the assistant does is seen as it does it.
-    const state = (wanted: string) => page.locator(`.figures-table tr[data-state=${wanted}]`);
-    await state("missed").waitFor();
-    expect(await page.locator(".iterations > li").count()).toBe(1);
-    pause.resolve();
-    await state("reached").waitFor();
-    for (const dash of [0, 1]) await page.locator(`.plot-curves path[data-dash="${dash}"]`).first().waitFor();
-    await one.use(circuits.connections);
-    await page.locator(".connection-part").first().waitFor();
-    await one.use(circuits.netlist);
-    await page.locator(".prompt-text textarea").waitFor();
-    await one.use(number(2));
-    await page.locator(".iteration-body .diff").getByText("159.155").waitFor();
-    await one.use(number(1));
-    await one.use(circuits.back);
-    await expect.poll(() => readFile(file(`${name}.cir`), "utf8")).toContain("R1 in out 1k");
-    await one.use(circuits.takeBack);
-    await expect.poll(() => readFile(file(`${name}.cir`), "utf8")).toContain("R1 in out 159.155");
   },
   "export a chat, and bring it in again": async (one) => {
     const { app, threads } = one.words.all;

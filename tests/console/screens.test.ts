@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { projectFolder } from "../support/source-files.ts";
+import { hasToolkit, projectFolder } from "../support/source-files.ts";
 import { axeFindings, chromiumPath, holdBack, leave, openStage, type Stage, type Tab } from "./console-page.ts";
 
 /** A folder for pictures of the screens, for a look at them; none are made without it. */
@@ -206,6 +206,11 @@ async function editText({ page }: Tab): Promise<void> {
   await page.locator(".draft-editor .button-primary:enabled, .prompt-problem").first().waitFor();
 }
 
+/** A screen that is there as long as its toolkit is. */
+function ofToolkit(toolkit: string, screen: Screen): Screen[] {
+  return hasToolkit(toolkit) ? [screen] : [];
+}
+
 function screens(): Screen[] {
   const { note, report, clean } = threads;
   const views = { graph: ".graph-node", time: ".span-row", state: ".checkpoints li", events: ".event-row" };
@@ -322,7 +327,7 @@ function screens(): Screen[] {
     { name: "vendor-gone", path: "/vendors/none", part: ".shaping-one .blank-title" },
     { name: "roles", path: "/roles", part: ".role" },
     { name: "statistics", path: "/statistics", part: ".bar-chart", before: markDay },
-    { name: "tasks", path: "/tasks?view=board", part: ".task-row" },
+    ...ofToolkit("planner", { name: "tasks", path: "/tasks?view=day", part: ".task-row" }),
     { name: "agent", path: "/agents/reviewer", part: ".json-view" },
     { name: "agent-gone", path: "/agents/none", part: ".shaping-one .blank-title" },
     { name: "rule", path: "/rules?path=.autocoderrules%2Fstyle.md", part: ".json-view" },
@@ -337,12 +342,12 @@ function screens(): Screen[] {
     { name: "changes-all", path: "/changes", part: ".shaping-view .operations-card" },
     { name: "file-edit", path: "/files?path=notes%2Ftoday.md", part: ".change-row", before: editText },
     { name: "file-gone", path: "/files?path=none.md", part: ".shaping-view .blank-title" },
-    {
+    ...ofToolkit("circuits", {
       name: "circuit",
       path: "/circuits?name=low%2Fpass.cir&part=waveforms",
       part: ".plot-curves path",
       before: showCircuit,
-    },
+    }),
     { name: "circuit-gone", path: "/circuits?name=none.cir", part: ".shaping-one .blank-title" },
     { name: "store", path: "/store?in=users", part: ".store-item" },
     { name: "store-item", path: "/store?in=users.ada&key=likes", part: ".form-json textarea" },

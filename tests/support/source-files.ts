@@ -19,6 +19,11 @@ export interface SourceFile {
   exports: { name: string; kind: "named" | "default" | "star"; isType: boolean; documented: boolean; text: string }[];
 }
 
+/** Whether a toolkit is in this copy: one that is deleted takes what is tested of it along. */
+export function hasToolkit(name: string): boolean {
+  return existsSync(join(projectFolder, "toolkits", name));
+}
+
 /** All files below `folder` (from the project's folder) whose name ends with `ending`, sorted. */
 export function filesBelow(folder: string, ending = ".ts"): string[] {
   return readdirSync(join(projectFolder, folder), { recursive: true, withFileTypes: true })

@@ -11,31 +11,10 @@ const Days = z.array(z.object({ input_tokens: z.number(), output_tokens: z.numbe
 /** An MCP server, which takes a file for its log. */
 const program = join(projectFolder, "toolkits/mcp/tests/fake-server.ts");
 
-/** What somebody does with tasks, MCP servers, and what runs and models took, signed in with the key. */
-export function flowsOfTasksAndRuns(stage: () => Stage, key: string): Record<string, (one: Person) => Promise<void>> {
+/** What somebody does with MCP servers and what runs and models took, signed in with the key. */
+export function flowsOfRuns(stage: () => Stage, key: string): Record<string, (one: Person) => Promise<void>> {
   const headers = { "x-api-key": key };
   return {
-    "keep tasks, which other windows and scripts change too": async (one) => {
-      const { tasks, prompts } = one.words.manage;
-      const { page } = one.tab;
-      const find = async (): Promise<string> =>
-        (await stage().server.send("POST", "/api/tasks/search", { query: "paint" }, headers)).text();
-      await one.go("/tasks");
-      await one.write(tasks.new, "Paint the door");
-      await one.use(tasks.add);
-      await one.use("Paint the door");
-      await page.getByRole("dialog").waitFor();
-      await one.write(tasks.words, "Paint the house");
-      await one.use(prompts.save);
-      await expect.poll(find).toContain("Paint the house");
-      const id = new URL(page.url()).searchParams.get("task") ?? "";
-      await stage().server.send("POST", `/api/tasks/${id}/schedules`, { scheduled_date: "2001-01-01" }, headers);
-      await page.getByRole("dialog").locator(".chip").waitFor();
-      await one.use(tasks.delete);
-      await one.use(tasks.delete, true);
-      await page.getByRole("dialog").waitFor({ state: "detached" });
-      expect(await find()).toContain('"data":[]');
-    },
     "let an MCP server in, look at its tools, switch it off and remove it": async (one) => {
       const { crons, mcp } = one.words.manage;
       const { page } = one.tab;
