@@ -119,6 +119,15 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await hasty.close();
   });
 
+  it("gives what a transaction has locked free where nothing is heard of it", async () => {
+    const shown = "SELECT current_setting('idle_in_transaction_session_timeout') AS limit";
+    for (const waits of [true, false]) {
+      const work = database.transaction((statements) => statements.rows(shown), waits);
+      expect(await work).toEqual([{ limit: "4s" }]);
+    }
+    expect(await database.rows(shown)).not.toEqual([{ limit: "4s" }]);
+  });
+
   it("has a statement planned once that is sent often, and anew where a migration has changed its table", async () => {
     await database.change("CREATE TABLE counters (name text PRIMARY KEY, value int)");
     await database.change("INSERT INTO counters VALUES ($1, $2)", ["a", 1]);

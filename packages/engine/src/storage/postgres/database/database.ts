@@ -7,7 +7,7 @@ import { countDuration, type Durations, noDurations } from "../../../metrics/fam
 import type { Change, ChangeListener } from "../../changes.ts";
 import { withinRun } from "../../attempt-store.ts";
 import { isCollision, toStorageError } from "./errors.ts";
-import { PreparedStatements } from "./prepared.ts";
+import { begin, PreparedStatements } from "./prepared.ts";
 
 /** Connections at once, where nothing else is said. */
 const usualConnections = 8;
@@ -158,7 +158,7 @@ export class PostgresDatabase implements Statements {
         change: async (sql, values = []) => (await this.#run(client, sql, values)).rowCount ?? 0,
         note: (...changes) => void noted.push(...changes),
       };
-      await statements.change(waits ? "BEGIN" : `BEGIN; SELECT ${later}`);
+      await statements.change(waits ? begin : `${begin}, ${later}`);
       try {
         const result = await work(statements);
         await statements.change("COMMIT");

@@ -7,6 +7,12 @@ const [usesBefore, mostNames] = [5, 100];
 /** Texts of statements whose uses are counted. */
 const mostCounted = 1_000;
 
+/**
+ * Begins a transaction, which PostgreSQL takes back where nothing is heard of it for so long: what a server has locked that stands
+ * still, or is cut off, is free before its lease is over.
+ */
+export const begin = "BEGIN; SELECT set_config('idle_in_transaction_session_timeout', '4s', true)";
+
 /** The number that PostgreSQL, or a pooler in its place, gave the connection. */
 const Connected = z.object({ processID: z.number() });
 const Answer = z.tuple([z.object({ pid: z.number() })]);
