@@ -367,4 +367,20 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await one.runs.reclaim("r1")).toBeUndefined();
     expect(await other.runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 1 });
   });
+
+  it("are trusted again after they were taken for gone only when the other one knows of them", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    const remove = async (): Promise<number> => {
+      await servers.query(`DELETE FROM servers WHERE id <> ${other.cluster.id}`);
+      return other.cluster.live;
+    };
+    await expect.poll(remove, { interval: 10 }).toBe(1);
+    const { id } = one.cluster;
+    await remove();
+    let known: number | undefined;
+    const trusted = (): unknown =>
+      (known ??= one.cluster.id !== id && one.cluster.trusts() ? other.cluster.live : undefined);
+    await expect.poll(trusted, { interval: 1 }).toBeDefined();
+    expect(known).toBe(2);
+  });
 });

@@ -40,7 +40,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     await migrate(database, migrations);
     lease = await ServerLease.join(url);
     peers = new Peers(noHints, lease);
-    await createSessionStore(database, () => lease.id, peers).create(sessionRecord("s1"));
+    await createSessionStore(database, { lease, peers }).create(sessionRecord("s1"));
     await createRunStore(database, { server: () => lease.id, peers, onFirst: () => undefined }).admit(
       runRecord("r1", "s1"),
       { hasRoom: true },

@@ -60,7 +60,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const peers = new Peers(hints, lease);
   const changes = new SharedChanges(hints, database);
   const server = (): number => lease.id;
-  const sessions = createSessionStore(database, server, peers);
+  const sessions = createSessionStore(database, { lease, peers });
   const [crons, ttls, items] = [
     createCronStore(database),
     createSessionTtlStore(database),

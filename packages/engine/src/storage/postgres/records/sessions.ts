@@ -10,6 +10,7 @@ import { later, type PostgresDatabase, type Statements, type Values } from "../d
 import { isTaken } from "../database/errors.ts";
 import { followSession } from "./approvals.ts";
 import type { Peers } from "../hints/peers.ts";
+import type { ServerLease } from "../servers/lease.ts";
 import { inTurn } from "./turns.ts";
 import { keysContaining, shortFilter } from "./containment.ts";
 
@@ -110,9 +111,12 @@ export function sessionClauses(
 
 /**
  * The conversations in PostgreSQL. Neither a new session nor a change of one waits for the disk: the run that comes next
- * takes it along. `server`: the number of this one.
+ * takes it along. `lease`: that of this server.
  */
-export function createSessionStore(database: PostgresDatabase, server: () => number, peers: Peers): SessionStore {
+export function createSessionStore(
+  database: PostgresDatabase,
+  { lease, peers }: { lease: Pick<ServerLease, "id" | "known">; peers: Peers },
+): SessionStore {
   const remove = async (condition: string, sessionId: string): Promise<boolean> => {
     const sql = `WITH gone AS (DELETE FROM sessions WHERE session_id = $1 ${condition} RETURNING ${columns}, ${later}),
       states AS (DELETE FROM checkpoint_threads WHERE thread_id IN (SELECT session_id FROM gone))
@@ -144,13 +148,16 @@ export function createSessionStore(database: PostgresDatabase, server: () => num
 
     deleteUnused: (sessionId) => remove("AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id)", sessionId),
 
-    inTurn: (sessionId, work) => inTurn(database, sessionId, work, () => peers.free(sessionId)),
+    async inTurn(sessionId, work) {
+      await lease.known();
+      return await inTurn(database, sessionId, work, () => peers.free(sessionId));
+    },
 
     async deleteUnfinished() {
       const sql = `DELETE FROM checkpoint_threads
         WHERE NOT EXISTS (SELECT FROM sessions WHERE session_id = thread_id)
           AND NOT EXISTS (SELECT FROM servers WHERE id = maker AND id <> $1) RETURNING thread_id`;
-      return readRows(ThreadRow, "checkpoint_threads", await database.rows(sql, [server()])).length;
+      return readRows(ThreadRow, "checkpoint_threads", await database.rows(sql, [lease.id])).length;
     },
 
     async search(asked) {

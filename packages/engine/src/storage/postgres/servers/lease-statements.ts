@@ -70,7 +70,13 @@ export const unheard = `SELECT EXISTS (
     SELECT FROM servers JOIN unnest($1::bigint[], $2::timestamptz[]) AS before (server, until)
       ON id = server AND lease_until = until AND lease_until >= now()
   ) AS waits`;
+/** The other servers. */
+export const othersOf = "SELECT id, lease_until::text AS until FROM servers WHERE id <> $1";
 /** Tells the servers that came before to beat. */
 export const askToBeat = "SELECT pg_notify($1, $2)";
 /** A server and the end of its lease. */
 export const LeaseRow = z.object({ id: z.number(), until: z.string() });
+/** Removes the servers whose leases have ended. */
+export const removeSilent = "DELETE FROM servers WHERE lease_until < now() AND id <> $1";
+/** The servers that serve a graph. */
+export const serversOf = "SELECT FROM servers WHERE $1 = ANY (graphs) IS NOT FALSE LIMIT 1";

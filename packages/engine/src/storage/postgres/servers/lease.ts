@@ -3,7 +3,7 @@ import { commonDate, forgetCommonTime, heardCommonTime } from "../../../concurre
 import { AppError } from "../../../errors/errors.ts";
 import type { Cluster, Found } from "../../cluster.ts";
 import { parseRow, readRows } from "../../rows.ts";
-import { PostgresDatabase } from "../database/database.ts";
+import { PostgresDatabase, type Values } from "../database/database.ts";
 import { channelOf, noticeOf } from "../hints/notices.ts";
 import {
   askToBeat,
@@ -12,8 +12,11 @@ import {
   IdRow,
   join,
   LeaseRow,
+  othersOf,
+  removeSilent,
   renew,
   serve,
+  serversOf,
   unheard,
   WaitRow,
 } from "./lease-statements.ts";
@@ -44,7 +47,7 @@ export class ServerLease implements Cluster {
   #encounters = 0;
   /** When the last beat was sent that has renewed the lease, and the first one of those that did so in time. */
   #renewed: Moment = now();
-  #since: Moment = now();
+  #since = this.#renewed;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
   /** The graphs that this server serves; all where it is not said. */
@@ -54,13 +57,14 @@ export class ServerLease implements Cluster {
   #ending: NodeJS.Timeout | undefined;
   #lookedAt = -Infinity;
   #hasLeft = false;
+  /** The servers that came before this one, and the ends of their leases, until they have heard of it. */
+  #before: Values | undefined;
   /** Whether others may have taken what it works on: it begins anew as soon as the database answers. */
   #isLost = false;
   #onLost: () => void = () => undefined;
   #onBeat: (found: Found) => void = () => undefined;
   #onFreed: () => void = () => undefined;
   #onOutdated: () => void = () => undefined;
-  /** The newest schema that this version knows. */
   readonly #schema: number;
   /** A later version has made a schema that this one cannot use. */
   #isOutdated = false;
@@ -83,7 +87,8 @@ export class ServerLease implements Cluster {
     try {
       await lease.#join();
       lease.#timer = setInterval(() => void lease.#beat(), pause).unref();
-      await lease.#heard();
+      while (!(await lease.#isHeard())) await sleep(pause / 20);
+      await lease.#beat();
       return lease;
     } catch (error) {
       await lease.leave();
@@ -95,8 +100,9 @@ export class ServerLease implements Cluster {
     return this.#id;
   }
 
+  /** After a silence others may be there of which it has not heard. */
   get live(): number {
-    return this.#live;
+    return this.trusts() ? this.#live : Math.max(2, this.#live);
   }
 
   get encounters(): number {
@@ -108,7 +114,14 @@ export class ServerLease implements Cluster {
   }
 
   trusts(): boolean {
-    return this.#isTrusted(this.#renewed);
+    return !this.#isLost && this.#before === undefined && this.#isTrusted(this.#renewed);
+  }
+
+  /** Resolves at once; after a silence when the others know that this server is there again, or the database is away. */
+  async known(): Promise<void> {
+    if (this.trusts()) return;
+    await this.#beat();
+    while (this.#before !== undefined && this.#isTrusted(this.#renewed)) await this.#next.promise;
   }
 
   get problem(): string | undefined {
@@ -135,8 +148,7 @@ export class ServerLease implements Cluster {
   }
 
   async isServed(graph: string): Promise<boolean> {
-    const sql = "SELECT FROM servers WHERE $1 = ANY (graphs) IS NOT FALSE LIMIT 1";
-    return (await this.#database.read(sql, [graph])).length > 0;
+    return (await this.#database.read(serversOf, [graph])).length > 0;
   }
 
   /** Calls back when runs are in no server's hand since this moment. There is one listener. */
@@ -200,30 +212,22 @@ export class ServerLease implements Cluster {
     ofProcess.add(this.#id);
     this.#renewed = this.#since = sent;
     await removeEnded(this.#database);
+    const others = readRows(LeaseRow, "servers", await this.#database.rows(othersOf, [this.#id]));
+    this.#before = [others.map(({ id }) => id), others.map(({ until }) => until)];
   }
 
-  /** Waits until each server that came before has beaten once more, or is silent. */
-  async #heard(): Promise<void> {
-    const found = await this.#database.rows("SELECT id, lease_until::text AS until FROM servers WHERE id <> $1", [
-      this.#id,
-    ]);
-    const others = readRows(LeaseRow, "servers", found);
-    const values = [others.map(({ id }) => id), others.map(({ until }) => until)];
-    for (let waits = others.length > 0; waits;) {
-      const [row] = await this.#database.rows(unheard, values);
-      ({ waits } = parseRow(WaitRow, "servers", row));
-      if (!waits) break;
-      await this.#database.rows(askToBeat, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
-      await sleep(pause / 20);
-    }
-    await this.#beat();
+  /** Whether each server that came before has beaten once more, or is silent; the others are asked to beat. */
+  async #isHeard(): Promise<boolean> {
+    if (this.#before === undefined) return true;
+    const [row] = await this.#database.rows(unheard, this.#before);
+    if (!parseRow(WaitRow, "servers", row).waits) this.#before = undefined;
+    else await this.#database.rows(askToBeat, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
+    return this.#before === undefined;
   }
 
   #beat(): Promise<void> {
-    // With others there, what it works on may be taken from here on. Where only the clock of the wall says so, that may have been
-    // set: the answer tells whether others have waited for as long.
-    const at = now();
-    if (this.#live > 1 && !this.#isTrusted(this.#renewed, { ...at, wall: this.#renewed.wall })) this.#lose();
+    // With others there, what it works on may be taken from here on. The clock of the wall alone may just have been set.
+    if (this.#live > 1 && !this.#isTrusted(this.#renewed, { ...now(), wall: this.#renewed.wall })) this.#lose();
     return (this.#beating ??= this.#renew());
   }
 
@@ -239,8 +243,9 @@ export class ServerLease implements Cluster {
       this.#leads = found.leads && !this.#isOutdated;
       if (live > 1) this.#encounters += 1;
       if (!is_alive || this.#isLost) return await this.#beginAnew();
-      if (!this.trusts()) this.#since = sent;
+      if (!this.#isTrusted(this.#renewed)) this.#since = sent;
       this.#renewed = sent;
+      if (!(await this.#isHeard())) this.look();
       // After an outage everybody was silent: each gets the time to say so.
       if (silent > 0 && !this.#isTrusted(this.#since)) await this.#removeSilent();
       // The runs of a server that is silent need not wait for the next beat.
@@ -263,8 +268,7 @@ export class ServerLease implements Cluster {
   }
 
   async #removeSilent(): Promise<void> {
-    const sql = "DELETE FROM servers WHERE lease_until < now() AND id <> $1";
-    if ((await this.#database.change(sql, [this.#id])) === 0) return;
+    if ((await this.#database.change(removeSilent, [this.#id])) === 0) return;
     this.#onFreed();
     this.look();
   }
@@ -282,6 +286,7 @@ export class ServerLease implements Cluster {
     this.#onFreed();
     await this.#join();
     this.#isLost = false;
+    this.look();
   }
 
   async #remove(): Promise<void> {
