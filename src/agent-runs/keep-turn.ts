@@ -100,15 +100,20 @@ export async function keepTurn({ graph, run, services, reason, saver }: TurnToKe
   const last = isUnanswered
     ? closingMessage({ reason, messages, expectsReply: expectsReply(run, input), request })
     : [];
-  const rest = [...messages, ...streamed.messages, ...last];
-  const all = [...newInput, ...rest];
-  if (open.length === 0 && all.length === 0) return kept;
   const asNode = open[0]?.name ?? "__start__";
-  // The user's message first, in a state that ends with it, also where it waits at the input: an edit of it goes on from there.
-  const isSplit = asNode === "__start__" && rest.length > 0;
-  const added = isSplit ? [newInput, rest] : all.length > 0 ? [all] : [];
+  const added = stateParts(asNode, newInput, [...messages, ...streamed.messages, ...last]);
+  if (open.length === 0 && added.length === 0) return kept;
   const values = await write(graph, config, { added, asNode, input });
   return { ...kept, reply_id: answerAt(reason, last) ?? kept.reply_id, values };
+}
+
+/**
+ * The messages of each state to be added. The user's message stands in one that ends with it, also where it still waits at the
+ * input: an edit of it goes on from there.
+ */
+function stateParts(asNode: string, input: unknown[], rest: unknown[]): unknown[][] {
+  if (asNode === "__start__" && rest.length > 0) return [input, rest];
+  return input.length + rest.length === 0 ? [] : [[...input, ...rest]];
 }
 
 /** After a stop by the user there is no reply; at a time limit the closing message is the reply. */
