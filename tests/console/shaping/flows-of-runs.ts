@@ -28,7 +28,7 @@ export function flowsOfRuns(stage: () => Stage, key: string): Record<string, (on
       await one.write(mcp.entry, JSON.stringify({ command: process.execPath, args }));
       await one.use(mcp.add, true);
       await one.use(mcp.reconnect);
-      await page.getByText(mcp.event.connected).waitFor();
+      await page.locator(".shaping-one dd").getByText(mcp.event.connected).first().waitFor();
       await one.use(`${name}__echo`);
       await page.getByRole("heading", { name: `${name}__echo` }).waitFor();
       await one.go(`/mcp/${name}`);
