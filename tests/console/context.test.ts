@@ -71,7 +71,7 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     const marked = dialog.getByRole("listitem");
     // Of ten messages all stay, which the server says.
     await dialog.getByText("nothing to compress", { exact: false }).waitFor();
-    await dialog.getByLabel("Last messages that stay").selectOption("5");
+    await dialog.getByLabel("Latest messages to keep").selectOption("5");
     await marked.filter({ hasText: "one" }).first().waitFor();
     // A message that is marked stays, and the mark can be taken back.
     const told = dialog.getByRole("status");

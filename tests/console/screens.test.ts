@@ -535,7 +535,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       ] as const;
     const failures = [
       [403, "You have no access to this"],
-      [404, /no longer exists|not here any more|does not exist any more|not served|no drawing/iu],
+      [404, /no longer exists|not available|not served|no drawing/iu],
       [500, "That did not work"],
     ] as const;
 
