@@ -194,12 +194,7 @@ export const manageEn = {
     server: "Server",
     search: "Search settings",
     filter: "Which settings",
-    filters: {
-      all: "All",
-      changed: "Changed here",
-      given: "Not default",
-      live: "Changeable while running",
-    },
+    filters: { all: "All", changed: "Changed here", given: "Not default", live: "Changeable while running" },
     none: "Nothing found for “{{query}}”",
     source: { changed: "Changed here", environment: "Environment" },
     empty: "not set",

@@ -148,10 +148,8 @@ export function createSessionStore(
 
     deleteUnused: (sessionId) => remove("AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id)", sessionId),
 
-    async inTurn(sessionId, work) {
-      await lease.known();
-      return await inTurn(database, sessionId, work, () => peers.free(sessionId));
-    },
+    inTurn: (sessionId, work) =>
+      lease.known().then(() => inTurn(database, sessionId, work, () => peers.free(sessionId))),
 
     async deleteUnfinished() {
       const sql = `DELETE FROM checkpoint_threads
