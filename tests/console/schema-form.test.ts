@@ -102,7 +102,7 @@ describe("a JSON Schema as a form", () => {
     const { anyOf } = z.looseObject({ anyOf: z.array(z.unknown()) }).parse(marked.properties?.["any"]);
     expect(titles(anyOf)).toEqual([
       "Text",
-      "Nothing",
+      "Null",
       "List",
       undefined,
       "Own",

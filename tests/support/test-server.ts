@@ -83,9 +83,8 @@ export async function startTestServer(
   await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
   await mkdir(join(folder, "workspace"));
   const config: Config = {
-    ...loadConfig({ MILLRACE_MODEL: "offline" }),
+    ...loadConfig({ MILLRACE_MODEL: "offline", MILLRACE_DATA_DIR: join(folder, "data") }),
     port: 0,
-    dataDir: join(folder, "data"),
     database: await newDatabase(),
     workspace: join(folder, "workspace"),
     workspaceIsDefault: false,
