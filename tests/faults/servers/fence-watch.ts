@@ -10,6 +10,8 @@ const fenced = [
     fence: /AND \(p_attempt IS NULL OR attempt = p_attempt\)[\s\S]*?(?=RETURNING id, writes)/u,
     open: "",
   },
+  // Where the attempt knows the key of its run, which is so from its second write on.
+  { name: "millrace_write", fence: /AND attempt = p_attempt AND [\s\S]*?(?=RETURNING id, writes)/gu, open: "" },
   {
     name: "millrace_finish",
     fence: /IF ended\.status NOT IN [\s\S]*?THEN RETURN; END IF;/u,
