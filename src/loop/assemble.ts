@@ -34,7 +34,7 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   const findings = findingsOf(state.messages, call);
   emitFindings(findings, config);
   const found = findings.some(({ stage }) => stage === "finish") ? "guardrail" : null;
-  const limit = reachedLimit({ ...state, worked_ms: workedMs(call.clock, state, now) }, call.limits);
+  const limit = reachedLimit({ ...state, worked_ms: workedMs(call.clock, state, performance.now()) }, call.limits);
   const failed = call.limits.continue_on_tool_error === false && hasFailed(state.messages) ? "error" : null;
   const closing = state.closing ?? limit ?? budget?.reason ?? found ?? failed;
 

@@ -71,7 +71,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   emitUsage(message, { state, call, round }, config);
   return {
     ...(messages.length === 0 ? {} : { messages }),
-    worked_ms: workedMs(call.clock, before, Date.now()),
+    worked_ms: workedMs(call.clock, before, performance.now()),
     ...(added.length === 0 ? {} : { notes: [...state.notes, ...added] }),
     ...(state.offered === null && state.alternative !== "without_tools"
       ? { offered: offeredTools(state, call).map(({ name }) => name) }

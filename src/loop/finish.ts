@@ -18,7 +18,7 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
   const reason: EndReason = state.end_reason ?? state.closing ?? "answered";
   const userRequest = textOf(call.history.findLast(isHumanMessage)?.content ?? "");
   const messages = closingMessages(state, reason, userRequest);
-  const worked_ms = workedMs(call.clock, state, Date.now());
+  const worked_ms = workedMs(call.clock, state, performance.now());
   emit(config, {
     type: "agentic_loop.complete",
     iterations: state.iteration_count,

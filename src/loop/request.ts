@@ -151,7 +151,7 @@ export function withLoopCall(
     turnState: request.turnState ?? "plan",
     phase: "idle",
     record,
-    clock: { since: Date.now(), before: undefined },
+    clock: { since: performance.now(), before: undefined },
     review: undefined,
     shown: undefined,
     emitted: new Set(),

@@ -8,7 +8,7 @@ import type { EndReason, LoopState } from "../state.ts";
  * that neither counts. Milliseconds.
  */
 export interface LoopClock {
-  /** Start in this process, Unix time. */
+  /** Start in this process, by `performance.now()`: the machine's clock may be set meanwhile. */
   since: number;
   /** Time worked before that, from the state; `undefined` until a step has read it. */
   before: number | undefined;
@@ -29,7 +29,7 @@ export function callsAtOnce(
   return toolPolicy === "auto" && toolProtocol === "native" ? limits.max_parallel_tools : 1;
 }
 
-/** Milliseconds worked so far, never less than the state's. Initializes the clock from the state once. */
+/** Milliseconds worked until `now`, never less than the state's. Initializes the clock from the state once. */
 export function workedMs(
   clock: LoopClock,
   { worked_ms, start_time }: Pick<LoopState, "worked_ms" | "start_time">,
@@ -40,7 +40,7 @@ export function workedMs(
     // Time before the first step is preparation.
     if (start_time === 0) clock.since = now;
   }
-  return Math.max(worked_ms, clock.before + now - clock.since);
+  return Math.max(worked_ms, Math.round(clock.before + now - clock.since));
 }
 
 /** Restarts the clock after time that was not the loop's own. Returns the time worked. */

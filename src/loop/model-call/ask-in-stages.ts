@@ -62,7 +62,7 @@ export async function askInStages(
       if (plan === undefined) return { kind: "failed", error: problem, plans: [] };
       take(plan, problem);
     } catch (error) {
-      const worked = workedMs(call.clock, state, Date.now());
+      const worked = workedMs(call.clock, state, performance.now());
       const isLate = isOutOfTime(error) || remainingMs(worked, call.limits) === 0;
       if (isLate || config.signal?.aborted === true || !isAppError(error))
         return { kind: "failed", error, plans: plans() };

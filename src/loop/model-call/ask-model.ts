@@ -62,7 +62,7 @@ export async function ask(
   whole.disableStreaming = !whole.streams || state.unstreamed;
   const tools = toolOptions(model, offered, { name, choice: toolChoice(state, call) });
   move(config, "stream_started", state.phase, state.iteration_count);
-  const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
+  const time = Math.max(1000, remainingMs(workedMs(call.clock, state, performance.now()), call.limits));
   const named = { ...config, ...tools, metadata: { ...config.metadata, model_call_id: call.modelCallId } };
   const seen = await withPicturesFor(name, prompt, config);
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>

@@ -38,7 +38,7 @@ export function failedCall(
   const advice = error.suggestion === undefined ? {} : { suggestion: error.suggestion };
   emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message, ...advice });
   const { history, limits, onError, clock } = loopCall(config);
-  const worked_ms = workedMs(clock, state, Date.now());
+  const worked_ms = workedMs(clock, state, performance.now());
   const isLate = isOutOfTime(error) || remainingMs(worked_ms, limits) === 0;
   const last_error = userError(error, history);
   const decision = handle(error, "ask_user", { plans, mayAsk: onError === "ask" && !isLate });

@@ -28,7 +28,7 @@ export interface AgentTask {
 export async function delegate(state: LoopState, config: LangGraphRunnableConfig): Promise<Command> {
   const delegations: Record<string, DelegationProgress | null> = {};
   const { clock } = loopCall(config);
-  const now = Date.now();
+  const now = performance.now();
   const isBack = Object.values(state.delegations).some(({ sent }) => sent > 0);
   const worked_ms = isBack ? restart(clock, state, now) : workedMs(clock, state, now);
   const messages: BaseMessage[] = [];

@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../../support/workflow.ts";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
+  vi.useRealTimers();
   await running?.close();
   running = undefined;
 });
@@ -45,5 +46,19 @@ describe("the time of a turn that is over in its first model call", () => {
     const { messages } = await flow.answer("on mills");
     expect(messages.at(-1)?.text).toBe("Compared.");
     expect(repairToolPairs(messages)).toBe(messages);
+  });
+});
+
+it("the time of a turn is not used up by a clock of the machine that is set ahead meanwhile", async () => {
+  const flow = await start({
+    handler: ({ index }) => {
+      if (index > 0) return { text: "There is nothing here." };
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+      return { toolCalls: [{ name: "list_files", arguments: {} }] };
+    },
+  });
+  await flow.send("Look at the files", { mode: "free_work", limits: { timeout_seconds: 300 } });
+  expect(flow.events.findLast(({ type }) => type === "agentic_loop.complete")).toMatchObject({
+    end_reason: "answered",
   });
 });
