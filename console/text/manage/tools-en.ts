@@ -57,7 +57,7 @@ export const toolsEn = {
     guideline: "Instructions for the model",
     example: "Example: {{title}}",
     try: "Try it",
-    run: "Run",
+    run: "Run the tool",
     tryIn: "In",
     newChat: "A new chat",
     begin: "Start a chat for it",
