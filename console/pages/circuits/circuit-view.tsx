@@ -26,7 +26,7 @@ import { Connections } from "./connections.tsx";
 import { GoalsTable } from "./goals-table.tsx";
 import { IterationList, type Numbered } from "./iteration-list.tsx";
 import { NetlistPart } from "./netlist-part.tsx";
-import { Waveforms } from "./waveforms.tsx";
+import { Waveforms } from "./curves/waveforms.tsx";
 
 /** A circuit: its netlist, what is connected, its curves; beside it its goals and its simulations. */
 export function CircuitView({ name, part }: { name: string; part: CircuitPart }) {

@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { connectionsOf } from "../../../console/pages/circuits/connections-layout.ts";
 import { bestOf, quantity } from "../../../console/pages/circuits/figures.ts";
 import { netAt } from "../../../console/pages/circuits/netlist-language.ts";
-import { linearAxis, logAxis, panned, placeAt, rangeOf, valueAt } from "../../../console/pages/circuits/scales.ts";
+import {
+  linearAxis,
+  logAxis,
+  panned,
+  placeAt,
+  rangeOf,
+  valueAt,
+} from "../../../console/pages/circuits/curves/scales.ts";
 import type { Goal, Iteration } from "../../../console/api/shaping/circuit-shapes.ts";
 
 describe("a value with its unit", () => {

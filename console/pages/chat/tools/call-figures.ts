@@ -1,3 +1,3 @@
 /** What is loaded with the first call that has more to show than its words. */
-export { SimulationFigure } from "../../circuits/simulation-figure.tsx";
+export { SimulationFigure } from "../../circuits/curves/simulation-figure.tsx";
 export { CalledTask } from "../../tasks/called-task.tsx";

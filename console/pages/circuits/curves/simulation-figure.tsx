@@ -1,10 +1,10 @@
 import { useTranslation } from "react-i18next";
-import { useCurves, useIterationOf } from "../../api/shaping/circuits.ts";
-import { circuitAddress } from "../../app/addresses.ts";
-import { visible } from "../../markdown/links.ts";
-import { manage } from "../../text/manage/words.ts";
-import { PlaceLink } from "../place-link.tsx";
-import { quantity, reachedIn, scaleOf, unitOf } from "./figures.ts";
+import { useCurves, useIterationOf } from "../../../api/shaping/circuits.ts";
+import { circuitAddress } from "../../../app/addresses.ts";
+import { visible } from "../../../markdown/links.ts";
+import { manage } from "../../../text/manage/words.ts";
+import { PlaceLink } from "../../place-link.tsx";
+import { quantity, reachedIn, scaleOf, unitOf } from "../figures.ts";
 import { pathOf } from "./plot.tsx";
 import { linearAxis, logAxis, rangeOf } from "./scales.ts";
 

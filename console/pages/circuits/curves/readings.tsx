@@ -1,8 +1,8 @@
 import { useTranslation } from "react-i18next";
-import type { Waveform } from "../../api/shaping/circuit-shapes.ts";
-import { visible } from "../../markdown/links.ts";
-import { manage } from "../../text/manage/words.ts";
-import { quantity, signalOf, unitOf } from "./figures.ts";
+import type { Waveform } from "../../../api/shaping/circuit-shapes.ts";
+import { visible } from "../../../markdown/links.ts";
+import { manage } from "../../../text/manage/words.ts";
+import { quantity, signalOf, unitOf } from "../figures.ts";
 import { valueAt } from "./scales.ts";
 
 /** The curves of one analysis of a simulation, and how they are drawn. */

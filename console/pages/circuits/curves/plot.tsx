@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState, type PointerEvent } from "react";
-import { visible } from "../../markdown/links.ts";
-import { quantity } from "./figures.ts";
+import { visible } from "../../../markdown/links.ts";
+import { quantity } from "../figures.ts";
 import { linearAxis, logAxis, rangeOf } from "./scales.ts";
 
 /** A curve as it is drawn: `hue` is that of its signal, `dash` that of its simulation. */
