@@ -42,7 +42,8 @@ describe.skipIf(server === undefined)("a first write of a run", () => {
       await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
       const attempt = storage.attempt({ session_id: "s1", run_id: "r1", attempt: 1 });
       const saver = attempt.checkpointer({ carry: (write) => write([], []) });
-      await saver.put(place, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
+      // The state of an input may wait for the next one; this one is confirmed when it resolves.
+      await saver.put(place, emptyCheckpoint(), { source: "loop", step: 0, parents: {} }, {});
       await withClient(url, (client) => client.query("UPDATE runs SET writes = 0"));
       const call = { session_id: "s1", run_id: "r1", tool_call_id: "c1", tool: "t", effect: "unsafe" } as const;
       await expect(attempt.ledger.start(call)).rejects.toMatchObject({ code: "storage_unavailable" });
