@@ -1,6 +1,7 @@
-import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { CompressionLevel, ConversationSummary } from "../../state.ts";
 import { cutMessage, type CutOptions } from "./cut-message.ts";
+import { isKept, isResult, keptByUsers, withoutHidden } from "./marked.ts";
 import { afterSummary } from "../view.ts";
 
 /** The rules of a level. */
@@ -26,24 +27,31 @@ export const levelRules: Readonly<Record<CompressionLevel, LevelRule>> = {
 };
 
 /**
- * The history for the model: without messages covered by the summary, except kept ones and the user's last message;
- * older kept messages are cut. Later messages are unchanged, and so are the originals (law 5).
+ * The history for the model: without messages covered by the summary, except kept ones and the user's last message,
+ * and without those that users hide; older kept messages are cut. Later messages are unchanged, and so are the
+ * originals (law 5).
  */
 export function compactedHistory(history: BaseMessage[], summary: ConversationSummary | null): BaseMessage[] {
+  return withoutHidden(summarisedHistory(history, summary), history);
+}
+
+function summarisedHistory(history: BaseMessage[], summary: ConversationSummary | null): BaseMessage[] {
   const begin = afterSummary(history, summary);
   const shown = summary?.shown;
-  if (begin === 0 || shown === undefined) return begin === 0 ? history : history.slice(begin);
+  if (begin === 0) return history;
+  const marked = keptByUsers(history.slice(0, begin));
+  if (shown === undefined) return [...marked, ...history.slice(begin)];
   const kept = new Set(shown.kept_message_ids);
   const end = Math.max(begin, history.findLastIndex(({ id }) => id === shown.last_message_id) + 1);
   const request = history.findLastIndex((message) => isHumanMessage(message));
   // Usually nothing before is kept, and the scan can be skipped.
-  const isKept = ({ id }: BaseMessage, index: number): boolean =>
-    index < begin && (index === request || (id !== undefined && kept.has(id)));
-  const before = kept.size > 0 || request < begin ? history.filter(isKept) : [];
+  const stays = (message: BaseMessage, index: number): boolean =>
+    index < begin && (index === request || marked.has(message) || (message.id !== undefined && kept.has(message.id)));
+  const before = kept.size + marked.size > 0 || request < begin ? history.filter(stays) : [];
   return [...cutOlder([...before, ...history.slice(begin, end)], shown.level, kept), ...history.slice(end)];
 }
 
-/** Cuts kept messages. Those pinned by the user stay in full at the level `normal`. */
+/** Cuts kept messages. Those chosen for a compression stay in full at the level `normal`, those marked at any. */
 export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: ReadonlySet<string>): BaseMessage[] {
   const { whole, longest, reasoning } = levelRules[level];
   const request = older.findLastIndex((message) => isHumanMessage(message));
@@ -51,7 +59,7 @@ export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: 
   const firstWhole = wholeFrom(older, whole);
   return older.map((message, index) => {
     const isWanted = level === "normal" && message.id !== undefined && wanted.has(message.id);
-    const isWhole = index === request || index >= firstWhole || isWanted;
+    const isWhole = index === request || index >= firstWhole || isWanted || isKept(message);
     const options: CutOptions = {
       ...(isWhole ? { longest: Infinity } : { longest, codeLines }),
       dropsReasoning: !withReasoning.some((other) => other === message),
@@ -66,8 +74,4 @@ function wholeFrom(messages: readonly BaseMessage[], count: number): number {
   let first = Math.max(0, messages.length - count);
   while (first > 0 && first < messages.length && isResult(messages[first])) first -= 1;
   return first;
-}
-
-function isResult(message: BaseMessage | undefined): boolean {
-  return message !== undefined && isToolMessage(message);
 }

@@ -10,6 +10,7 @@ import { CompressionLevel, type Compaction, type ConversationSummary } from "../
 import { compactedHistory, levelRules } from "./compacted.ts";
 import { fitSummary, plainSummary, summaryTokens, weigh, type WindowUsage } from "./compress.ts";
 import { importanceOf } from "./importance.ts";
+import { isResult, keptByUsers, withoutHidden, withPartners } from "./marked.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { countMessages } from "../tokens/tokens.ts";
 import { afterSummary } from "../view.ts";
@@ -94,12 +95,18 @@ function planAt(
   const through = history[end - 1]?.id;
   const last = history.at(-1)?.id;
   if (end <= begin || through === undefined || last === undefined) return null;
+  const removed = withoutHidden(history.slice(begin, end), history);
+  if (removed.length === 0) return null;
   // Pinned messages and agreed goals stay except at the level `extreme`.
   const agreed = agreedGoals(history, begin, end);
-  const wanted = level === "extreme" ? [] : [...keepIds, ...(summary?.shown?.kept_message_ids ?? []), ...agreed];
-  const asWanted = withPartners(history, new Set(wanted));
-  const hidden = history.slice(0, end).filter((message) => !asWanted.has(message));
-  const kept = history.filter((message, index) => index >= end || asWanted.has(message));
+  const wanted = new Set(
+    level === "extreme" ? [] : [...keepIds, ...(summary?.shown?.kept_message_ids ?? []), ...agreed],
+  );
+  const asWanted = withPartners(history, ({ id }) => id !== undefined && wanted.has(id));
+  const marked = keptByUsers(history);
+  const stays = (message: BaseMessage): boolean => asWanted.has(message) || marked.has(message);
+  const hidden = withoutHidden(history.slice(0, end), history).filter((message) => !stays(message));
+  const kept = withoutHidden(history.filter((message, index) => index >= end || stays(message)));
   const shown: Compaction = {
     level,
     kept_message_ids: [...asWanted].flatMap(({ id }) => (id === undefined ? [] : [id])),
@@ -107,7 +114,6 @@ function planAt(
     earlier: level === "extreme" ? [] : lastLines(hidden),
     operations: lastOperations(hidden).slice(-operationsPerMessage * kept.length),
   };
-  const removed = history.slice(begin, end);
   const predicted = { ...fitSummary(plainSummary(removed, summary)), through_message_id: through, shown };
   const tokensAfter = visibleTokens(history, predicted);
   return { removed, kept, through_message_id: through, shown, attempts, tokensBefore: before, tokensAfter };
@@ -130,23 +136,6 @@ function boundary(history: readonly BaseMessage[], begin: number, keep: number):
   let end = history.length - keep;
   while (end > begin && isResult(history[end])) end -= 1;
   return end;
-}
-
-/** The wanted messages with their calls and results, in their order. */
-function withPartners(messages: readonly BaseMessage[], wanted: ReadonlySet<string>): Set<BaseMessage> {
-  const kept = new Set<BaseMessage>();
-  for (let index = 0; index < messages.length; index += 1) {
-    const message = messages[index];
-    if (message === undefined) continue;
-    const group = [message];
-    while (isResult(messages[index + 1])) group.push(...messages.slice((index += 1), index + 1));
-    if (group.some(({ id }) => id !== undefined && wanted.has(id))) for (const one of group) kept.add(one);
-  }
-  return kept;
-}
-
-function isResult(message: BaseMessage | undefined): boolean {
-  return message !== undefined && isToolMessage(message);
 }
 
 /** The last of these messages, a line each. */

@@ -1,6 +1,7 @@
 import { isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ConversationSummary } from "../../state.ts";
 import { compactedHistory } from "./compacted.ts";
+import { isResult, keptByUsers } from "./marked.ts";
 import { countMessages } from "../tokens/tokens.ts";
 
 /** Last messages kept by an early cut. */
@@ -21,7 +22,9 @@ export function visibleHistory(
 ): { visible: BaseMessage[]; earlier: BaseMessage[] } {
   const compacted = compactedHistory(history, summary);
   const wanted = new Set(summary?.shown?.kept_message_ids);
-  const isWanted = ({ id }: BaseMessage): boolean => id !== undefined && wanted.has(id);
+  const marked = keptByUsers(compacted);
+  const isWanted = (message: BaseMessage): boolean =>
+    marked.has(message) || (message.id !== undefined && wanted.has(message.id));
   const requests = compacted.flatMap((message, index) =>
     isHumanMessage(message) && !isWanted(message) ? [index] : [],
   );
@@ -49,14 +52,15 @@ export function roomAfterCut(limit: number, fixed: number): number {
 }
 
 /**
- * The last ten messages and the request, plus earlier rounds with tool results or attachments, newest first, while
+ * The last ten messages, the request and what users keep, plus earlier rounds with tool results or attachments, newest first, while
  * there is room. Calls keep their results. Pure (law 5).
  */
 export function cutEarly(history: readonly BaseMessage[], room: number): { shown: BaseMessage[]; left: BaseMessage[] } {
   let first = Math.max(0, history.length - lastKept);
   while (first > 0 && isResult(history[first])) first -= 1;
   const request = history.findLastIndex((message) => isHumanMessage(message));
-  const kept = new Set(history.filter((_, index) => index >= first || index === request));
+  const last = history.filter((_, index) => index >= first || index === request);
+  const kept = new Set([...last, ...keptByUsers(history)]);
   let tokens = countMessages([...kept]);
   for (const round of roundsOf(history.slice(0, first)).toReversed()) {
     const more = countMessages(round);
@@ -83,8 +87,4 @@ function isTelling(message: BaseMessage): boolean {
   const attached = message.additional_kwargs["attachments"];
   const hasMore = Array.isArray(message.content) && message.content.some(({ type }) => type !== "text");
   return isHumanMessage(message) && (hasMore || (Array.isArray(attached) && attached.length > 0));
-}
-
-function isResult(message: BaseMessage | undefined): boolean {
-  return message !== undefined && isToolMessage(message);
 }

@@ -1,4 +1,5 @@
 import { isAIMessage, isToolMessage, ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { modelViewOf } from "@millrace/engine/sessions/messages/message-fields";
 import { withCalls } from "./delete-messages.ts";
 import { countMessage } from "../tokens/tokens.ts";
 
@@ -51,7 +52,7 @@ function clearings(
   clear: (message: BaseMessage) => BaseMessage | undefined,
 ): Clearing[] {
   return messages.flatMap((message, index) => {
-    const cleared = message === undefined ? undefined : clear(message);
+    const cleared = message === undefined || modelViewOf(message) === "keep" ? undefined : clear(message);
     return message === undefined || cleared === undefined || countMessage(cleared) >= countMessage(message)
       ? []
       : [{ index, cleared }];

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { questionFor } from "@millrace/engine/sessions/questions/questions";
+import { withoutHidden } from "../../context/compression/marked.ts";
 import { asksForMany, batchCount } from "../../guardrails/batch.ts";
 import { asksToOverwrite } from "../../guardrails/rules/needs-approval.ts";
 import { overwriting, type Overwriting } from "../../tools/workspace/seen-files.ts";
@@ -168,7 +169,7 @@ export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolC
     conversation: {
       document: editorBuffer(config),
       history: {
-        messages: loopCall(config).history,
+        messages: withoutHidden(loopCall(config).history),
         // The ledger stores what finish() wrote: a ToolResult.
         result: async (id) =>
           ((await services.ledger.get(sessionIdOf(config), id))?.result as ToolResult | null | undefined) ?? undefined,

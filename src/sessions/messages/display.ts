@@ -7,6 +7,8 @@ import {
   Attachment,
   LlmMetadata,
   MessageRole,
+  ModelView,
+  modelViewOf,
   readExtras,
   roleOf,
   TokenUsage,
@@ -37,6 +39,9 @@ export const DisplayMessage = z.object({
   name: z.string().nullable(),
   whole_result: CutResult.nullable().describe("Where `content` is only a part of a tool's result: all of it"),
   suggestions: Suggestions.nullable(),
+  model_view: ModelView.nullable().describe(
+    "Whether it stays in the model's view, or is hidden from it; null: neither",
+  ),
   importance: z.enum(importanceLevels).describe("What it is worth when the conversation has to become shorter"),
 });
 export type DisplayMessage = z.infer<typeof DisplayMessage>;
@@ -67,6 +72,7 @@ function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<
     tool_calls: calls.map(({ id, name, args }) => ({ id: id ?? null, name, args })),
     tool_call_id: answers,
     name: message.name ?? null,
+    model_view: modelViewOf(message),
     whole_result: CutResult.safeParse(message.additional_kwargs["whole_result"]).data ?? null,
     suggestions,
   };
@@ -75,6 +81,16 @@ function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<
 /** The start of the user's first message, for a list of sessions; empty before it. */
 export function previewOf(messages: readonly BaseMessage[]): string {
   const first = messages.find((message) => roleOf(message) === "user");
-  if (first === undefined) return "";
-  return Array.from(textOf(first.content).replaceAll(/\s+/gu, " ").trim()).slice(0, 50).join("");
+  return first === undefined ? "" : lineOf(textOf(first.content), 50);
+}
+
+/** The start of the last of these messages that has words, in one line. */
+export function lastWordsOf(messages: readonly BaseMessage[]): string {
+  const last = messages.findLast((message) => wordsOf(message).trim() !== "");
+  // Only the beginning of a long text matters.
+  return last === undefined ? "" : lineOf(wordsOf(last).slice(0, 2000), 100);
+}
+
+function lineOf(text: string, length: number): string {
+  return Array.from(text.replaceAll(/\s+/gu, " ").trim()).slice(0, length).join("").toWellFormed();
 }

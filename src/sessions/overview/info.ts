@@ -9,7 +9,7 @@ import { ConversationSummary, WorkMode } from "../../state.ts";
 import { SessionStatus, type Session } from "@millrace/engine/storage/records";
 import { CompressButton, compressButtons } from "./compress-button.ts";
 import { messagesIn, nameOf, NameSource } from "@millrace/engine/sessions/messages/conversation";
-import { previewOf } from "../messages/display.ts";
+import { lastWordsOf, previewOf } from "../messages/display.ts";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 import { copiedContext } from "@millrace/engine/sessions/overview/last-run";
 import { LlmMetadata, readExtras, roleOf } from "@millrace/engine/sessions/messages/message-fields";
@@ -28,6 +28,7 @@ export const SessionInfo = z.object({
   updated_at: z.string(),
   message_count: z.number().int(),
   preview: z.string().describe("The first 50 characters of the first thing the user said"),
+  last_words: z.string().describe("The first 100 characters of what was said last; empty before anything was said"),
   has_partial_response: z.boolean(),
   forked_from: z.object({ thread_id: z.string(), message_id: z.string() }).nullable(),
   graph_id: z.string().nullable(),
@@ -92,6 +93,7 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
     updated_at: session.updated_at,
     message_count: spokenMessages.length,
     preview: previewOf(messages),
+    last_words: lastWordsOf(spokenMessages),
     has_partial_response: last !== undefined && readExtras(last).is_partial,
     forked_from: ForkedFrom.parse(session.metadata["forked_from"]),
     ...known,

@@ -203,6 +203,21 @@ describe("a message", () => {
     expect(JSON.stringify(fixture.model.requests.at(-1))).toContain("another answer");
   });
 
+  it("is hidden from the model, and seen again, by its user; readers see it all the time", async () => {
+    const id = await fixture.talk("a private number", "hello view");
+    const path = `/threads/${id}/messages/${(await page(id)).messages[0]?.id}`;
+    const asked = () => JSON.stringify(fixture.model.requests.at(-1)?.messages);
+    expect(await fixture.json("PATCH", path, { model_view: "hide" })).toMatchObject({ model_view: "hide" });
+    await fixture.say(id, "and now?");
+    expect(asked()).not.toContain('"a private number"');
+    expect(asked()).toContain("hello view");
+    expect(wordsOf(await page(id))).toContain("a private number");
+    expect(await fixture.json("PATCH", path, { model_view: null })).toMatchObject({ model_view: null });
+    await fixture.say(id, "and then?");
+    expect(asked()).toContain('"a private number"');
+    expect((await fixture.ask("PATCH", path, { model_view: "shown" }))[0]).toBe(400);
+  });
+
   it("is changed beside its words also where they are longer than what may be added", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create();
     fixture.model.push({ text: "x".repeat(1_000_001) });

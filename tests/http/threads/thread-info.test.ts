@@ -30,6 +30,7 @@ describe("GET /threads/:id/info", () => {
       updated_at: created_at,
       message_count: 0,
       preview: "",
+      last_words: "",
       has_partial_response: false,
       forked_from: null,
       graph_id: null,
@@ -64,6 +65,7 @@ describe("GET /threads/:id/info", () => {
       work_mode: "free_chat",
       message_count: 4,
       preview: words.slice(0, 50),
+      last_words: "re: and another one",
       conversation_rounds: 2,
       context_usage: { tokens: expect.any(Number), limit: 128_000, compress_button_state: "normal" },
     });

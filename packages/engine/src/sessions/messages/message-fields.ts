@@ -106,6 +106,16 @@ export function readExtras(message: BaseMessage): MessageExtras {
   };
 }
 
+/** How a message was marked: always in the model's view, or never. */
+export const ModelView = z.enum(["keep", "hide"]);
+
+/** The mark of a message; `null` where the graph decides what its model sees. */
+export function modelViewOf({ additional_kwargs }: BaseMessage): z.infer<typeof ModelView> | null {
+  // Asked of every message of long conversations, so without a parse.
+  const mark = additional_kwargs["model_view"];
+  return mark === "keep" || mark === "hide" ? mark : null;
+}
+
 /** The text of a message, without reasoning inside it. */
 export function wordsOf(message: BaseMessage): string {
   const text = textOf(message.content);

@@ -6,7 +6,7 @@ import { JsonObject, type Session } from "../../storage/records.ts";
 import { newestState, putValues } from "./prune.ts";
 import { indexOfMessage, messagesIn, validList } from "../messages/conversation.ts";
 import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
-import { LlmMetadata, roleOf } from "../messages/message-fields.ts";
+import { LlmMetadata, ModelView, roleOf } from "../messages/message-fields.ts";
 import { deleteSession, isDone, requireSession } from "../sessions.ts";
 import { fromStored, repeatedId, StoredMessage, toStored } from "../messages/stored-message.ts";
 import { deleteAssistant } from "../assistants.ts";
@@ -19,6 +19,9 @@ export const MessageChange = z.object({
   metadata: JsonObject.optional(),
   /** Replaces the existing metadata. */
   llm_metadata: LlmMetadata.optional(),
+  model_view: ModelView.nullable()
+    .optional()
+    .describe("keep: also stays when the conversation is compressed; hide: no later request has it; null: neither"),
 });
 export type MessageChange = z.infer<typeof MessageChange>;
 
@@ -92,7 +95,7 @@ export async function clearMessages(parts: EditParts, session: Session, keepSyst
   return count;
 }
 
-function changed(message: BaseMessage, { content, metadata, llm_metadata }: MessageChange): BaseMessage {
+function changed(message: BaseMessage, { content, metadata, llm_metadata, model_view }: MessageChange): BaseMessage {
   const kwargs = message.additional_kwargs;
   const known = JsonObject.safeParse(kwargs["metadata"]).data ?? {};
   const stored = {
@@ -103,6 +106,7 @@ function changed(message: BaseMessage, { content, metadata, llm_metadata }: Mess
       updated_at: new Date().toISOString(),
       ...(metadata !== undefined && { metadata: { ...known, ...metadata } }),
       ...(llm_metadata !== undefined && { llm_metadata }),
+      ...(model_view !== undefined && { model_view }),
     },
   };
   // An existing message is valid even if longer than new ones may be; the change was checked.
