@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Config } from "@millrace/engine/config/config";
 import { ContextSection, takeApart } from "../../context/snapshot.ts";
-import { modelLimits } from "@millrace/models/registry/model-limits";
+import { modelLimits, modelPrice } from "@millrace/models/registry/model-limits";
 import type { ModelRegistry } from "@millrace/models/registry/registry";
-import { plainRequest, wireRequest, WireRequest } from "@millrace/models/messages/wire-request";
+import { Endpoint, plainRequest, wireRequest, WireRequest } from "@millrace/models/messages/wire-request";
 import { systemMessage } from "@millrace/models/messages/system-message";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { describeToolsBy } from "../../prompts/templates/xml-tools.ts";
@@ -24,6 +24,7 @@ export const SessionContext = z.object({
       asked_at: z.string(),
       request: WireRequest.describe("What was sent, as the model's server read it"),
       is_exact: z.boolean().describe("False where this server can no longer ask that model: then in OpenAI's words"),
+      endpoint: Endpoint.nullable().describe("Where it goes; null for the offline model, and where that is not known"),
     })
     .nullable()
     .describe("null before the first call"),
@@ -37,6 +38,11 @@ export const SessionContext = z.object({
     ratio: z.number(),
     level: z.enum(["normal", "hint", "full"]),
   }),
+  output_limit: z.number().int().describe("Tokens of the model's longest answer"),
+  price: z
+    .object({ input: z.number(), output: z.number() })
+    .nullable()
+    .describe("Of a million tokens, as the model's profile has it; null where it is not known"),
   budget: z
     .object({
       total: z.number().int(),
@@ -80,25 +86,30 @@ export async function readContext(
   const usual = usualModel(server);
   const { model: chosen } = copiedContext(session);
   const model = last?.model ?? (typeof chosen === "string" ? chosen : usual.model);
-  const { context: limit } = modelLimits(model, usual.contextLimit, usual.profile);
+  const { context: limit, output: output_limit } = modelLimits(model, usual.contextLimit, usual.profile);
+  const known = { thread_id, output_limit, price: modelPrice(model, usual.profile) ?? null };
   if (last === undefined) {
     const nothing = { head: { system: "", parts: [], documentation: [] }, messages: [], tools: [] };
     const { copied_from, forked_from } = Origin.parse(session.metadata);
     const from = copied_from ?? forked_from?.thread_id ?? null;
-    return { thread_id, last_call: null, copied_from: from, ...takeApart(nothing, limit) };
+    return { ...known, last_call: null, copied_from: from, ...takeApart(nothing, limit) };
   }
   const { run_id, node, asked_at } = last;
   const lastCall = { run_id, call: node, model, asked_at, ...(await asSent(last, server)) };
-  return { thread_id, last_call: lastCall, copied_from: null, ...takeApart(last, limit) };
+  return { ...known, last_call: lastCall, copied_from: null, ...takeApart(last, limit) };
 }
 
 /** A stored request as sent to the model's server. */
 export async function asSent(
   { head, messages: rest, ...callFields }: ModelRequest,
   { config, models, prompts }: ContextSources,
-): Promise<{ request: WireRequest; is_exact: boolean }> {
+): Promise<{ request: WireRequest; is_exact: boolean; endpoint: z.infer<typeof Endpoint> | null }> {
   const request = { ...callFields, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
   const sent = await wireRequest(request, config, { models, describeTools: describeToolsBy(prompts) });
   // The offline model is part of the server: nothing is sent to it.
-  return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || callFields.model === "offline" };
+  return {
+    request: sent?.request ?? plainRequest(request),
+    is_exact: sent !== undefined || callFields.model === "offline",
+    endpoint: sent?.endpoint ?? null,
+  };
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
-import { WireRequest } from "@millrace/models/messages/wire-request";
+import { Endpoint, WireRequest } from "@millrace/models/messages/wire-request";
+import { cacheBreak, CacheBreak } from "./cache-break.ts";
 import { asSent, type ContextSources } from "./context-snapshot.ts";
 
 /** A model request of a run, without its content. */
@@ -28,6 +29,9 @@ const Difference = z.object({
   former_messages: z.array(z.record(z.string(), z.unknown())).describe("Those of the request before that followed"),
   tools_changed: z.boolean(),
   other_changes: z.array(z.string()).describe("Other fields that differ, by name"),
+  cache_break: CacheBreak.nullable().describe(
+    "Where a provider's prompt cache ends early; null: all before is read from it",
+  ),
 });
 
 /** A request of a run as it was sent, and what differs from the one before. */
@@ -35,6 +39,7 @@ export const ModelCallDetails = ModelCallSummary.extend({
   model: z.string(),
   request: WireRequest.describe("What was sent, as the model's server read it"),
   is_exact: z.boolean().describe("False where this server can no longer ask that model: then in OpenAI's words"),
+  endpoint: Endpoint.nullable().describe("Where it goes; null for the offline model, and where that is not known"),
   difference: Difference.nullable().describe("null for the first of its node, and where the one before is not kept"),
 });
 export type ModelCallDetails = z.infer<typeof ModelCallDetails>;
@@ -71,6 +76,7 @@ function differenceOf(
     same_messages,
     messages: request.messages.slice(same_messages),
     former_messages: before.messages.slice(same_messages),
+    cache_break: cacheBreak(request, before),
     tools_changed: !isDeepStrictEqual(request.tools, before.tools),
     other_changes: names.filter(
       (name) => name !== "messages" && name !== "tools" && !isDeepStrictEqual(request[name], before[name]),

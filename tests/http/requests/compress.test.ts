@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { ContextMessages } from "../../../src/sessions/overview/context-messages.ts";
 import { startSessions, type SessionFixture } from "../../support/session-fixture.ts";
 import { compress } from "../../../src/prompts/templates/compress.ts";
 import { hasPrompt } from "../../support/system-text.ts";
@@ -94,6 +95,20 @@ describe("POST /threads/:id/compress", () => {
     expect(predicted.ratio).toBe(predicted.tokens / predicted.limit);
     const again = await fixture.server.send("POST", `/threads/${id}/compress`, { keep_recent: 6 });
     expect(again.status).toBe(409);
+
+    // What the next request has of each message is told, and what its user wants of it.
+    const hidden = told.kept[1]?.id ?? "";
+    await fixture.json("PATCH", `/threads/${id}/messages/${hidden}`, { model_view: "hide" });
+    await fixture.say(id, "hello at last");
+    const seen = ContextMessages.parse(await fixture.json("GET", `/threads/${id}/context/messages`));
+    expect(seen).toMatchObject({ total: 18, before: null });
+    const summary = Array.from({ length: 10 }, (_, at) => (at === 1 ? "whole" : "summary"));
+    const rest = ["whole", "hidden", "whole", "whole", "whole", "whole", "whole", "later"];
+    expect(seen.messages.map(({ in_request }) => in_request)).toEqual([...summary, ...rest]);
+    expect(seen.messages[11]).toMatchObject({ id: hidden, model_view: "hide", importance: "LOW" });
+    expect(seen.messages[11]?.tokens).toBeGreaterThan(0);
+    const page = await fixture.json("GET", `/threads/${id}/context/messages?limit=2&before=${hidden}`);
+    expect(page).toMatchObject({ messages: seen.messages.slice(9, 11), before: seen.messages[9]?.id });
   });
 });
 

@@ -41,7 +41,11 @@ describe("the requests of a run", () => {
       // Of the text itself: nothing is parsed that the comparison is about.
       expect(text).toContain(`"messages":${JSON.stringify(request.messages)}`);
       expect(text).toContain(`"tools":${JSON.stringify(request.tools)}`);
-      expect(ModelCallDetails.parse(JSON.parse(text))).toMatchObject({ is_exact: true, model: "openai:scripted" });
+      expect(ModelCallDetails.parse(JSON.parse(text))).toMatchObject({
+        is_exact: true,
+        model: "openai:scripted",
+        endpoint: { url: `${fixture.model.url}/chat/completions`, messages_field: "messages" },
+      });
     }
   });
 
@@ -55,6 +59,7 @@ describe("the requests of a run", () => {
       former_messages: [],
       tools_changed: false,
       other_changes: [],
+      cache_break: null,
     });
     expect(difference?.messages).toEqual(sent[1]?.messages.slice(sent[0]?.messages.length));
     expect(difference?.same_bytes).toBeGreaterThan(JSON.stringify(sent[0]?.messages).length - 3);
@@ -71,6 +76,7 @@ describe("the requests of a run", () => {
     const { difference } = await details(`/threads/${thread_id}/runs/${run?.run_id}/requests/1`);
     expect(difference).toMatchObject({ run_id, number: 3, tools_changed: true });
     expect(difference?.other_changes).toContain("temperature");
+    expect(difference?.cache_break).toMatchObject({ part: "tools" });
   });
 
   it.each([{ told: "by its log" }, { told: "by its state", streamMode: ["values" as const] }])(

@@ -301,9 +301,12 @@ describe("a model that has no chat completions", () => {
     };
     const config = loadConfig({ OPENAI_API_KEY: "test-key" });
     expect(await wireRequest(asked, config, {})).toMatchObject({
-      model: "gpt-5-codex",
-      messages: [{ role: "user", content: "hello" }],
-      tools: [{ type: "function", name: "read_file" }],
+      request: {
+        model: "gpt-5-codex",
+        messages: [{ role: "user", content: "hello" }],
+        tools: [{ type: "function", name: "read_file" }],
+      },
+      endpoint: { url: "https://api.openai.com/v1/responses", messages_field: "input" },
     });
   });
 });

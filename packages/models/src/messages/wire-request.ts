@@ -32,6 +32,18 @@ const Sent = z.looseObject({ input: z.unknown().optional() }).transform(({ input
   ...request,
 }));
 
+/** Where a request goes, without its key. */
+export const Endpoint = z.object({
+  url: z.string(),
+  messages_field: z.enum(["messages", "input"]).describe("What the body sent there calls `messages`"),
+});
+
+/** A request as sent, and where to. */
+interface SentRequest {
+  request: WireRequest;
+  endpoint: z.infer<typeof Endpoint>;
+}
+
 /** Thrown instead of a network call. */
 class NothingIsSent extends Error {}
 
@@ -43,10 +55,12 @@ export async function wireRequest(
   asked: ModelCallRequest,
   config: Config,
   sources: ModelSources,
-): Promise<WireRequest | undefined> {
+): Promise<SentRequest | undefined> {
   let body: string | undefined;
-  const keep: typeof fetch = (_url, init) => {
+  let url = "";
+  const keep: typeof fetch = (target, init) => {
     if (typeof init?.body === "string") body = init.body;
+    url = withoutSecrets(target instanceof Request ? target.url : String(target));
     return Promise.reject(new NothingIsSent("Only the request is looked at."));
   };
   try {
@@ -69,8 +83,16 @@ export async function wireRequest(
   }
   if (body === undefined) return undefined;
   // Streaming options do not matter to the model.
-  const { stream: _stream, stream_options: _options, ...request } = Sent.pipe(WireRequest).parse(JSON.parse(body));
-  return request;
+  const sent: unknown = JSON.parse(body);
+  const { stream: _stream, stream_options: _options, ...request } = Sent.pipe(WireRequest).parse(sent);
+  const hasInput = typeof sent === "object" && sent !== null && "input" in sent;
+  return { request, endpoint: { url, messages_field: hasInput ? "input" : "messages" } };
+}
+
+/** An address without the name, password and key that may be part of it. */
+function withoutSecrets(address: string): string {
+  const url = new URL(address);
+  return `${url.origin}${url.pathname}`;
 }
 
 /** A request in OpenAI's format, for a model without a wire format. */
