@@ -8,7 +8,6 @@ import { useAssistants } from "../../api/threads.ts";
 import { cronAddress, runAddress, threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
@@ -17,6 +16,7 @@ import { nextDates } from "../../run/schedule.ts";
 import { manage } from "../../text/manage/words.ts";
 import { longTime, shortTime } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
+import { DeleteButton } from "../forms/delete-button.tsx";
 import { PlaceLink } from "../place-link.tsx";
 import { CronForm } from "./cron-form.tsx";
 import { NextTimes } from "./next-times.tsx";
@@ -82,7 +82,6 @@ function OneCron({ cron }: { cron: Cron }) {
 function CronHead({ cron, isEdited, onEdit }: { cron: Cron; isEdited: boolean; onEdit: () => void }) {
   const { t } = useTranslation(manage);
   const [, navigate] = useLocation();
-  const [isAsked, setAsked] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const { cron_id, schedule, thread_id, enabled } = cron;
   const perform = (act: () => Promise<void>) => {
@@ -118,22 +117,15 @@ function CronHead({ cron, isEdited, onEdit }: { cron: Cron; isEdited: boolean; o
         <Button size="small" aria-expanded={isEdited} onClick={onEdit}>
           {t("crons.edit")}
         </Button>
-        <Button size="small" kind="quiet" onClick={() => setAsked(true)}>
-          {t("crons.delete")}
-        </Button>
-      </div>
-      {isAsked && (
-        <Confirm
-          title={t("crons.delete")}
+        <DeleteButton
+          label={t("crons.delete")}
           hint={t("crons.deleteHint")}
-          action={t("crons.delete")}
           run={async () => {
             await deleteCron(cron_id);
             navigate(cronAddress());
           }}
-          onClose={() => setAsked(false)}
         />
-      )}
+      </div>
     </header>
   );
 }

@@ -13,12 +13,12 @@ import { useCaller } from "../../api/threads.ts";
 import { libraryAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { DeleteButton } from "../forms/delete-button.tsx";
 
 /** The documents of one library, as models read them. */
 export function LibraryView({ name }: { name: string }) {
@@ -26,7 +26,6 @@ export function LibraryView({ name }: { name: string }) {
   const [, navigate] = useLocation();
   const { data, error, refetch } = useLibrary(name);
   const mayChange = useCaller().data?.may_administer === true;
-  const [isAsked, setAsked] = useState(false);
   if (data === undefined) {
     return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
   }
@@ -38,9 +37,15 @@ export function LibraryView({ name }: { name: string }) {
       <header className="prompt-head">
         <h2>{visible(name)}</h2>
         {mayChange && (
-          <Button size="small" kind="quiet" onClick={() => setAsked(true)}>
-            {t("libraries.remove")}
-          </Button>
+          <DeleteButton
+            label={t("libraries.remove")}
+            title={t("libraries.removeOne", { name: visible(name) })}
+            hint={t("libraries.removeHint")}
+            run={async () => {
+              await removeLibrary(name);
+              navigate(libraryAddress());
+            }}
+          />
         )}
       </header>
       {data.documents.length === 0 && <p className="hint">{t("libraries.noDocuments")}</p>}
@@ -53,18 +58,6 @@ export function LibraryView({ name }: { name: string }) {
           </li>
         ))}
       </ul>
-      {isAsked && (
-        <Confirm
-          title={t("libraries.removeOne", { name: visible(name) })}
-          hint={t("libraries.removeHint")}
-          action={t("libraries.remove")}
-          run={async () => {
-            await removeLibrary(name);
-            navigate(libraryAddress());
-          }}
-          onClose={() => setAsked(false)}
-        />
-      )}
     </div>
   );
 }

@@ -15,12 +15,13 @@ import { mcpAddress, toolAddress } from "../../app/addresses.ts";
 import { JsonInput } from "../../form/fields.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { longTime } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
+import { DeleteButton } from "../forms/delete-button.tsx";
+import { DraftButtons } from "../forms/draft-buttons.tsx";
 import { PlaceLink } from "../place-link.tsx";
 
 /** What the file says of a server. */
@@ -74,7 +75,6 @@ function OneServer({ server }: { server: McpServer }) {
 function ServerHead({ server: { name, entry, state, is_enabled } }: { server: McpServer }) {
   const { t } = useTranslation(manage);
   const [, navigate] = useLocation();
-  const [isAsked, setAsked] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const perform = (act: () => Promise<void>) => {
     setBusy(true);
@@ -102,22 +102,16 @@ function ServerHead({ server: { name, entry, state, is_enabled } }: { server: Mc
         <Button size="small" disabled={isBusy} onClick={() => perform(toggle)}>
           {t(is_enabled ? "crons.switchOff" : "crons.switchOn")}
         </Button>
-        <Button size="small" kind="quiet" onClick={() => setAsked(true)}>
-          {t("mcp.remove")}
-        </Button>
-      </div>
-      {isAsked && (
-        <Confirm
+        <DeleteButton
+          label={t("mcp.remove")}
           title={t("mcp.removeOne", { name: visible(name) })}
           hint={t("mcp.removeHint")}
-          action={t("mcp.remove")}
           run={async () => {
             await removeMcpServer(name);
             navigate(mcpAddress());
           }}
-          onClose={() => setAsked(false)}
         />
-      )}
+      </div>
     </header>
   );
 }
@@ -149,17 +143,12 @@ function EntryEditor({ name, entry }: { name: string; entry: McpServer["entry"] 
         onValue={(value, problem) => setDraft({ value, problem })}
       />
       <div className="row-end">
-        <Button size="small" disabled={draft === undefined} onClick={drop}>
-          {t("prompts.discard")}
-        </Button>
-        <Button
-          size="small"
-          kind="primary"
-          disabled={draft === undefined || draft.problem !== undefined || !written.success}
-          onClick={() => void save().catch(notifyError)}
-        >
-          {t("prompts.save")}
-        </Button>
+        <DraftButtons
+          isDirty={draft !== undefined}
+          maySave={draft !== undefined && draft.problem === undefined && written.success}
+          onDrop={drop}
+          save={save}
+        />
       </div>
     </section>
   );

@@ -5,10 +5,8 @@ import * as z from "zod/mini";
 import { saveMcpServer } from "../../api/shaping/mcp.ts";
 import { mcpAddress } from "../../app/addresses.ts";
 import { JsonInput } from "../../form/fields.tsx";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { messageOf } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { NewOne, TextField } from "../forms/new-one.tsx";
 import { McpEntry } from "./mcp-view.tsx";
 
 const beginning = { command: "npx", args: ["-y", ""], enabled: true };
@@ -19,50 +17,23 @@ export function NewMcpServer({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   const [name, setName] = useState("");
   const [draft, setDraft] = useState<{ value: unknown; wrong?: string | undefined }>({ value: beginning });
-  const [problem, setProblem] = useState<string>();
   const written = z.safeParse(McpEntry, draft.value);
   const isWhole = name.trim() !== "" && draft.wrong === undefined && written.success;
-  const save = async () => {
+  const make = async () => {
     if (!written.success) return;
-    try {
-      await saveMcpServer(name.trim(), written.data);
-      onClose();
-      navigate(mcpAddress(name.trim()));
-    } catch (error) {
-      setProblem(messageOf(error));
-    }
+    await saveMcpServer(name.trim(), written.data);
+    navigate(mcpAddress(name.trim()));
   };
   return (
-    <Dialog title={t("mcp.add")} onClose={onClose}>
-      <form
-        className="dialog-body schema-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isWhole) void save();
-        }}
-      >
-        <label className="field">
-          <span>{t("mcp.name")}</span>
-          <input className="input mono" value={name} onChange={({ target }) => setName(target.value)} />
-        </label>
-        <JsonInput
-          label={t("mcp.entry")}
-          hint={t("mcp.entryHint")}
-          rows={6}
-          value={beginning}
-          onValue={(value, wrong) => setDraft({ value, wrong })}
-        />
-        {problem !== undefined && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <div className="row-end">
-          <Button type="submit" kind="primary" disabled={!isWhole}>
-            {t("mcp.add")}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <NewOne title={t("mcp.add")} isWhole={isWhole} make={make} onClose={onClose}>
+      <TextField label={t("mcp.name")} value={name} onValue={setName} />
+      <JsonInput
+        label={t("mcp.entry")}
+        hint={t("mcp.entryHint")}
+        rows={6}
+        value={beginning}
+        onValue={(value, wrong) => setDraft({ value, wrong })}
+      />
+    </NewOne>
   );
 }

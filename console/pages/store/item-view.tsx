@@ -7,14 +7,14 @@ import { deleteItems, useItem, writeItem, type Item, type ItemPlace } from "../.
 import { storeAddress } from "../../app/addresses.ts";
 import { JsonInput } from "../../form/fields.tsx";
 import { visible } from "../../markdown/links.ts";
-import { Button } from "../../parts/button.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { jsonText } from "../../text/json-text.ts";
 import { longTime } from "../../text/time.ts";
 import { ChangedElsewhere } from "../changed-elsewhere.tsx";
+import { DeleteButton } from "../forms/delete-button.tsx";
+import { DraftButtons } from "../forms/draft-buttons.tsx";
 import { PlaceLink } from "../place-link.tsx";
 import { EndField, minutesOf } from "./end-field.tsx";
 
@@ -65,7 +65,6 @@ function Editor({
   const [, navigate] = useLocation();
   const { namespace, key, value } = item;
   const [round, setRound] = useState(0);
-  const [isAsked, setAsked] = useState(false);
   const written = z.safeParse(ItemValue, draft?.value);
   const minutes = minutesOf(draft?.ends ?? endsOf(item));
   const isChanged = draft !== undefined && (isGone || draft.base.updated_at !== item.updated_at);
@@ -95,20 +94,22 @@ function Editor({
           </p>
         </div>
         <div className="filters">
-          <Button size="small" kind="quiet" disabled={isGone} onClick={() => setAsked(true)}>
-            {t("store.delete")}
-          </Button>
-          <Button size="small" disabled={draft === undefined} onClick={drop}>
-            {t("prompts.discard")}
-          </Button>
-          <Button
-            size="small"
-            kind="primary"
-            disabled={!maySave || isChanged}
-            onClick={() => void save(false).catch(notifyError)}
-          >
-            {t("prompts.save")}
-          </Button>
+          <DeleteButton
+            label={t("store.delete")}
+            title={t("store.deleteOne", { key: visible(key) })}
+            hint={t("store.deleteHint")}
+            disabled={isGone}
+            run={async () => {
+              await deleteItems([item]);
+              navigate(storeAddress(namespace));
+            }}
+          />
+          <DraftButtons
+            isDirty={draft !== undefined}
+            maySave={maySave && !isChanged}
+            onDrop={drop}
+            save={() => save(false)}
+          />
         </div>
       </header>
       {isChanged && (
@@ -132,18 +133,6 @@ function Editor({
       )}
       <EndField written={begun.ends} empty={t("store.stays")} onWritten={(ends) => onDraft({ ...begun, ends })} />
       {item.ttl !== undefined && <p className="hint">{t("store.ends", { count: item.ttl })}</p>}
-      {isAsked && (
-        <Confirm
-          title={t("store.deleteOne", { key: visible(key) })}
-          hint={t("store.deleteHint")}
-          action={t("store.delete")}
-          run={async () => {
-            await deleteItems([item]);
-            navigate(storeAddress(namespace));
-          }}
-          onClose={() => setAsked(false)}
-        />
-      )}
     </div>
   );
 }
