@@ -129,3 +129,8 @@ export async function forkThread(threadId: string, messageId?: string): Promise<
   const thread = await request(`/threads/${threadId}/fork`, Thread, { method: "POST", body });
   return thread.thread_id;
 }
+
+/** Takes a message out of a thread, with the results of its calls; earlier states keep them. */
+export function deleteMessage(threadId: string, messageId: string): Promise<void> {
+  return perform(`/threads/${threadId}/messages/${encodeURIComponent(messageId)}`, { method: "DELETE" });
+}

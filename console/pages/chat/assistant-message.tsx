@@ -17,6 +17,7 @@ import { notifyError } from "../../parts/toast.tsx";
 import { duration } from "../../text/time.ts";
 import type { AssistantItem, Block, Source, Suggested } from "../../thread/items.ts";
 import type { OpenThread } from "../../thread/open-thread.ts";
+import { DeleteMessage } from "./delete-message.tsx";
 import { useHasRested } from "./scrolling.ts";
 import { ToolGroup } from "./tools/tool-group.tsx";
 import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
@@ -185,6 +186,7 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
           <Activity size={15} />
         </IconButton>
       )}
+      <DeleteMessage id={item.id} />
       {files.dialog}
     </div>
   );

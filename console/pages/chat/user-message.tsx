@@ -19,6 +19,7 @@ import { operationsSince } from "../../thread/operations.ts";
 import { Attachments } from "./attachment.tsx";
 import { ConfirmUndo } from "./changes/confirm-undo.tsx";
 import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
+import { DeleteMessage } from "./delete-message.tsx";
 import { useHasRested } from "./scrolling.ts";
 import { Versions } from "./versions.tsx";
 import { IsBranched, useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -84,6 +85,7 @@ function UserActions({ item, wasEdited, onEdit }: { item: UserItem; wasEdited: b
           <Undo size={15} />
         </IconButton>
       )}
+      <DeleteMessage id={item.id} />
       {asks && <ConfirmUndo operations={since} what={{ since_message: item.id }} onClose={() => setAsks(false)} />}
     </div>
   );

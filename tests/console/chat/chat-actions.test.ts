@@ -90,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await expect(access(file("b.md"))).rejects.toThrow("ENOENT");
   });
 
-  it("walks the versions of a message", async () => {
+  it("walks the versions of a message, and deletes one", async () => {
     tab = await stage.open();
     await begin(tab, "hello");
     await sees(tab, "You said: hello");
@@ -106,6 +106,9 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await tab.page.getByText("1/2").waitFor();
     await tab.page.getByRole("button", { name: "Later version" }).click();
     await expect.poll(() => shownTexts(tab)).toEqual(["good day", "You said: good day"]);
+    await tab.page.getByRole("button", { name: "Delete message" }).last().click();
+    await tab.page.getByRole("dialog").getByRole("button", { name: "Delete message" }).click();
+    await expect.poll(() => shownTexts(tab)).toEqual(["good day"]);
   });
 
   it("keeps what a message is changed to until the server has taken it, also over a reload", async () => {

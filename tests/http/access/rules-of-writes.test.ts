@@ -265,6 +265,7 @@ const writes: Record<string, Write | Write[]> = {
   "POST /threads/{thread_id}/messages": { ...update, body: () => ({ messages: [{ role: "user", content: "new" }] }) },
   "PATCH /threads/{thread_id}/messages/{message_id}": { ...update, on: conversation, body: () => ({ content: "new" }) },
   "DELETE /threads/{thread_id}/messages": { ...update, on: conversation },
+  "DELETE /threads/{thread_id}/messages/{message_id}": { ...update, on: conversation },
   "POST /threads/{thread_id}/messages/{message_id}/rerun": { ...onThread, on: conversation, body: () => ({}) },
   "POST /threads/{thread_id}/suggestions/{suggestion_id}": { ...onThread, on: conversation, body: () => undefined },
   "POST /threads/{thread_id}/compress": { ...onThread, on: longTalk, body: () => ({ keep_recent: 5 }) },

@@ -247,6 +247,29 @@ describe("a message", () => {
     await other.remove();
   });
 
+  it("is deleted with the results of its calls, which cannot go alone; the history keeps them", async () => {
+    const id = await fixture.talk("hello delete");
+    const calls = ["call_a", "call_b"].map((call) => ({ id: call, name: "read_file", args: { path: "a.md" } }));
+    await fixture.json("POST", `/threads/${id}/messages`, {
+      messages: [
+        { id: "first-call", role: "assistant", content: "", tool_calls: calls.slice(0, 1) },
+        { id: "first-result", role: "tool", content: "one", tool_call_id: "call_a" },
+        { id: "other-call", role: "assistant", content: "", tool_calls: calls.slice(1) },
+        { id: "other-result", role: "tool", content: "two", tool_call_id: "call_b" },
+      ],
+    });
+    const path = (message: string) => `/threads/${id}/messages/${message}`;
+    const alone = await fixture.ask("DELETE", path("first-result"));
+    expect(alone).toEqual([400, expect.stringContaining("with the message that made the call")]);
+    expect(await fixture.json("DELETE", path("first-call"))).toEqual({ removed: ["first-call", "first-result"] });
+    expect((await page(id)).messages.map((one) => one.id).slice(2)).toEqual(["other-call", "other-result"]);
+    expect((await fixture.ask("DELETE", path("first-call")))[0]).toBe(404);
+    const history = await fixture.server.send("GET", `/threads/${id}/history?limit=10`);
+    expect(await history.text()).toContain("first-result");
+    await fixture.say(id, "and now?");
+    expect(JSON.stringify(fixture.model.requests.at(-1)?.messages)).not.toContain("call_a");
+  });
+
   it("are cleared with a word in the log (CTX-25)", async () => {
     const lines: string[] = [];
     const logger = createLogger("info", { write: (line: string) => void lines.push(line) });

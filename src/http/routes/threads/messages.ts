@@ -6,6 +6,7 @@ import { DisplayMessage, toDisplay } from "../../../sessions/messages/display.ts
 import {
   appendMessages,
   clearMessages,
+  deleteMessage,
   MessageChange,
   updateMessage,
 } from "@millrace/engine/sessions/state/edit-messages";
@@ -60,6 +61,7 @@ export function messageRoutes(): HttpApp {
   readingRoutes(routes);
   searchRoute(routes);
   changingRoutes(routes);
+  deletingRoutes(routes);
   return routes;
 }
 
@@ -150,6 +152,27 @@ function changingRoutes(routes: HttpApp): void {
       const session = await requireSession(services.storage, thread_id);
       const changed = await updateMessage(services, session, message_id, context.req.valid("json"));
       return answerJson(context, (await written(services, context, session, [changed]))[0]);
+    },
+  );
+}
+
+function deletingRoutes(routes: HttpApp): void {
+  routes.delete(
+    "/threads/:thread_id/messages/:message_id",
+    describe({
+      tag,
+      summary: "Take a message out of the state, and with it the results of its calls; the history keeps them",
+      answer: z.object({ removed: z.array(z.string()).describe("The ids of what was taken out") }),
+      errors: { ...unknownMessage, 409: notIdle },
+    }),
+    path(MessagePath),
+    async (context) => {
+      const services = productServicesOf(context);
+      const { thread_id, message_id } = context.req.valid("param");
+      const session = await requireSession(services.storage, thread_id);
+      const removed = await deleteMessage(services, session, message_id);
+      services.logger.info({ session_id: session.session_id, removed: removed.length }, "message_deleted");
+      return answerJson(context, { removed });
     },
   );
 

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
+import { isAIMessage, isToolMessage } from "../../message-kinds.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import { JsonObject, type Session } from "../../storage/records.ts";
 import { newestState, putValues } from "./prune.ts";
@@ -82,6 +83,28 @@ export async function updateMessage(
   const updated = messages[indexOfMessage(messages, messageId)];
   if (updated === undefined) throw new AppError("not_found", `Message ${messageId} not found in this thread`);
   return updated;
+}
+
+/**
+ * Removes one message from an idle session's state, and with it the results of its calls; the history keeps them.
+ * Returns the ids of what was removed. Throws `not_found`, `conflict` while a run works or a question waits, and
+ * `invalid_parameter` for a result, since each call has one.
+ */
+export async function deleteMessage(parts: EditParts, session: Session, messageId: string): Promise<string[]> {
+  let removed: string[] = [];
+  await rewrite(parts, session, {}, (before) => {
+    const index = indexOfMessage(before, messageId);
+    const message = before[index];
+    if (message !== undefined && isToolMessage(message)) {
+      throw new AppError("invalid_parameter", "The result of a call is deleted with the message that made the call.");
+    }
+    const calls = new Set(message !== undefined && isAIMessage(message) ? message.tool_calls?.map(({ id }) => id) : []);
+    const goes = (one: BaseMessage, at: number): boolean =>
+      at === index || (at > index && isToolMessage(one) && calls.has(one.tool_call_id));
+    removed = before.filter(goes).flatMap(({ id }) => id ?? []);
+    return before.filter((one, at) => !goes(one, at));
+  });
+  return removed;
 }
 
 /** Removes all messages from an idle session's state, except system texts with `keepSystem`. Its history keeps them. */
