@@ -29,6 +29,23 @@ const Change = z.extend(Operation, { thread_id: z.string() });
 /** Something that a tool has changed in the workspace, with the chat in which it was. */
 export type Change = z.infer<typeof Change>;
 
+const Net = z.object({
+  path: z.string(),
+  before: z.nullable(z.string()),
+  after: z.nullable(z.string()),
+  lines_added: z.nullable(z.number()),
+  lines_removed: z.nullable(z.number()),
+});
+
+/** What a chat has come to for each file. */
+export function useThreadChanges(threadId: string | undefined) {
+  return useQuery({
+    queryKey: ["all-changes", "net", threadId],
+    enabled: threadId !== undefined,
+    queryFn: ({ signal }) => request(`/threads/${threadId ?? ""}/changes?limit=1000`, z.array(Net), { signal }),
+  });
+}
+
 interface ChangePage {
   changes: Change[];
   next: string | null;

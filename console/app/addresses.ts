@@ -24,7 +24,9 @@ export const addresses = {
   changes: "/changes",
   circuits: "/circuits",
   server: "/server",
+  webSearch: "/web-search",
   store: "/store",
+  memory: "/memory/:id?",
   crons: "/crons/:id?",
   agents: "/agents/:name?",
   rules: "/rules",
@@ -72,9 +74,12 @@ export const mcpAddress = (name?: string): string => listAddress("/mcp", name);
 /** Where the documentation of libraries is shown, or that of one. */
 export const libraryAddress = (library?: string): string =>
   library === undefined ? "/docs" : `/docs?library=${encodeURIComponent(library)}`;
-/** Where the files of the workspace are shown, or one of them. */
-export const fileAddress = (path?: string): string =>
-  path === undefined ? "/files" : `/files?path=${encodeURIComponent(path)}`;
+/** Where the files of the workspace are shown, or one of them; with marks for what a thread has changed. */
+export function fileAddress(path?: string, thread?: string): string {
+  if (path === undefined && thread === undefined) return "/files";
+  const asked = { ...(thread !== undefined && { thread }), ...(path !== undefined && { path }) };
+  return `/files?${new URLSearchParams(asked).toString()}`;
+}
 /** What is shown of a circuit. */
 export type CircuitPart = "netlist" | "connections" | "waveforms";
 /** Where the circuits of the workspace are shown, or a part of one of them. */
@@ -82,12 +87,16 @@ export function circuitAddress(name?: string, part: CircuitPart = "netlist"): st
   if (name === undefined) return "/circuits";
   return `/circuits?${new URLSearchParams({ name, ...(part !== "netlist" && { part }) }).toString()}`;
 }
+/** Where it is shown who searches the web. */
+export const webSearchAddress = "/web-search";
 /** Where the store is shown, what lies below a namespace, or one item. */
 export function storeAddress(namespace?: readonly string[], key?: string): string {
   if (namespace === undefined) return "/store";
   const asked = new URLSearchParams({ in: namespace.join("."), ...(key !== undefined && { key }) });
   return `/store?${asked.toString()}`;
 }
+/** Where it is shown what is known of the user, or one memory of it. */
+export const memoryAddress = (id?: string): string => listAddress("/memory", id);
 /** Where schedules are shown, or one of them. */
 export const cronAddress = (id?: string): string => listAddress("/crons", id);
 /** Where a task is shown. */

@@ -1,4 +1,5 @@
 import GitFork from "icon:git-fork";
+import FolderTree from "icon:folder-tree";
 import MoreHorizontal from "icon:ellipsis";
 import Download from "icon:download";
 import FileDiff from "icon:file-diff";
@@ -11,7 +12,7 @@ import Trash from "icon:trash-2";
 import { useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { contextAddress, threadAddress } from "../../app/addresses.ts";
+import { contextAddress, fileAddress, threadAddress } from "../../app/addresses.ts";
 import { useCommands, type Command } from "../../app/commands.ts";
 import type { ThreadDetails } from "../../api/shapes.ts";
 import { compress } from "../../api/runs/runs.ts";
@@ -119,6 +120,7 @@ function useThreadCommands(
       here("context", t("chat.context"), <ScanText size={16} />, () => navigate(contextAddress(id))),
       here("changes", t("operation.changes"), <FileDiff size={16} />, () => show("changes")),
       here("allowed", t("approval.grants"), <ShieldCheck size={16} />, () => show("grants")),
+      here("files", t("chat.files"), <FolderTree size={16} />, () => navigate(fileAddress(undefined, id))),
       here("compress", t("chat.compress"), <Shrink size={16} />, () => void shorten()),
       here("delete", t("threads.delete"), <Trash size={16} />, remove),
     ];

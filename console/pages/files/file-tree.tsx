@@ -6,12 +6,15 @@ import { useTranslation } from "react-i18next";
 import { useFolder, type Entry } from "../../api/files.ts";
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
+import type { FileMarks } from "../../run/file-marks.ts";
 import { manage } from "../../text/manage/words.ts";
 import { ListEntry } from "../list-and-one.tsx";
 
 interface Choice {
   current: string | undefined;
   onOpen: (path: string) => void;
+  /** What a chat has changed, if one is looked at. */
+  marks?: FileMarks | undefined;
 }
 
 /** The files of the workspace; a folder is read when it is opened. */
@@ -37,6 +40,7 @@ function FolderEntries({ path, ...choice }: Choice & { path: string }) {
               title={visible(entry.name)}
               icon={<FileText size={15} />}
               isHere={entry.path === choice.current}
+              chip={markOf(choice.marks?.files.get(entry.path), t("files.changed"))}
               onOpen={() => choice.onOpen(entry.path)}
             />
           )}
@@ -50,16 +54,26 @@ function FolderEntries({ path, ...choice }: Choice & { path: string }) {
 function FolderEntry({ entry: { name, path }, ...choice }: Choice & { entry: Entry }) {
   // Until it is chosen, a folder is open where what is shown lies in it.
   const holdsCurrent = choice.current?.startsWith(`${path}/`) === true;
+  const { t } = useTranslation(manage);
   const [chosen, setOpen] = useState<boolean>();
   const isOpen = chosen ?? holdsCurrent;
+  const changed = choice.marks?.folders.get(path);
   return (
     <>
       <button type="button" className="shaping-entry" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <ChevronRight size={14} className="chevron" />
         <Folder size={15} />
         <span>{visible(name)}</span>
+        {changed !== undefined && <b className="chip">{t("files.changedCount", { count: changed })}</b>}
       </button>
       {isOpen && <FolderEntries path={path} {...choice} />}
     </>
   );
+}
+
+/** The lines that were added and removed, where they were counted. */
+function markOf(mark: { added: number | null; removed: number | null } | undefined, changed: string) {
+  if (mark === undefined) return undefined;
+  const { added, removed } = mark;
+  return added === null || removed === null ? changed : `+${added} −${removed}`;
 }

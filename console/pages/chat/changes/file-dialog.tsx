@@ -7,7 +7,9 @@ import { visible } from "../../../markdown/links.ts";
 import type { Operation } from "../../../api/shapes.ts";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { Empty, Failed, Loading } from "../../../parts/states.tsx";
+import { separatorOf } from "../../../run/separated.ts";
 import { Picture } from "../picture.tsx";
+import { FileTable } from "./file-table.tsx";
 
 /** The whole of a file before and after a change. */
 export function FileDialog({
@@ -61,11 +63,35 @@ export function FileView({
     <>
       {isPending && <Loading lines={6} />}
       {error !== null && <Failed error={error} onRetry={() => void refetch()} gone={gone} />}
-      {data?.kind === "text" && (
-        <CodeBlock text={visible(data.text)} language={path.split(".").at(-1) ?? ""} isOpen={false} />
-      )}
+      {data?.kind === "text" && <TextView path={path} text={data.text} />}
       {data?.kind === "picture" && <Picture blob={data.blob} name={path} />}
       {data?.kind === "bytes" && <Empty title={t("operation.noText")} />}
+    </>
+  );
+}
+
+/** A text; one of separated values is a table, too. */
+function TextView({ path, text }: { path: string; text: string }) {
+  const { t } = useTranslation();
+  const isTable = separatorOf(path) !== undefined && text.trim() !== "";
+  const [shown, setShown] = useState<"table" | "text">("table");
+  const names = { table: t("operation.asTable"), text: t("operation.asText") };
+  return (
+    <>
+      {isTable && (
+        <div className="segments" role="group" aria-label={t("operation.shownAs")}>
+          {(["table", "text"] as const).map((one) => (
+            <button key={one} type="button" aria-pressed={one === shown} onClick={() => setShown(one)}>
+              {names[one]}
+            </button>
+          ))}
+        </div>
+      )}
+      {isTable && shown === "table" ? (
+        <FileTable path={path} text={text} />
+      ) : (
+        <CodeBlock text={visible(text)} language={path.split(".").at(-1) ?? ""} isOpen={false} />
+      )}
     </>
   );
 }

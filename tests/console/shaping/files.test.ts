@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { marksOf, type FileChange } from "../../../console/run/file-marks.ts";
+import { rowsOf, separatorOf } from "../../../console/run/separated.ts";
+
+describe("a text of separated values", () => {
+  it.each([
+    [
+      "a,b\n1,2\n",
+      "a.csv",
+      [
+        ["a", "b"],
+        ["1", "2"],
+      ],
+    ],
+    [
+      "a,b\r\n1,\r\n",
+      "a.CSV",
+      [
+        ["a", "b"],
+        ["1", ""],
+      ],
+    ],
+    ['"one, two","say ""yes""\nor no"\nx', "a.csv", [["one, two", 'say "yes"\nor no'], ["x"]]],
+    [
+      "\uFEFFa;b\n1,5;2",
+      "a.csv",
+      [
+        ["a", "b"],
+        ["1,5", "2"],
+      ],
+    ],
+    ["a\tb,c", "a.tsv", [["a", "b,c"]]],
+    ['"never closed,b\nc', "a.csv", [['"never closed', "b"], ["c"]]],
+    ['"a"b,c', "a.csv", [['"a"b', "c"]]],
+    ["", "a.csv", []],
+    ["\n\n", "a.csv", [[""], [""]]],
+  ])("%j of %s is read row by row", (text, path, rows) => {
+    expect(rowsOf(text, separatorOf(path) ?? ",", 100)).toEqual({ rows, isWhole: true });
+  });
+
+  it("is read as far as it is shown, and is no table under another name", () => {
+    expect(rowsOf("a\nb\nc\n", ",", 2)).toEqual({ rows: [["a"], ["b"]], isWhole: false });
+    expect(separatorOf("a.csv.md")).toBeUndefined();
+  });
+});
+
+describe("the marks of a tree", () => {
+  const change = (path: string, before: string | null, after: string | null): FileChange => {
+    return { path, before, after, lines_added: 2, lines_removed: 1 };
+  };
+
+  it("stand at files that a chat has changed, and at each folder above them", () => {
+    const { files, folders } = marksOf([
+      change("a/b/new.md", "absent", "file"),
+      change("a/old.md", "file", "file"),
+      change("a/gone.md", "file", "absent"),
+      change("never.md", "absent", "absent"),
+    ]);
+    expect([...files]).toEqual([
+      ["a/b/new.md", { added: 2, removed: 1 }],
+      ["a/old.md", { added: 2, removed: 1 }],
+    ]);
+    expect([...folders]).toEqual([
+      ["a/b", 1],
+      ["a", 3],
+    ]);
+  });
+});
