@@ -36,6 +36,7 @@ const CircuitsPage = lazyComponent(
 );
 const ToolsPage = lazyComponent(async () => (await import("../pages/tools/tools-page.tsx")).ToolsPage, loading);
 const StorePage = lazyComponent(async () => (await import("../pages/store/store-page.tsx")).StorePage, loading);
+const MemoryPage = lazyComponent(async () => (await import("../pages/memory/memory-page.tsx")).MemoryPage, loading);
 const CronsPage = lazyComponent(async () => (await import("../pages/crons/crons-page.tsx")).CronsPage, loading);
 const TasksPage = lazyComponent(async () => (await import("../pages/tasks/tasks-page.tsx")).TasksPage, loading);
 const SettingsPage = lazyComponent(
@@ -60,6 +61,7 @@ const pages = {
   circuits: CircuitsPage,
   tools: ToolsPage,
   store: StorePage,
+  memory: MemoryPage,
   crons: CronsPage,
   tasks: TasksPage,
   settings: SettingsPage,
@@ -81,6 +83,7 @@ const pageOfPlace: Readonly<Record<string, keyof typeof pages>> = {
   mcp: "tools",
   docs: "tools",
   server: "settings",
+  "web-search": "settings",
 };
 
 const ahead = [
@@ -93,6 +96,7 @@ const ahead = [
   "files",
   "tools",
   "store",
+  "memory",
   "crons",
   "circuits",
   "tasks",
@@ -117,9 +121,10 @@ const samePages = [
   [/^\/(?:models|vendors|roles|statistics)(?:\/|$)/u, "/models"],
   [/^\/(?:tools|mcp|docs)(?:\/|$)/u, "/tools"],
   [/^\/crons(?:\/|$)/u, "/crons"],
+  [/^\/memory(?:\/|$)/u, "/memory"],
   [/^\/(?:agents|rules)(?:\/|$)/u, "/agents"],
   [/^\/(?:files|changes)(?:\/|$)/u, "/files"],
-  [/^\/(?:settings|server)(?:\/|$)/u, "/settings"],
+  [/^\/(?:settings|server|web-search)(?:\/|$)/u, "/settings"],
 ] as const;
 
 /** What is most likely opened next from a place. */
@@ -207,6 +212,7 @@ export function Places() {
       <Route path={addresses.store}>
         <StorePage />
       </Route>
+      <Route path={addresses.memory}>{({ id }) => <MemoryPage id={id && decodeURIComponent(id)} />}</Route>
       <Route path={addresses.crons}>{({ id }) => <CronsPage id={id && decodeURIComponent(id)} />}</Route>
       <Route path={addresses.tasks}>
         <TasksPage />
@@ -216,6 +222,9 @@ export function Places() {
       </Route>
       <Route path={addresses.server}>
         <SettingsPage part="server" />
+      </Route>
+      <Route path={addresses.webSearch}>
+        <SettingsPage part="search" />
       </Route>
       <Route>
         <Empty icon={<SearchX />} title={t("state.gone")} hint={t("state.goneHint")} isPage />

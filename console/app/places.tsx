@@ -1,5 +1,6 @@
 import Activity from "icon:activity";
 import Bot from "icon:bot";
+import Brain from "icon:brain";
 import CalendarClock from "icon:calendar-clock";
 import CircuitBoard from "icon:circuit-board";
 import Database from "icon:database";
@@ -16,7 +17,7 @@ import type { Caller } from "../api/shapes.ts";
 
 /** Places that are as wide as the window. */
 export const widePlace =
-  /^\/(runs|compare|g|prompts|identity|models|vendors|roles|statistics|tools|mcp|docs|agents|rules|store|crons|tasks|settings|server|files|changes|circuits)(\/|$)|^\/t\/[^/]+\/run\//u;
+  /^\/(runs|compare|g|prompts|identity|models|vendors|roles|statistics|tools|mcp|docs|agents|rules|store|memory|crons|tasks|settings|server|web-search|files|changes|circuits)(\/|$)|^\/t\/[^/]+\/run\//u;
 
 /** Where one can go: the first five by the rail, all by its menu or by the palette, each by two keys. */
 export const places = [
@@ -121,6 +122,16 @@ export const places = [
     isHere: (at: string) => /^\/store(\/|$)/u.test(at),
   },
   {
+    id: "memory",
+    address: "/memory",
+    label: "app.memory",
+    icon: Brain,
+    keys: "g y",
+    isIn: "menu",
+    isHere: (at: string) => /^\/memory(\/|$)/u.test(at),
+    toolkit: "memory",
+  },
+  {
     id: "crons",
     address: "/crons",
     label: "app.crons",
@@ -146,7 +157,7 @@ export const places = [
     icon: Settings,
     keys: "g s",
     isIn: "menu",
-    isHere: (at: string) => /^\/(settings|server)(\/|$)/u.test(at),
+    isHere: (at: string) => /^\/(settings|server|web-search)(\/|$)/u.test(at),
   },
 ] as const;
 

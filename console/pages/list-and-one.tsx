@@ -20,6 +20,7 @@ export function ListAndOne({
   back,
   isOpen,
   actions,
+  note,
   list,
   children,
 }: {
@@ -31,6 +32,8 @@ export function ListAndOne({
   /** Whether an entry is chosen. */
   isOpen: boolean;
   actions?: ReactNode;
+  /** What is said of all of it, above both. */
+  note?: ReactNode;
   list: ReactNode;
   children: ReactNode;
 }) {
@@ -50,6 +53,7 @@ export function ListAndOne({
         {segments !== undefined && <Segments label={segmentsLabel ?? title} segments={segments} />}
         {actions}
       </header>
+      {note}
       <div className="shaping-columns">
         <div className="shaping-list">{list}</div>
         <div className="shaping-one">{children}</div>

@@ -185,6 +185,12 @@ async function showCircuit({ page }: Tab): Promise<void> {
   await page.locator(".iteration-body").waitFor();
 }
 
+/** A memory that has a slot. */
+async function openMemory({ page }: Tab): Promise<void> {
+  await page.locator(".shaping-entry").first().click();
+  await page.locator(".schema-form textarea").waitFor();
+}
+
 /** A tool that is tried, with all that it would do. */
 async function tryTool({ page }: Tab): Promise<void> {
   await page.locator(".schema-form .form-control").first().fill(`notes/${long}.md`);
@@ -352,11 +358,14 @@ function screens(): Screen[] {
     { name: "store", path: "/store?in=users", part: ".store-item" },
     { name: "store-item", path: "/store?in=users.ada&key=likes", part: ".form-json textarea" },
     { name: "store-gone", path: "/store?in=users&key=none", part: ".shaping-one .blank-title" },
+    ...ofToolkit("memory", { name: "memory", path: "/memory", part: ".shaping-entry", before: openMemory }),
     { name: "crons", path: "/crons", part: ".shaping-entry" },
     { name: "cron", path: `/crons/${cron}`, part: ".facts", before: changeCron },
     { name: "cron-gone", path: "/crons/none", part: ".shaping-one .blank-title" },
     { name: "settings", path: "/settings", part: ".setting" },
     { name: "server", path: "/server", part: ".facts" },
+    ...ofToolkit("web", { name: "web-search", path: "/web-search", part: ".disclosure" }),
+    { name: "ollama", path: "/vendors/ollama", part: ".steps" },
     { name: "gone", path: "/t/00000000-0000-7000-8000-000000000000", part: "h1.blank-title" },
     { name: "nowhere", path: "/nowhere", part: "h1.blank-title" },
   ];
@@ -448,6 +457,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       await stage.server.send("POST", "/mcp/servers/far/reconnect");
       await stage.server.send("POST", "/api/tasks", { title: long, scheduled_date: "2026-01-05" });
       await stage.server.send("POST", "/api/tasks", { title: "Some day" });
+      await stage.server.send("POST", "/api/memory", { kind: "entity", slot: "employer", content: long });
       // After the runs: what is found in these files changes what a model is told.
       const { workspace } = stage.server.config;
       const [agents, rules] = [join(workspace, ".autocoderagents"), join(workspace, ".autocoderrules")];
@@ -526,6 +536,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
         ["the schedules of a server", "/runs/crons/search", "/crons"],
         ["the numbers of a model", "/usage/models", "/statistics"],
         ["the tasks of a planner", "/api/tasks/search", "/tasks"],
+        ["the memories of a person", "/api/memory", "/memory"],
         [
           "the second of a pair",
           `/threads/${threads.tidy}/runs/${tidied}`,

@@ -3,12 +3,16 @@ import * as z from "zod/mini";
 import { perform, request, type RequestOptions } from "../client.ts";
 import { queryClient } from "../threads.ts";
 
-const Key = z.object({
+/** What the server says of a key, which it never shows. */
+export const StoredKey = z.object({
   name: z.string(),
   is_set: z.boolean(),
   source: z.nullable(z.enum(["file", "environment"])),
   shown: z.nullable(z.string()),
 });
+/** What the server says of a key. */
+export type StoredKey = z.infer<typeof StoredKey>;
+
 const Provider = z.object({
   name: z.string(),
   title: z.string(),
@@ -16,7 +20,7 @@ const Provider = z.object({
   needs_key: z.boolean(),
   is_local: z.boolean(),
   base_url: z.nullable(z.string()),
-  key: z.nullable(Key),
+  key: z.nullable(StoredKey),
   usual_model: z.nullable(z.string()),
   llm_last_verified_at: z.nullable(z.string()),
 });
@@ -81,7 +85,14 @@ const Ollama = z.object({ status: z.string(), message: z.string(), suggestion: z
 const Installed = z.object({
   models: z.array(z.object({ model: z.string(), title: z.string(), can_chat: z.boolean() })),
 });
-const Recommended = z.array(z.object({ name: z.string(), about: z.string(), command: z.string() }));
+const Recommended = z.array(
+  z.object({ name: z.string(), about: z.string(), command: z.string(), is_installed: z.boolean() }),
+);
+const Running = z.object({
+  models: z.array(
+    z.object({ name: z.string(), size: z.number(), size_vram: z.number(), expires_at: z.nullable(z.string()) }),
+  ),
+});
 
 /** The models of a local Ollama, and what to do where it does not run or has none. */
 export function useOllama(enabled: boolean) {
@@ -94,8 +105,16 @@ export function useOllama(enabled: boolean) {
         request("/ollama/models", Installed, { signal }),
         request("/ollama/recommended", Recommended, { signal }),
       ]);
-      return { state, models: installed.models.filter((model) => model.can_chat), recommended };
+      return { state, all: installed.models, models: installed.models.filter((model) => model.can_chat), recommended };
     },
+  });
+}
+
+/** The models of a local Ollama that are in memory. */
+export function useOllamaRunning() {
+  return useQuery({
+    queryKey: ["ollama", "running"],
+    queryFn: async ({ signal }) => (await request("/ollama/running", Running, { signal })).models,
   });
 }
 

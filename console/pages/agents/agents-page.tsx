@@ -10,6 +10,7 @@ import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { ListAndOne } from "../list-and-one.tsx";
+import { ReadOnly } from "../read-only.tsx";
 import { AgentList, AgentView } from "./agents.tsx";
 import { NewOwnFile } from "./new-own-file.tsx";
 import { RuleList, RuleView } from "./rules.tsx";
@@ -41,6 +42,7 @@ export function AgentsPage({ part, name }: { part: "agents" | "rules"; name?: st
             </Button>
           )
         }
+        note={<ReadOnly />}
         list={
           isOfAgents ? (
             <AgentList current={name} onOpen={(one) => navigate(agentAddress(one))} />

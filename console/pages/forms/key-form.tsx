@@ -1,19 +1,12 @@
 import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import type { StoredKey } from "../../api/shaping/models.ts";
 import { Button } from "../../parts/button.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { DeleteButton } from "./delete-button.tsx";
 import { TextField } from "./new-one.tsx";
-
-/** What the server says of a key, which it never shows. */
-export interface StoredKey {
-  name: string;
-  is_set: boolean;
-  source: "environment" | "file" | null;
-  shown: string | null;
-}
 
 /** Whether a key is set, and where. */
 export function keyState(t: TFunction<"manage">, { is_set, source, shown }: StoredKey): string {

@@ -68,12 +68,14 @@ export function TextField({
   onValue,
   placeholder,
   type = "text",
+  isReadOnly = false,
 }: {
   label: string;
   value: string;
   onValue: (value: string) => void;
   placeholder?: string;
   type?: "text" | "url" | "password";
+  isReadOnly?: boolean;
 }) {
   return (
     <label className="field">
@@ -84,6 +86,7 @@ export function TextField({
         spellCheck={false}
         autoComplete="off"
         placeholder={placeholder}
+        readOnly={isReadOnly}
         value={value}
         onChange={({ target }) => onValue(target.value)}
       />

@@ -9,13 +9,13 @@ import {
   type ModelVerdict,
   type Provider,
 } from "../../api/shaping/models.ts";
-import { CopyButton } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failed, Loading, messageOf } from "../../parts/states.tsx";
 import { notify } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { RecommendedModels } from "./ollama-parts.tsx";
 
 /** The one step from nothing to a model that answers: whose, with which key, tested. */
 export function AddModel({ onClose, onAdded }: { onClose: () => void; onAdded?: (name: string) => void }) {
@@ -198,18 +198,7 @@ function OllamaModels({
       <p className="hint">
         {visible(state.message)} {state.suggestion !== null && visible(state.suggestion)}
       </p>
-      <ul className="steps">
-        {recommended.slice(0, 3).map(({ name, about, command }) => (
-          <li key={name} className="step step-head">
-            <span>
-              <code>{visible(command)}</code>
-              <small> {visible(about)}</small>
-            </span>
-            <span className="space" />
-            <CopyButton text={command} label={t("model.copy", { name })} className="icon-button" />
-          </li>
-        ))}
-      </ul>
+      <RecommendedModels models={recommended.slice(0, 3)} />
       <div className="row-end">
         <Button size="small" onClick={() => void refetch()}>
           {t("model.lookAgain")}

@@ -9,6 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { ListAndOne, Segments } from "../list-and-one.tsx";
+import { ReadOnly } from "../read-only.tsx";
 import { AddModel } from "./add-model.tsx";
 import { ModelList } from "./model-list.tsx";
 import { ModelView } from "./model-view.tsx";
@@ -58,6 +59,7 @@ export function ModelsPage({ part, name }: { part: ModelsPart; name?: string | u
           back={isOfModels ? modelAddress() : vendorAddress()}
           isOpen={name !== undefined}
           actions={add}
+          note={<ReadOnly />}
           list={
             isOfModels ? (
               <ModelList current={name} onOpen={(one) => navigate(modelAddress(one))} />

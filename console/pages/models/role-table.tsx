@@ -6,6 +6,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { ReadOnly } from "../read-only.tsx";
 
 /** Which model is used for what. */
 export function RoleTable({ mayChange }: { mayChange: boolean }) {
@@ -43,7 +44,7 @@ export function RoleTable({ mayChange }: { mayChange: boolean }) {
       }}
     >
       <p className="hint">{t("models.rolesHint")}</p>
-      {!mayChange && <p className="run-note">{t("prompts.readOnly")}</p>}
+      <ReadOnly />
       {roleNames.map((role) => (
         <label key={role} className="role">
           <span>

@@ -13,6 +13,7 @@ import { longTime } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
 import { DeleteButton } from "../forms/delete-button.tsx";
 import { KeyForm, keyState } from "../forms/key-form.tsx";
+import { OllamaView } from "./ollama-parts.tsx";
 import { VendorForm } from "./vendor-form.tsx";
 
 /** One vendor: where it is reached, whether it has its key, and both to be changed. */
@@ -70,6 +71,7 @@ function OneVendor({ vendor, mayChange }: { vendor: Provider; mayChange: boolean
           [t("models.verified"), verifiedAt === null ? t("models.never") : longTime(verifiedAt)],
         ]}
       />
+      {name === "ollama" && <OllamaView />}
       {mayChange && key !== null && (
         <KeyForm isStored={key.source === "file"} write={(next) => setVendorKey(name, next)} />
       )}

@@ -6,6 +6,7 @@ import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { byteSize, count, longTime, preciseDuration } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
+import { Backups, McpFacts } from "./server-parts.tsx";
 
 /** How the process, its database and its queue are. */
 export function ServerView() {
@@ -66,6 +67,8 @@ export function ServerView() {
           ...graphs.not_served.map(({ graph_id, message }) => [visible(graph_id), visible(message)] as const),
         ]}
       />
+      <McpFacts />
+      <Backups kind={database.kind} />
     </div>
   );
 }

@@ -2,11 +2,27 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { changeSetting, type Setting } from "../../api/shaping/settings.ts";
-import { vendorAddress } from "../../app/addresses.ts";
+import { vendorAddress, webSearchAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+
+/** The settings that are changed while the server runs; the names of the others are explained in .env.example. */
+const explained = [
+  "MILLRACE_TOOL_RATE",
+  "MILLRACE_MODEL_RATE",
+  "MILLRACE_MODEL_REQUESTS",
+  "MILLRACE_CRITICAL_FILES",
+  "MILLRACE_CONFIRM_TASKS",
+  "MILLRACE_LOG_LEVEL",
+  "MILLRACE_SEARCH",
+  "MILLRACE_WEB_FETCH",
+  "GOOGLE_SEARCH_CX",
+  "GOOGLE_SEARCH_URL",
+  "BING_SEARCH_URL",
+  "SEARXNG_URL",
+] as const;
 
 /** A setting, where its value comes from, and the way to change it. */
 export function SettingRow({ setting }: { setting: Setting }) {
@@ -14,6 +30,7 @@ export function SettingRow({ setting }: { setting: Setting }) {
   const [, navigate] = useLocation();
   const [draft, setDraft] = useState<string>();
   const { name, value, source, change } = setting;
+  const meaning = explained.find((one) => one === name);
   const isLive = change === "PATCH /settings";
   const isEdited = draft !== undefined;
   const elsewhere = placeOf(change);
@@ -31,6 +48,7 @@ export function SettingRow({ setting }: { setting: Setting }) {
             {t(`settings.source.${source}`)}
           </b>
         )}
+        {meaning !== undefined && <small>{t(`settings.meaning.${meaning}`)}</small>}
       </div>
       <div className="setting-value">
         {isEdited ? (
@@ -94,6 +112,7 @@ export function SettingRow({ setting }: { setting: Setting }) {
             {t("settings.elsewhere")}
           </Button>
         )}
+        {change === null && <small>{t("settings.needsRestart")}</small>}
         {change !== null && !isLive && elsewhere === undefined && <small className="mono">{change}</small>}
       </div>
     </li>
@@ -107,6 +126,7 @@ function focusFirst(field: HTMLInputElement | null): void {
 /** The page on which it is changed. */
 function placeOf(change: string | null): string | undefined {
   if (change === "PUT /models/roles") return "/roles";
+  if (change?.startsWith("PUT /web-search/") === true) return webSearchAddress;
   const vendor = /^PUT \/providers\/([\w-]+)/u.exec(change ?? "")?.[1];
   return vendor === undefined ? undefined : vendorAddress(vendor);
 }

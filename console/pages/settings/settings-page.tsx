@@ -1,6 +1,8 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useSettings } from "../../api/shaping/settings.ts";
+import { useCaller } from "../../api/threads.ts";
+import { webSearchAddress } from "../../app/addresses.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
@@ -8,14 +10,16 @@ import { manage } from "../../text/manage/words.ts";
 import { ListSearch, Segments } from "../list-and-one.tsx";
 import { ServerView } from "./server-view.tsx";
 import { SettingRow } from "./setting-row.tsx";
+import { WebSearchView } from "./web-search.tsx";
 import "../../style/later.css";
 
 const filters = ["all", "changed", "given", "live"] as const;
 
 /** The settings of the server with where each comes from, and how the server is. */
-export function SettingsPage({ part }: { part: "settings" | "server" }) {
+export function SettingsPage({ part }: { part: "settings" | "server" | "search" }) {
   const { t } = useTranslation(manage);
   usePageTitle(t("settings.title"));
+  const searches = useCaller().data?.features?.["web"] === true;
   return (
     <div className="shaping" data-open>
       <header className="page-head">
@@ -24,11 +28,16 @@ export function SettingsPage({ part }: { part: "settings" | "server" }) {
           label={t("settings.parts")}
           segments={[
             { label: t("settings.all"), address: "/settings", isHere: part === "settings" },
+            ...(searches
+              ? [{ label: t("webSearch.title"), address: webSearchAddress, isHere: part === "search" }]
+              : []),
             { label: t("settings.server"), address: "/server", isHere: part === "server" },
           ]}
         />
       </header>
-      <div className="shaping-one">{part === "server" ? <ServerView /> : <SettingList />}</div>
+      <div className="shaping-one">
+        {part === "server" ? <ServerView /> : part === "search" ? <WebSearchView /> : <SettingList />}
+      </div>
     </div>
   );
 }

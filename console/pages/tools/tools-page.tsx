@@ -17,6 +17,7 @@ import { ListAndOne } from "../list-and-one.tsx";
 import { McpList } from "../mcp/mcp-list.tsx";
 import { McpView } from "../mcp/mcp-view.tsx";
 import { NewMcpServer } from "../mcp/new-mcp-server.tsx";
+import { ReadOnly } from "../read-only.tsx";
 import { ToolList } from "./tool-list.tsx";
 import { ToolView } from "./tool-view.tsx";
 
@@ -64,6 +65,7 @@ export function ToolsPage({ part, name: named }: { part: Part; name?: string | u
             </Button>
           )
         }
+        note={part === "docs" && <ReadOnly />}
         list={lists[part]}
       >
         {name === undefined ? <Nothing part={part} /> : <One key={name} part={part} name={name} />}

@@ -1,4 +1,4 @@
-/** The words of the pages of the store and of schedules, in English. */
+/** The words of the pages of the store, of memory and of schedules, in English. */
 export const dataEn = {
   store: {
     title: "Store",
@@ -49,6 +49,28 @@ export const dataEn = {
       "It expires {{count}} minute after it was last written or read by a program. Saving starts that time over.",
     ends_other:
       "It expires {{count}} minutes after it was last written or read by a program. Saving starts that time over.",
+  },
+  memory: {
+    title: "Memory",
+    add: "New memory",
+    addHint: "What says the same, or names the same slot, replaces the former memory. Passwords and keys are refused.",
+    search: "Search memories",
+    empty: "Nothing is remembered yet",
+    off: "Memory is switched off on this server. What is kept can be read and deleted.",
+    choose: "Choose a memory to read or change it",
+    chooseHint: "What the assistant has learned about you, from one chat to the next.",
+    kinds: { entity: "About you", preference: "Preferences", fact: "Facts" },
+    kind: "Kind",
+    kindOf: { entity: "Named slot", preference: "Preference", fact: "Fact" },
+    slot: "Slot",
+    slotExample: "employer",
+    content: "What is remembered",
+    saved: "Memory saved.",
+    when: "Chats that begin from now on are given it; those that have begun keep what they were given.",
+    delete: "Delete permanently",
+    deleteHint: "This cannot be undone. Chats that begin from now on are not given it.",
+    gone: "There is no such memory",
+    goneHint: "It was deleted, or another memory has replaced it.",
   },
   crons: {
     title: "Schedules",

@@ -1,7 +1,7 @@
 import type { Words } from "../words.ts";
 import type { dataEn } from "./data-en.ts";
 
-/** The words of the pages of the store and of schedules, in Chinese. */
+/** The words of the pages of the store, of memory and of schedules, in Chinese. */
 export const dataZh: Words<typeof dataEn> = {
   store: {
     title: "存储",
@@ -43,6 +43,28 @@ export const dataZh: Words<typeof dataEn> = {
     asUsual: "按服务器的默认时长保留",
     ends_one: "最后一次写入或被程序读取 {{count}} 分钟后它会消失；保存会重新计时。",
     ends_other: "最后一次写入或被程序读取 {{count}} 分钟后它会消失；保存会重新计时。",
+  },
+  memory: {
+    title: "记忆",
+    add: "新建记忆",
+    addHint: "内容相同或同一名称的旧记忆会被替换。密码和密钥不会被保存。",
+    search: "搜索记忆",
+    empty: "尚无记忆",
+    off: "此服务器已关闭记忆。已有的记忆仍可查看和删除。",
+    choose: "选择一条记忆，查看或修改",
+    chooseHint: "助手在不同对话之间记住的、关于您的内容。",
+    kinds: { entity: "关于您", preference: "偏好", fact: "事实" },
+    kind: "类型",
+    kindOf: { entity: "具名信息", preference: "偏好", fact: "事实" },
+    slot: "名称",
+    slotExample: "工作单位",
+    content: "记住的内容",
+    saved: "记忆已保存。",
+    when: "之后开始的对话会得知它；已经开始的对话保持不变。",
+    delete: "永久删除",
+    deleteHint: "此操作无法撤销。之后开始的对话不再得知它。",
+    gone: "没有这条记忆",
+    goneHint: "它已被删除，或已被另一条替换。",
   },
   crons: {
     title: "定时任务",

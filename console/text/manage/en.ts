@@ -3,6 +3,7 @@ import { agentsEn } from "./agents-en.ts";
 import { circuitsEn } from "./circuits-en.ts";
 import { dataEn } from "./data-en.ts";
 import { editEn } from "./edit-en.ts";
+import { serverEn } from "../server/en.ts";
 import { statisticsEn } from "../statistics/en.ts";
 import { tasksEn } from "../tasks/en.ts";
 import { sourcesEn } from "./sources-en.ts";
@@ -16,6 +17,7 @@ export const manageEn = {
   ...dataEn,
   ...agentsEn,
   ...editEn,
+  ...serverEn,
   ...statisticsEn,
   ...tasksEn,
   model: {
@@ -159,6 +161,10 @@ export const manageEn = {
     parts: "Files or changes",
     files: "Files",
     changes: "Changes",
+    marked: "Marked: what one chat has changed.",
+    changed: "Changed",
+    changedCount_one: "{{count}} changed",
+    changedCount_other: "{{count}} changed",
     choose: "Choose a file to read it",
     chooseHint: "Below it you see what tools have done to it, in all chats.",
     empty: "This folder is empty",
@@ -186,49 +192,6 @@ export const manageEn = {
     undoRun: "Undo this run",
     noChanges: "No changes yet",
     noChangesHint: "Changes that tools make in the workspace appear here and can be undone.",
-  },
-  settings: {
-    title: "Settings",
-    parts: "Settings or server",
-    all: "Settings",
-    server: "Server",
-    search: "Search settings",
-    filter: "Which settings",
-    filters: { all: "All", changed: "Changed here", given: "Not default", live: "Changeable while running" },
-    none: "Nothing found for “{{query}}”",
-    source: { changed: "Changed here", environment: "Environment" },
-    empty: "not set",
-    default: "Default: {{value}}",
-    change: "Change",
-    changeOf: "Change {{name}}",
-    valueOf: "Value of {{name}}",
-    reset: "Reset",
-    resetOf: "Reset {{name}}",
-    saved: "{{name}} is saved. It applies to runs that start from now on.",
-    isReset: "{{name}} is reset.",
-    elsewhere: "Change…",
-    restart:
-      "Settings that cannot be changed here are set in the environment or in the file .env, and apply from the next start.",
-  },
-  server: {
-    asOf: "As of {{time}}",
-    process: "Process",
-    version: "Version",
-    uptime: "Uptime",
-    memory: "Memory",
-    late: "Longest event loop delay",
-    runs: "Runs",
-    running: "Running",
-    waiting: "Queued",
-    of: "{{count}} of {{of}}",
-    oldest: "Longest wait",
-    storage: "Storage",
-    database: "Database",
-    size: "Size",
-    disk: "Disk",
-    freeOf: "{{free}} of {{total}} free",
-    graphs: "Graphs",
-    served: "Served",
   },
   prompts: {
     title: "Prompts",

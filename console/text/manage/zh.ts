@@ -3,6 +3,7 @@ import { agentsZh } from "./agents-zh.ts";
 import { circuitsZh } from "./circuits-zh.ts";
 import { dataZh } from "./data-zh.ts";
 import { editZh } from "./edit-zh.ts";
+import { serverZh } from "../server/zh.ts";
 import { statisticsZh } from "../statistics/zh.ts";
 import { tasksZh } from "../tasks/zh.ts";
 import { sourcesZh } from "./sources-zh.ts";
@@ -16,6 +17,7 @@ export const manageZh: ManageCatalogue = {
   ...dataZh,
   ...agentsZh,
   ...editZh,
+  ...serverZh,
   ...statisticsZh,
   ...tasksZh,
   model: {
@@ -154,6 +156,10 @@ export const manageZh: ManageCatalogue = {
     parts: "文件或更改",
     files: "文件",
     changes: "更改",
+    marked: "标记的是一个对话修改过的内容。",
+    changed: "已修改",
+    changedCount_one: "{{count}} 处修改",
+    changedCount_other: "{{count}} 处修改",
     choose: "选择一个文件来阅读",
     chooseHint: "下方会显示工具在所有对话中对它所做的更改。",
     empty: "此文件夹为空",
@@ -180,48 +186,6 @@ export const manageZh: ManageCatalogue = {
     undoRun: "撤销此次运行",
     noChanges: "尚无更改",
     noChangesHint: "工具对工作区的更改会显示在这里，并可撤销。",
-  },
-  settings: {
-    title: "设置",
-    parts: "设置或服务器",
-    all: "设置",
-    server: "服务器",
-    search: "搜索设置",
-    filter: "显示哪些设置",
-    filters: { all: "全部", changed: "已在此修改", given: "非默认值", live: "可在运行时修改" },
-    none: "没有找到“{{query}}”",
-    source: { changed: "已在此修改", environment: "环境变量" },
-    empty: "无",
-    default: "默认值：{{value}}",
-    change: "修改",
-    changeOf: "修改 {{name}}",
-    valueOf: "{{name}} 的值",
-    reset: "撤回",
-    resetOf: "撤回对 {{name}} 的修改",
-    saved: "{{name}} 已修改，从下一次运行起生效。",
-    isReset: "{{name}} 已恢复。",
-    elsewhere: "修改…",
-    restart: "此处不能修改的设置写在环境变量或 .env 文件中，下次启动时生效。",
-  },
-  server: {
-    asOf: "截至 {{time}}",
-    process: "进程",
-    version: "版本",
-    uptime: "已运行",
-    memory: "内存",
-    late: "响应延迟最多",
-    runs: "运行",
-    running: "运行中",
-    waiting: "等待中",
-    of: "{{count}} / {{of}}",
-    oldest: "最长等待",
-    storage: "存储",
-    database: "数据库",
-    size: "大小",
-    disk: "磁盘",
-    freeOf: "共 {{total}}，可用 {{free}}",
-    graphs: "图",
-    served: "已提供",
   },
   prompts: {
     title: "提示词",

@@ -16,6 +16,7 @@ export const shellEn = {
     files: "Files",
     circuits: "Circuits",
     store: "Store",
+    memory: "Memory",
     crons: "Schedules",
     tasks: "Tasks",
     serverSettings: "Settings",

@@ -16,6 +16,7 @@ export const shellZh: ShellCatalogue = {
     files: "文件",
     circuits: "电路",
     store: "存储",
+    memory: "记忆",
     crons: "定时任务",
     tasks: "任务",
     serverSettings: "设置",
