@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
-import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
@@ -11,6 +10,7 @@ import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { type NewValues, putValues } from "@millrace/engine/sessions/state/prune";
 import { NameSource, SessionName, validList } from "@millrace/engine/sessions/messages/conversation";
 import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
+import { withNewStates } from "@millrace/engine/sessions/state/fork";
 import { exportFormat } from "./export.ts";
 import { createSession } from "@millrace/engine/sessions/sessions";
 import {
@@ -72,14 +72,10 @@ export async function importSession(
     made.push(fromStored(message, now));
   }
   const messages = validList(made);
-  const session_id = newId();
-  try {
+  return await withNewStates(storage, async (session_id) => {
     await putTurns(storage, session_id, messages, channelsOf(fields, messages));
     return await createSession(storage, { session_id, metadata: { ...metadataOf(fields), graph_id } });
-  } catch (error) {
-    await storage.checkpointer.deleteThread(session_id);
-    throw error;
-  }
+  });
 }
 
 async function readFile(file: unknown): Promise<SessionFile> {

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { startModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer } from "../../support/test-server.ts";
@@ -12,10 +13,16 @@ afterAll(() => server?.stop());
 
 /** The statements that clients have sent since the last call, by how they begin; without the beats of the server. */
 function countStatements(): () => string[] {
-  const sent = vi.spyOn(pg.Client.prototype, "query");
+  const query = vi.spyOn(pg.Client.prototype, "query");
   return () => {
-    const texts = sent.mock.calls.map(([text]) => String(text).replaceAll(/\s+/gu, " ").slice(0, 90));
-    sent.mockClear();
+    const texts = query.mock.calls.map(([sent]) => {
+      const { text } = z
+        .object({ text: z.string() })
+        .catch({ text: String(sent) })
+        .parse(sent);
+      return text.replaceAll(/\s+/gu, " ").slice(0, 90);
+    });
+    query.mockClear();
     return texts.filter((text) => !text.includes("server_lock") && !text.includes("UPDATE servers"));
   };
 }
@@ -24,6 +31,8 @@ function countStatements(): () => string[] {
 const mostOfNew = 5;
 const mostOfKnown = 5;
 const mostOfAgent = 50;
+// A state is read, and written in two statements.
+const mostOfCopy = { state: 3, rest: 10 };
 
 describe.skipIf(server === undefined)("the statements of a run, each of which is a round trip to PostgreSQL", () => {
   let taken: () => string[];
@@ -95,5 +104,25 @@ describe.skipIf(server === undefined)("the statements of a run, each of which is
       };
     });
     expect(ofAgent.length, ofAgent.join("\n")).toBeLessThanOrEqual(mostOfAgent);
+  });
+
+  it("of a copy are three a state, beside other servers too", async () => {
+    const database = (await server?.create()) ?? "";
+    const [served, other] = [await startTestServer({ database }), await startTestServer({ database })];
+    close.push(
+      () => served.remove(),
+      () => other.remove(),
+    );
+    const { threads, runs } = served.client;
+    const { thread_id } = await threads.create();
+    for (let run = 0; run < 6; run += 1) await runs.wait(thread_id, "counter", { input: { value: 1 } });
+    const states = await threads.getHistory(thread_id, { limit: 100 });
+    taken();
+    await threads.copy(thread_id);
+    const statements = taken();
+    // The rest reads the thread, and makes the session of the copy.
+    expect(statements.length, statements.join("\n")).toBeLessThanOrEqual(
+      mostOfCopy.state * states.length + mostOfCopy.rest,
+    );
   });
 });

@@ -31,7 +31,7 @@ export type SessionRuns = Pick<
 /** The storage available to the protocol. Everything else belongs to a session and is reached through it. */
 export type SessionStorage = Pick<
   Storage,
-  "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks"
+  "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks" | "whileNew"
 > & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused" | "inTurn">;
   ttls: Pick<SessionTtlStore, "get" | "set">;

@@ -35,8 +35,7 @@ export async function forkSession(
   const source = await requireSession(storage, sessionId);
   const messages = await readMessages(storage, sessionId);
   const wanted = upTo(messages, indexOfMessage(messages, messageId));
-  const forkId = newId();
-  try {
+  return await withNewStates(storage, async (forkId) => {
     await copyStates(storage, { from: sessionId, to: forkId }, wanted);
     // It may have been deleted meanwhile: never leave a partial fork.
     await requireSession(storage, sessionId);
@@ -52,10 +51,24 @@ export async function forkSession(
       },
       config: await copiedConfig(runs, source),
     });
-  } catch (error) {
-    await storage.checkpointer.deleteThread(forkId);
-    throw error;
-  }
+  });
+}
+
+/** Runs `write`, which writes the states of a new session and then creates it; where it fails, they are removed. */
+export async function withNewStates(
+  { checkpointer, whileNew }: Pick<SessionStorage, "checkpointer" | "whileNew">,
+  write: (sessionId: string) => Promise<Session>,
+): Promise<Session> {
+  const sessionId = newId();
+  const work = async (): Promise<Session> => {
+    try {
+      return await write(sessionId);
+    } catch (error) {
+      await checkpointer.deleteThread(sessionId);
+      throw error;
+    }
+  };
+  return await (whileNew === undefined ? work() : whileNew(sessionId, work));
 }
 
 /** The messages up to one, with all results of its calls. */
@@ -107,8 +120,7 @@ export async function copySession(
   metadata: JsonObject = {},
 ): Promise<Session> {
   const source = await requireSession(storage, sessionId);
-  const copyId = newId();
-  try {
+  return await withNewStates(storage, async (copyId) => {
     await copyCheckpoints(storage.checkpointer, sessionId, copyId);
     // It may have been deleted meanwhile: never leave a partial copy.
     await requireSession(storage, sessionId);
@@ -120,10 +132,7 @@ export async function copySession(
       config: await copiedConfig(runs, source),
       ...(isWaiting ? { rest: { status: "interrupted", interrupts } } : {}),
     });
-  } catch (error) {
-    await storage.checkpointer.deleteThread(copyId);
-    throw error;
-  }
+  });
 }
 
 /** The questions of the copied states: a run may have continued since the source was read. */

@@ -98,20 +98,26 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     usage: createUsageStore(database),
     files: createSharedFiles(database),
     checkpointer: new PostgresSaver(threads),
+    whileNew: (sessionId, work) => threads.whileHeld(sessionId, work),
     overview: createOverviewStore(database),
     watch: (listener, onMissed) => changes.watch(listener, onMissed),
     commitTimes: database.times,
-    sizes: () =>
-      bytesOf(database).then(
-        (bytes) => ({ database: bytes }),
-        () => ({}),
-      ),
+    sizes: () => sizesOf(database),
     probe: async () => {
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
     close: () => (closing ??= closeAll({ lock, lease }, { database, hints, changes })),
   };
+}
+
+async function sizesOf(database: PostgresDatabase): Promise<Record<string, number>> {
+  try {
+    return { database: await bytesOf(database) };
+  } catch {
+    // A database that does not answer has no size to tell.
+    return {};
+  }
 }
 
 /** By what a server works on the database. */

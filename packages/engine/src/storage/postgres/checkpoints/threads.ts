@@ -22,7 +22,7 @@ export class Threads {
   readonly #database: PostgresDatabase;
   readonly #cluster: Cluster;
   readonly #turns = new KeyedMutex(patience);
-  /** The attempt at work in a thread here. */
+  /** What alone writes to a thread, here: an attempt, or what makes its session. */
   readonly #held = new Map<string, object>();
   #encounters = 0;
 
@@ -45,15 +45,25 @@ export class Threads {
     return { ...codec, decode };
   }
 
-  /** An attempt begins to work in a thread: no other server writes there until it is over. */
-  hold(threadId: string, attempt: object): void {
+  /** An attempt, say, begins to work in a thread: no other server writes there until it is over. */
+  hold(threadId: string, writer: object): void {
     this.refresh(threadId);
-    this.#held.set(threadId, attempt);
+    this.#held.set(threadId, writer);
   }
 
-  /** The attempt is over. */
-  letGo(threadId: string, attempt: object): void {
-    if (this.#held.get(threadId) === attempt) this.#held.delete(threadId);
+  /** The writer is done. */
+  letGo(threadId: string, writer: object): void {
+    if (this.#held.get(threadId) === writer) this.#held.delete(threadId);
+  }
+
+  /** Holds a thread for `work`. */
+  async whileHeld<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
+    this.hold(threadId, work);
+    try {
+      return await work();
+    } finally {
+      this.letGo(threadId, work);
+    }
   }
 
   /** Forgets what memory knows of a thread where another server may have written since. */
