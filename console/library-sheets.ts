@@ -24,3 +24,18 @@ function dividedSizes(sheet: string): string {
 
 /** The sheet of formulas. */
 export const smallFormulas = rewrite("small-formulas", "katex.min.css", (sheet) => dividedSizes(onlyWoff2(sheet)));
+
+/** What React Flow has for editing, its own boxes and buttons, a small map, and labels and backgrounds of other kinds. */
+const unusedRules =
+  /[^{}]*(?:minimap|resize|attribution|connection|handle|selection|edgeupdater|\.dark|controls|node-input|node\.draggable|animated|inactive|viewport-portal|edgelabel|pattern\.(?:lines|cross)|panel\.(?:top|left)|\.center)[^{}]*\{[^{}]*\}/gu;
+const unusedProperties =
+  /--xy-(?:minimap|resize|attribution|connectionline|handle|selection|node|background-pattern-(?:lines|cross))[^;{}]*;/gu;
+
+/** Drawings here are read, not edited: the rest is left out of the sheet. */
+export const readOnlyDrawings = rewrite("read-only-drawings", "@xyflow/react/dist/base.css", (sheet) =>
+  sheet
+    .replaceAll(/\/\*[\s\S]*?\*\//gu, "")
+    .replaceAll(/@keyframes dashdraw \{[^{}]*\{[^{}]*\}\s*\}/gu, "")
+    .replaceAll(unusedRules, "")
+    .replaceAll(unusedProperties, ""),
+);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { icons as lucide } from "@iconify-json/lucide";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
-import { smallFormulas } from "./library-sheets.ts";
+import { smallFormulas, readOnlyDrawings } from "./library-sheets.ts";
 
 /** Where a running server is that the development page talks to. */
 const server = process.env["MILLRACE_URL"] ?? "http://127.0.0.1:2024";
@@ -47,7 +47,7 @@ const icons: Plugin = {
 export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
-  plugins: [icons, plainDescriptions, smallFormulas, react()],
+  plugins: [icons, plainDescriptions, smallFormulas, readOnlyDrawings, react()],
   define: { __DEVELOPMENT__: "false" },
   build: {
     target: "es2023",

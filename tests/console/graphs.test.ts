@@ -41,7 +41,7 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
       await tab.page.evaluate(
         "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))",
       );
-      expect(await tab.page.locator(".graph-edge").count(), graph).toBe(drawn.edges.length);
+      expect(await tab.page.locator(".react-flow__edge-path").count(), graph).toBe(drawn.edges.length);
       const message = tab.page.getByRole("textbox", { name: "Message 1" });
       if ((await message.count()) > 0) await message.fill("Hello");
       await submit(tab);

@@ -1,9 +1,20 @@
+import {
+  Background,
+  MarkerType,
+  Panel,
+  Position,
+  ReactFlow,
+  useReactFlow,
+  type Edge,
+  type Node,
+  type NodeProps,
+} from "@xyflow/react";
 import ChevronsDownUp from "icon:chevrons-down-up";
 import ChevronsUpDown from "icon:chevrons-up-down";
 import Maximize from "icon:maximize";
 import Minus from "icon:minus";
 import Plus from "icon:plus";
-import { memo, useCallback, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import {
@@ -18,12 +29,21 @@ import {
 import type { NodeState } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 import { IconButton } from "../button.tsx";
-import { GraphEdges } from "./graph-edges.tsx";
-import { makeMovable, type Movable } from "./movable.ts";
+import "@xyflow/react/dist/base.css";
 import "../../style/later.css";
 
-/** By how much a button makes the drawing larger. */
-const step = 1.2;
+interface BoxData extends Record<string, unknown> {
+  name: string;
+  state: NodeState | undefined;
+  isSelected: boolean;
+  interrupt: string | undefined;
+  isEdge: boolean;
+  /** It stands for a subgraph that a click opens. */
+  isClosed: boolean;
+}
+type BoxNode = Node<BoxData>;
+
+const nodeTypes = { step: StepNode, frame: FrameNode };
 const none: ReadonlyMap<string, NodeState> = new Map();
 
 /** A graph as it is drawn, with what a run has done in it. */
@@ -48,148 +68,165 @@ export function GraphView({
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const drawing = useMemo(() => (canFold ? folded(whole, open) : whole), [canFold, whole, open]);
   const subgraphs = useMemo(() => subgraphsOf(whole), [whole]);
-  const press = (id: string) => {
-    if (canFold && subgraphs.has(id)) {
-      const next = new Set(open);
-      if (!next.delete(id)) next.add(id);
-      setOpen(next);
-    }
-    onSelect?.(id);
+  const toggle = (id: string) => {
+    const next = new Set(open);
+    if (!next.delete(id)) next.add(id);
+    setOpen(next);
   };
-  const boxes = useMemo(() => onPlane(placed(drawing)), [drawing]);
-  const { frame, plane, movable } = useMovable(boxes, press);
+  const boxes = useMemo(() => placed(drawing), [drawing]);
   const interrupts = useMemo(
     () => new Map(drawing.nodes.map(({ id, interrupt }) => [id, pauses?.get(id) ?? interrupt])),
     [drawing, pauses],
   );
-  const names = (box: Box): string =>
-    box.id === "__start__" ? t("graph.start") : box.id === "__end__" ? t("graph.end") : visible(box.name);
-  const drawn = (box: Box) => {
-    const state = states.get(box.id);
-    return (
-      <BoxView
-        key={box.id}
-        box={box}
-        name={names(box)}
-        status={state?.status}
-        times={state?.times ?? 0}
-        isSelected={selected === box.id}
-        interrupt={box.isFrame ? undefined : interrupts.get(box.id)}
-        isClosed={canFold && !box.isFrame && subgraphs.has(box.id)}
-      />
-    );
-  };
-  const isTaken = useCallback(
-    ({ source, target }: { source: string; target: string }) => hasRun(source, states) && hasRun(target, states),
-    [states],
+  const nodes = useMemo(
+    () =>
+      // A frame comes before what lies in it.
+      boxes
+        .toSorted((one, other) => depthOf(one.id, one.parent) - depthOf(other.id, other.parent))
+        .map((box): BoxNode => {
+          const isEdge = box.id === "__start__" || box.id === "__end__";
+          const name = box.id === "__start__" ? t("graph.start") : box.id === "__end__" ? t("graph.end") : box.name;
+          return {
+            id: box.id,
+            type: box.isFrame ? "frame" : "step",
+            position: { x: box.x, y: box.y },
+            width: box.width,
+            height: box.height,
+            ...(!box.isFrame && known(box)),
+            ...(box.parent !== undefined && { parentId: box.parent }),
+            data: {
+              name: visible(name),
+              state: states.get(box.id),
+              isSelected: selected === box.id,
+              interrupt: interrupts.get(box.id),
+              isEdge,
+              isClosed: canFold && !box.isFrame && subgraphs.has(box.id),
+            },
+          };
+        }),
+    [boxes, canFold, interrupts, states, selected, subgraphs, t],
   );
-  const all = [...boxes.values()];
-  const isOpen = open.size > 0;
+  const edges = useMemo(
+    () =>
+      drawing.edges.map(({ source, target, label: text, conditional }, index): Edge => {
+        const isTaken = hasRun(source, states) && hasRun(target, states);
+        return {
+          id: `${source}-${target}-${index}`,
+          source,
+          target,
+          className: isTaken ? "edge-taken" : "",
+          ...(text !== undefined && { label: visible(text) }),
+          ...(conditional && { style: { strokeDasharray: "5 4" } }),
+          markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
+        };
+      }),
+    [drawing, states],
+  );
   return (
-    <div className="graph-view" role="group" aria-label={label} ref={frame}>
-      <div className="graph-plane" ref={plane}>
-        {all.filter(({ isFrame }) => isFrame).map(drawn)}
-        <GraphEdges edges={drawing.edges} boxes={boxes} taken={isTaken} />
-        {all.filter(({ isFrame }) => !isFrame).map(drawn)}
-      </div>
-      <div className="graph-zoom">
-        {canFold && (
-          <IconButton
-            label={isOpen ? t("graph.closeAll") : t("graph.openAll")}
-            onClick={() => setOpen(isOpen ? new Set() : subgraphs)}
-          >
-            {isOpen ? <ChevronsDownUp size={16} /> : <ChevronsUpDown size={16} />}
-          </IconButton>
-        )}
-        <IconButton label={t("graph.zoomIn")} onClick={() => movable.current?.zoom(step)}>
-          <Plus size={16} />
-        </IconButton>
-        <IconButton label={t("graph.zoomOut")} onClick={() => movable.current?.zoom(1 / step)}>
-          <Minus size={16} />
-        </IconButton>
-        <IconButton label={t("graph.fit")} onClick={() => movable.current?.fit(sizeOf(boxes))}>
-          <Maximize size={16} />
-        </IconButton>
-      </div>
+    <div className="graph-view" role="group" aria-label={label}>
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        fitView
+        fitViewOptions={{ padding: 0.12, maxZoom: 1.1 }}
+        minZoom={0.05}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        zoomOnScroll={false}
+        panOnScroll={false}
+        preventScrolling={false}
+        proOptions={{ hideAttribution: true }}
+        onNodeClick={(_event, { id }) => {
+          if (canFold && subgraphs.has(id)) toggle(id);
+          onSelect?.(id);
+        }}
+      >
+        <Background gap={20} size={1} />
+        <Zoom drawing={drawing}>
+          {canFold && (
+            <IconButton
+              label={open.size > 0 ? t("graph.closeAll") : t("graph.openAll")}
+              onClick={() => setOpen(open.size > 0 ? new Set() : subgraphs)}
+            >
+              {open.size > 0 ? <ChevronsDownUp size={16} /> : <ChevronsUpDown size={16} />}
+            </IconButton>
+          )}
+        </Zoom>
+      </ReactFlow>
     </div>
   );
 }
 
-/** Keeps a drawing movable, and shows all of it when it is another one. */
-function useMovable(boxes: ReadonlyMap<string, Box>, press: (node: string) => void) {
-  const frame = useRef<HTMLDivElement>(null);
-  const plane = useRef<HTMLDivElement>(null);
-  const movable = useRef<Movable>(undefined);
-  const onPress = useEffectEvent((element: Element) => {
-    const id = element.closest("[data-node]")?.getAttribute("data-node");
-    if (typeof id === "string") press(id);
-  });
-  useLayoutEffect(() => {
-    if (frame.current === null || plane.current === null) return undefined;
-    const made = (movable.current = makeMovable(frame.current, plane.current, (element) => onPress(element)));
-    return () => made.close();
-  }, []);
-  useLayoutEffect(() => movable.current?.fit(sizeOf(boxes)), [boxes]);
-  return { frame, plane, movable };
+/** Where edges begin and end: known beforehand, so that boxes need not be drawn, measured and drawn again. */
+function known({ width, height }: Box): Pick<BoxNode, "measured" | "handles"> {
+  const x = width / 2;
+  return {
+    measured: { width, height },
+    handles: [
+      { type: "target", position: Position.Top, x, y: 0 },
+      { type: "source", position: Position.Bottom, x, y: height },
+    ],
+  };
 }
 
-/** The boxes by their ids, placed on the whole drawing; a frame comes before what lies in it. */
-function onPlane(boxes: readonly Box[]): Map<string, Box> {
-  const depthOf = ({ id, parent }: Box): number => (parent === undefined ? 0 : id.split(/[:|]/u).length);
-  const found = new Map<string, Box>();
-  for (const box of boxes.toSorted((one, other) => depthOf(one) - depthOf(other))) {
-    const { x, y } = (box.parent === undefined ? undefined : found.get(box.parent)) ?? { x: 0, y: 0 };
-    found.set(box.id, { ...box, x: box.x + x, y: box.y + y });
-  }
-  return found;
-}
-
-function sizeOf(boxes: ReadonlyMap<string, Box>): { width: number; height: number } {
-  let [width, height] = [0, 0];
-  for (const box of boxes.values()) {
-    width = Math.max(width, box.x + box.width);
-    height = Math.max(height, box.y + box.height);
-  }
-  return { width, height };
+function depthOf(id: string, parent: string | undefined): number {
+  return parent === undefined ? 0 : id.split(/[:|]/u).length;
 }
 
 function hasRun(id: string, states: ReadonlyMap<string, NodeState>): boolean {
   return states.has(id) || (states.size > 0 && id === "__start__");
 }
 
-/** A node, or the frame of a subgraph; drawn again only where something of it has changed. */
-const BoxView = memo(function BoxView({
-  box: { id, isFrame, x, y, width, height },
-  name,
-  status,
-  times,
-  isSelected,
-  interrupt,
-  isClosed,
-}: {
-  box: Box;
-  name: string;
-  status: NodeState["status"] | undefined;
-  times: number;
-  isSelected: boolean;
-  interrupt: Pause | undefined;
-  /** It stands for a subgraph that a click opens. */
-  isClosed: boolean;
-}) {
+function Zoom({ drawing, children }: { drawing: GraphDrawing; children: ReactNode }) {
+  const { t } = useTranslation(work);
+  const { zoomIn, zoomOut, fitView } = useReactFlow();
+  useEffect(() => {
+    void fitView({ padding: 0.12, maxZoom: 1.1 });
+  }, [drawing, fitView]);
+  return (
+    <Panel position="bottom-right" className="graph-zoom">
+      {children}
+      <IconButton label={t("graph.zoomIn")} onClick={() => void zoomIn()}>
+        <Plus size={16} />
+      </IconButton>
+      <IconButton label={t("graph.zoomOut")} onClick={() => void zoomOut()}>
+        <Minus size={16} />
+      </IconButton>
+      <IconButton label={t("graph.fit")} onClick={() => void fitView({ padding: 0.12, maxZoom: 1.1 })}>
+        <Maximize size={16} />
+      </IconButton>
+    </Panel>
+  );
+}
+
+/** React Flow looks for the ends of edges by these classes; its own parts for them listen to every change of the drawing. */
+function StepNode({ data }: NodeProps<BoxNode>) {
+  const { name, state, isSelected, interrupt, isEdge, isClosed } = data;
   return (
     <div
-      className={isFrame ? "graph-frame" : "graph-node"}
-      style={{ left: x, top: y, width, height }}
-      data-node={id}
-      data-status={status}
+      className="graph-node"
+      data-status={state?.status}
       data-selected={isSelected || undefined}
-      data-edge={id === "__start__" || id === "__end__" || undefined}
+      data-edge={isEdge || undefined}
       data-pauses={interrupt}
-      title={isFrame ? undefined : name}
+      title={name}
     >
+      <i className="graph-end target" data-handlepos="top" />
       <span>{name}</span>
       {isClosed && <ChevronsUpDown size={13} aria-hidden="true" />}
-      {!isFrame && times > 1 && <b>×{times}</b>}
+      {state !== undefined && state.times > 1 && <b>×{state.times}</b>}
+      <i className="graph-end source" data-handlepos="bottom" />
     </div>
   );
-});
+}
+
+function FrameNode({ data }: NodeProps<BoxNode>) {
+  return (
+    <div className="graph-frame" data-status={data.state?.status} data-selected={data.isSelected || undefined}>
+      <span>{data.name}</span>
+    </div>
+  );
+}

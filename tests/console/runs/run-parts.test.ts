@@ -308,35 +308,6 @@ describe("the drawing of a graph", () => {
     expect(crossings(mixed, zigzag)).toBe(0);
   });
 
-  it("leaves room between the boxes of a large tree, and has each over what it leads to", () => {
-    const nodes = Array.from({ length: 200 }, (_, index) => ({
-      id: `n${index}`,
-      name: "n".repeat((index * 7) % 23),
-      type: "runnable",
-      interrupt: undefined,
-    }));
-    const edges = nodes.slice(1).map(({ id }, index) => ({
-      source: `n${Math.floor(index / 3)}`,
-      target: id,
-      label: undefined,
-      conditional: false,
-    }));
-    const boxes = placed({ nodes, edges });
-    const byId = new Map(boxes.map((box) => [box.id, box]));
-    const middle = (id: string): number => (byId.get(id)?.x ?? Number.NaN) + (byId.get(id)?.width ?? 0) / 2;
-    for (const rank of Map.groupBy(boxes, ({ y }) => y).values()) {
-      const row = rank.toSorted((one, other) => one.x - other.x);
-      const rooms = row.slice(1).map(({ x }, index) => x - (row[index]?.x ?? 0) - (row[index]?.width ?? 0));
-      expect(Math.min(32, ...rooms)).toBeCloseTo(32);
-    }
-    for (const [source, below] of Map.groupBy(edges, (edge) => edge.source)) {
-      const places = below.map(({ target }) => middle(target));
-      expect(middle(source), source).toBeGreaterThanOrEqual(Math.min(...places));
-      expect(middle(source), source).toBeLessThanOrEqual(Math.max(...places));
-    }
-    expect(Math.min(...boxes.map(({ x }) => x))).toBeCloseTo(0);
-  });
-
   it("has each subgraph as one node until it is opened", () => {
     const names = ["__start__", "a:one", "a:b:two", "a:b:three", "c", "__end__"];
     const nodes = names.map((id) => ({ id, name: id, type: "runnable", interrupt: undefined }));
