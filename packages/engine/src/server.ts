@@ -135,7 +135,7 @@ async function startAt(
     const telemetry = await openTelemetry(config.telemetry, versions.millrace, logger);
     const webhooks = openWebhooks(config, storage, logger);
     const webhookParts = { webhookBody, onWebhook: () => webhooks.wake(), project };
-    const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry };
+    const limits = { ...runLimits(config, custom.auth), ...tracing, ...telemetry, workspace };
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...webhookParts });
     const feed = new ServerFeed(storage);
     const { health, metrics } = openObservation(config, workspace, { opened, graphs, runs, feed, agent, logger });

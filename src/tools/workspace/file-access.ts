@@ -3,7 +3,7 @@ import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, link, lstat, mkdir, open, readdir, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AppError, hasCode, isAppError } from "@millrace/engine/errors/errors";
-import { isTemporaryName, ownName, type Place, reservedFolder, withFolder } from "./workspace-path.ts";
+import { isReservedName, isTemporaryName, ownName, type Place, withFolder } from "./workspace-path.ts";
 
 /** What file access needs from a tool's context. */
 export interface FileContext {
@@ -206,7 +206,7 @@ function nearest(wanted: string, names: string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(target.length / 3)) + 1;
   for (const name of names.slice(0, 2000)) {
-    if (name === reservedFolder || isTemporaryName(name)) continue;
+    if (isReservedName(name) || isTemporaryName(name)) continue;
     const distance = editDistance(target, name.toLowerCase(), bestDistance);
     if (distance < bestDistance) [best, bestDistance] = [name, distance];
   }

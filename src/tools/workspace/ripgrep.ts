@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
 import type { ToolContext } from "../runtime/tool.ts";
 import { walk } from "./walk.ts";
-import { isTemporaryName, type Place, reservedFolder } from "./workspace-path.ts";
+import { isReservedName, isTemporaryName, type Place } from "./workspace-path.ts";
 
 /** The files to search, by level and name. `isNarrowed`: other files have no match. */
 export interface SearchPlaces {
@@ -48,7 +48,7 @@ export async function searchPlaces(
 }
 
 function isOurs(path: readonly string[], isWorkspace: boolean): boolean {
-  return path.some(isTemporaryName) || (isWorkspace && path[0]?.toLowerCase() === reservedFolder);
+  return path.some(isTemporaryName) || (isWorkspace && isReservedName(path[0] ?? ""));
 }
 
 /** The order of `walk`: higher levels first, then by folder and name. */

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { hasCode, isAppError } from "@millrace/engine/errors/errors";
 import { yieldingCheck } from "@millrace/engine/concurrency/abort";
-import { isTemporaryName, kindOf, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
+import { isReservedName, isTemporaryName, kindOf, withFolder, type Place } from "./workspace-path.ts";
 
 /** An entry of `walk`. `unreadable` is a folder that could not be opened; links are not followed. */
 export interface Entry {
@@ -50,7 +50,7 @@ async function entriesOf(
     const prefix = folder.path === "." ? "" : `${folder.path}/`;
     return entries
       .filter(({ name }) => !isTemporaryName(name))
-      .filter(({ name }) => folder.real !== workspace || name.toLowerCase() !== reservedFolder)
+      .filter(({ name }) => folder.real !== workspace || !isReservedName(name))
       .map((entry) => ({ path: prefix + entry.name, real: join(folder.real, entry.name), kind: kindOf(entry) }))
       .toSorted((one, other) => (one.path < other.path ? -1 : 1));
   } catch (error) {

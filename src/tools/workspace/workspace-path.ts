@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { lstat, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 import { AppError, hasCode } from "@millrace/engine/errors/errors";
+import { markerName } from "@millrace/engine/process/mark-workspace";
 
 /**
  * A model's path with links resolved. Only names below `existing` may be missing. `path` is relative, for people and
@@ -16,8 +17,8 @@ export interface Place {
   missing: string[];
 }
 
-/** Our own files in a workspace: never listed, never opened. `.millrace` is a folder at its root. */
-export const reservedFolder = ".millrace";
+/** Our own entries at the root of a workspace, never listed and never opened: a folder, and the file with its id. */
+export const isReservedName = (name: string) => [".millrace", markerName].includes(name.toLowerCase());
 /** Files being written, next to their target (see `file-access.ts`). */
 export const isTemporaryName = (name: string) => /^\.millrace-[0-9a-f-]+\.tmp$/i.test(name);
 
@@ -130,7 +131,7 @@ function isInside(workspace: string, real: string): boolean {
 }
 
 function isReserved(names: string[]): boolean {
-  return names[0]?.toLowerCase() === reservedFolder || names.some(isTemporaryName);
+  return isReservedName(names[0] ?? "") || names.some(isTemporaryName);
 }
 
 function reserved(path: string): AppError {

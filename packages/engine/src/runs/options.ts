@@ -47,6 +47,8 @@ export interface RunnerDeps {
   /** Aborted when the server stops. */
   stopping: AbortSignal;
   counts: RunCounts;
+  /** The folder that the agent's tools work in; absent where there are none. */
+  workspace?: string | undefined;
   /** The last values of runs that have just ended, by the row they ended with. */
   lastValues: WeakMap<Run, Record<string, unknown>>;
   /** Gives the addresses for feedback on runs (`feedback_keys`); absent without tracing. */
@@ -68,6 +70,8 @@ export interface RunsOptions {
   logger: Logger;
   /** What an agent adds to runs; absent where only other people's graphs are served. */
   extension?: RunExtension | undefined;
+  /** The folder that the agent's tools work in. */
+  workspace?: string | undefined;
   /** Receives the spans of every run; absent without tracing. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */

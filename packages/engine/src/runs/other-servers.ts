@@ -1,5 +1,6 @@
 import { AppError } from "../errors/errors.ts";
-import type { Found } from "../storage/cluster.ts";
+import { markWorkspace } from "../process/mark-workspace.ts";
+import type { Found, Mounted } from "../storage/cluster.ts";
 import type { Run } from "../storage/records.ts";
 import { cancelSent } from "./cancel.ts";
 import { goOnFrom } from "./events/log.ts";
@@ -14,12 +15,20 @@ const unsureFor = 60_000;
 /** `recoverRuns`, and from then on the same for what other servers leave. */
 export async function recoverAndFollow(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
   const { cluster } = deps.storage;
-  deps.graphs.knownSince(await cluster.serves(deps.graphs.ids()));
+  deps.graphs.knownSince(await cluster.serves(deps.graphs.ids(), await mounted(deps)));
   const recovered = await recoverRuns(dispatch, deps);
   const { id, live } = cluster;
   if (live > 1) deps.logger.info({ server: id, servers: live }, "beside_other_servers");
   new OtherServers(dispatch, deps).start();
   return recovered;
+}
+
+/** The folder of the agent's tools, by an id in it, where other servers can have the same one or another. */
+async function mounted({ storage, graphs, workspace, logger }: RunnerDeps): Promise<Mounted | undefined> {
+  if (!storage.hints.isShared || workspace === undefined) return undefined;
+  const using = graphs.ids().filter((id) => graphs.hasLoop(graphs.get(id)));
+  const id = using.length === 0 ? undefined : await markWorkspace(workspace, logger);
+  return id === undefined ? undefined : { workspace: id, graphs: using };
 }
 
 /**

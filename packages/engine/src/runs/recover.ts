@@ -63,7 +63,7 @@ function waiting(graph_id: string, runs: readonly Run[], graphs: RunnerDeps["gra
   return { graph_id, problem, run_ids: runs.map(({ run_id }) => run_id) };
 }
 
-/** Logs which runs are left where they are because no server that works serves their graph. */
+/** Logs which runs are left where they are because no server that works serves their graph, or has mounted their folder. */
 async function reportUnserved(left: readonly Run[], { graphs, storage, logger }: RunnerDeps): Promise<void> {
   const served = new Set(graphs.ids());
   const unserved = left.filter((run) => !served.has(run.graph_id) && run.stop_requested === null);
@@ -71,20 +71,42 @@ async function reportUnserved(left: readonly Run[], { graphs, storage, logger }:
     if (!(await storage.cluster.isServed(graph_id)))
       logger.warn(waiting(graph_id, runs, graphs), "runs_wait_for_graph");
   }
+  const others = left.filter((run) => !unserved.includes(run)).map(({ run_id }) => run_id);
+  const unmounted = others.length === 0 ? [] : [...(await storage.cluster.unmounted(others))];
+  for (const [workspace, runs] of Map.groupBy(unmounted, ([, id]) => id)) {
+    logger.warn({ workspace, run_ids: runs.map(([run_id]) => run_id) }, "runs_wait_for_workspace");
+  }
+}
+
+/** Why a run does not begin or go on, for people. */
+export interface WaitReason {
+  en: string;
+  zh: string;
 }
 
 /**
  * Why a run does not begin or go on; `undefined` where nothing stands in its way but others before it. Asks the store only
- * of a graph that is not served here.
+ * of a graph that is not served here, and of a run that is not in hand here.
  */
 export async function waitReason(
   run: Run,
   { graphs, storage }: Pick<RunnerDeps, "graphs" | "storage">,
-): Promise<string | undefined> {
-  const { graph_id } = run;
-  if (isOver(run.status) || run.stop_requested !== null || graphs.ids().includes(graph_id)) return undefined;
-  if (await storage.cluster.isServed(graph_id)) return undefined;
-  return `No server that works serves the graph "${graph_id}"; it goes on when one does.`;
+  isInHand: boolean,
+): Promise<WaitReason | undefined> {
+  const { graph_id, run_id } = run;
+  if (isOver(run.status) || run.stop_requested !== null) return undefined;
+  if (!graphs.ids().includes(graph_id) && !(await storage.cluster.isServed(graph_id))) {
+    return {
+      en: `No server that works serves the graph "${graph_id}"; it goes on when one does.`,
+      zh: `目前没有正在工作的服务器提供图“${graph_id}”；一旦有服务器提供，运行就会继续。`,
+    };
+  }
+  const workspace = isInHand ? undefined : (await storage.cluster.unmounted([run_id])).get(run_id);
+  if (workspace === undefined) return undefined;
+  return {
+    en: `No server that works has the workspace of this run (${workspace}); it goes on when one has it.`,
+    zh: `目前没有正在工作的服务器挂载此运行的工作区（${workspace}）；一旦有服务器挂载，运行就会继续。`,
+  };
 }
 
 /**

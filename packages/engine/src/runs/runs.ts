@@ -17,7 +17,7 @@ import { findGap, type Gap } from "./follow/gaps.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
 import { placeAmong, placeInLine, stopStateIn } from "./follow/run-marks.ts";
-import { drainRuns, waitReason } from "./recover.ts";
+import { drainRuns, waitReason, type WaitReason } from "./recover.ts";
 import { recoverAndFollow } from "./other-servers.ts";
 import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
 import { removeRun } from "./remove-run.ts";
@@ -213,9 +213,9 @@ export class Runs {
     return own?.walking === false && !own.ended ? placeAmong(own, this.#dispatch.ofSession(run.session_id)) : undefined;
   }
 
-  /** Why a run does not begin or go on, where its graph is not served; see there. */
-  waitReason(run: Run): Promise<string | undefined> {
-    return waitReason(run, this.#deps);
+  /** Why a run does not begin or go on, where its graph or its folder is missing; see there. */
+  waitReason(run: Run): Promise<WaitReason | undefined> {
+    return waitReason(run, this.#deps, this.#dispatch.active.has(run.run_id));
   }
 
   stopStateOf(sessionId: string): Promise<StopState | undefined> {

@@ -10,6 +10,12 @@ export interface Found {
   hasLeftOver: boolean;
 }
 
+/** A folder of work that a server has mounted: its id, and the graphs whose runs use it. */
+export interface Mounted {
+  workspace: string;
+  graphs: readonly string[];
+}
+
 /**
  * The servers that work on one storage, as one of them sees them. Each run that is not over is in the hand of one of them, or
  * of none; see `RunStore.take`.
@@ -22,12 +28,17 @@ export interface Cluster {
   /** Changes whenever another server was there: what is known of a time when this one was alone holds no more. */
   readonly encounters: number;
   /**
-   * Says which graphs this server serves, until it says others: it takes up no run of another graph but to end it. Gives since
+   * Says which graphs this server serves, until it says others: it takes up no run of another graph but to end it, and none
+   * that works in another folder than the one it has mounted. What it admits of the graphs that use that works there. Gives since
    * when (ISO date) each is known to be served by any server; nothing where none but this one can serve it.
    */
-  serves(graphs: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  serves(graphs: readonly string[], mounted?: Mounted): Promise<ReadonlyMap<string, string>>;
   /** Whether a server that works serves a graph. */
   isServed(graph: string): Promise<boolean>;
+  /** The id of the folder that this server has mounted; nothing where it did not say one. */
+  readonly workspace: string | undefined;
+  /** Those of some runs which work in a folder that no server has mounted, and the ids of the folders. */
+  unmounted(runIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
    * Whether this server does what has to be done once for all of them, now and then: of those that work it came first. For a
    * moment there may be none that does, or two: what is done so has to be safe twice.
@@ -69,6 +80,8 @@ export const alone: Cluster = {
   leads: true,
   serves: async () => new Map(),
   isServed: async () => false,
+  workspace: undefined,
+  unmounted: async () => new Map(),
   trusts: () => true,
   problem: undefined,
   onOutdated: () => undefined,

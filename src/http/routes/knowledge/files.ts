@@ -14,11 +14,11 @@ import { largestByHand as largest, tagOf } from "../../../tools/undo/write-by-ha
 import { notFound, withFile } from "../../../tools/workspace/file-access.ts";
 import { leadsToCritical } from "../../../tools/workspace/file-checks.ts";
 import {
+  isReservedName,
   isTemporaryName,
   kindOf,
   locate,
   type Place,
-  reservedFolder,
   withFolder,
 } from "../../../tools/workspace/workspace-path.ts";
 
@@ -87,7 +87,7 @@ async function folderAt(workspace: string, path: string): Promise<z.infer<typeof
   const prefix = place === undefined ? "" : `${place.path}/`;
   return await withFolder(workspace, folder, async (at) => {
     const all = await readdir(at("."), { withFileTypes: true });
-    const own = all.filter(({ name }) => !isTemporaryName(name) && !(prefix === "" && name === reservedFolder));
+    const own = all.filter(({ name }) => !isTemporaryName(name) && !(prefix === "" && isReservedName(name)));
     const sorted = own.toSorted(
       (one, other) => Number(other.isDirectory()) - Number(one.isDirectory()) || one.name.localeCompare(other.name),
     );

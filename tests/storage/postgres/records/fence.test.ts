@@ -41,10 +41,8 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     lease = await ServerLease.join(url);
     peers = new Peers(noHints, lease);
     await createSessionStore(database, { lease, peers }).create(sessionRecord("s1"));
-    await createRunStore(database, { server: () => lease.id, peers, onFirst: () => undefined }).admit(
-      runRecord("r1", "s1"),
-      { hasRoom: true },
-    );
+    const parts = { server: () => lease.id, peers, workspaceOf: () => null, onFirst: () => undefined };
+    await createRunStore(database, parts).admit(runRecord("r1", "s1"), { hasRoom: true });
   });
   afterEach(async () => {
     await lease.leave();

@@ -77,7 +77,12 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       deleteUnfinished: () => threads.forgetAllAfter(sessions.deleteUnfinished()),
       deleteUnused: (sessionId) => threads.forgetAfter(sessionId, sessions.deleteUnused(sessionId)),
     },
-    runs: createRunStore(database, { server, peers, onFirst: (sessionId) => threads.rows.expectNone(sessionId) }),
+    runs: createRunStore(database, {
+      server,
+      peers,
+      workspaceOf: (graphId) => lease.offers.workspaceOf(graphId),
+      onFirst: (sessionId) => threads.rows.expectNone(sessionId),
+    }),
     events: createEventStore(database, threads.codec, createLogHints(hints)),
     hints,
     attempt: (of) => createAttempt(database, { threads, requests, lease, peers, of }),

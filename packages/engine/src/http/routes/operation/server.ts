@@ -26,7 +26,12 @@ const ServerShape = z
       bytes: z.record(z.string(), z.number()).describe("By part, such as the write-ahead log; empty where not known"),
     }),
     servers: z
-      .object({ id: z.number().int(), working: z.number().int(), problem: z.string().nullable() })
+      .object({
+        id: z.number().int(),
+        working: z.number().int(),
+        problem: z.string().nullable(),
+        workspace: z.string().nullable().describe("The same at all servers that share the folder; null without an id"),
+      })
       .nullable()
       .describe("This one's number, and how many work on the database; `problem`: why it may not. Null with SQLite"),
     disk: z
@@ -80,7 +85,12 @@ export function serverRoutes({ config, graphs, health, metrics, cluster }: Share
         servers:
           config.database === undefined
             ? null
-            : { id: cluster.id, working: cluster.live, problem: cluster.problem ?? null },
+            : {
+                id: cluster.id,
+                working: cluster.live,
+                problem: cluster.problem ?? null,
+                workspace: cluster.workspace ?? null,
+              },
         disk,
         runs: {
           running: numbers("millrace_runs")["running"] ?? 0,

@@ -134,8 +134,9 @@ function readingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
       await setPositionHeader(services, context, run);
-      const wait_reason = await services.runs.waitReason(run);
-      return answerJson(context, { ...toWireRun(run), ...(wait_reason !== undefined && { wait_reason }) });
+      const reason = await services.runs.waitReason(run);
+      const waits = reason && { wait_reason: reason.en, wait_reason_zh: reason.zh };
+      return answerJson(context, { ...toWireRun(run), ...waits });
     },
   );
 

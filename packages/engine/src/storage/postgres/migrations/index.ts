@@ -15,6 +15,7 @@ import { modelUsage } from "./013-model-usage.ts";
 import { taskSessions } from "./014-task-sessions.ts";
 import { operationsByPath } from "./015-operations-by-path.ts";
 import { sharedFiles } from "./016-shared-files.ts";
+import { workspaces } from "./017-workspaces.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   taskSessions,
   operationsByPath,
   sharedFiles,
+  workspaces,
 ];

@@ -44,10 +44,12 @@ interface Attempt {
   again: boolean;
   /** In whose hand the run is then. */
   server: number;
+  /** The folder that it works in. */
+  workspace: string | null;
 }
 
 async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<typeof Outcome>> {
-  const { run, admission, isAnswered, now, again, server } = attempt;
+  const { run, admission, isAnswered, now, again, server, workspace } = attempt;
   const { submission, cron, queueLimit, ownerQueueLimit, hasRoom, answer } = admission;
   const { graph_id, assistant_id } = run;
   // The two keys in their order, without the braces: they are put behind those of the session.
@@ -81,11 +83,12 @@ async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<ty
     now,
     again,
     server,
+    workspace,
   ];
   const places = values.map((_, index) => `$${index + 1}`).join(", ");
   try {
     const [row] = await statements.rows(
-      `SELECT outcome, known_run, has_states FROM millrace_admit_v3(${places})`,
+      `SELECT outcome, known_run, has_states FROM millrace_admit_v4(${places})`,
       values,
     );
     return parseRow(Outcome, "runs", row);
@@ -165,17 +168,17 @@ async function askInTurn(statements: Statements, attempt: Attempt): Promise<z.in
 
 /**
  * `RunStore.admit`. One statement, and four more where questions wait or are answered: what that means is decided here.
- * `server`: in whose hand the run is then. `onFirst`: called before a run begins whose session has no states.
+ * `server`: in whose hand the run is then. `workspace`: the folder that it works in. `onFirst`: called before a run begins whose session has no states.
  */
 export async function admitRun(
   database: PostgresDatabase,
   run: Run,
   admission: Admission,
-  { server, onFirst }: { server: number; onFirst: (sessionId: string) => void },
+  { onFirst, ...place }: Pick<Attempt, "server" | "workspace"> & { onFirst: (sessionId: string) => void },
 ): Promise<Admitted> {
   const now = commonDate();
   return await database.once(async (again) => {
-    const attempt: Attempt = { run, admission, isAnswered: false, now, again, server };
+    const attempt: Attempt = { run, admission, isAnswered: false, now, again, ...place };
     const found = await askInTurn(database, attempt);
     if (found.outcome === "taken" && found.has_states === false) onFirst(run.session_id);
     if (found.outcome !== "answers") return await settle(database, attempt, found);

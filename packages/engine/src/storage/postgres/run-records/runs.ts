@@ -73,7 +73,7 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   return true;
 }
 
-const claimNext = `SELECT ${runColumns} FROM millrace_claim_v4($1, $2, $3) AS runs`;
+const claimNext = `SELECT ${runColumns} FROM millrace_claim_v5($1, $2, $3) AS runs`;
 const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::text[]) AND owner = $3 AND id IN (
     SELECT run FROM open_runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND status = 'running')`;
 
@@ -105,12 +105,15 @@ interface RunStoreParts {
   server: () => number;
   /** The notices that other servers get about runs in their hands. */
   peers: Peers;
+  /** The folder that a run of a graph works in here. */
+  workspaceOf: (graphId: string) => string | null;
   /** See `admitRun`. */
   onFirst: (sessionId: string) => void;
 }
 
 /** The runs in PostgreSQL. What one session's runs are asked at once is done in its order. */
-export function createRunStore(database: PostgresDatabase, { server, peers, onFirst }: RunStoreParts): RunStore {
+export function createRunStore(database: PostgresDatabase, { server, peers, ...parts }: RunStoreParts): RunStore {
+  const { onFirst, workspaceOf } = parts;
   const claim = claimer(database, server);
   const told = (run: Run | undefined): Run | undefined => {
     if (run !== undefined) database.note(changeOfRun("changed", run));
@@ -118,7 +121,8 @@ export function createRunStore(database: PostgresDatabase, { server, peers, onFi
   };
   return {
     async admit(run, admission = {}) {
-      const admit = (): Promise<Admitted> => admitRun(database, run, admission, { server: server(), onFirst });
+      const admit = (): Promise<Admitted> =>
+        admitRun(database, run, admission, { server: server(), workspace: workspaceOf(run.graph_id), onFirst });
       const admitted = await database.inOrder(`session ${run.session_id}`, admit);
       if (admitted.taken === undefined) peers.waits(run);
       return admitted;

@@ -24,8 +24,8 @@ export const ServerRow = z.object({ id: z.number(), host: z.string(), process: z
 export const WaitRow = z.object({ waits: z.boolean() });
 
 /** A new server. */
-export const join = `INSERT INTO servers (host, process, lease_until, graphs)
-  VALUES ($1, $2, now() + make_interval(secs => $3), $4) RETURNING id`;
+export const join = `INSERT INTO servers (host, process, lease_until, graphs, workspaces)
+  VALUES ($1, $2, now() + make_interval(secs => $3), $4, $5) RETURNING id`;
 /**
  * The open runs that are in no server's hand, or in that of one that is gone: `left_over`. Whose runs there are is found by one
  * look into the index for each server.
@@ -45,26 +45,19 @@ export const leftOver = `owners AS (
  * what is left over, and what is to be stopped here.
  */
 export const renew = `WITH RECURSIVE beat AS (
-    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, ${later}
+    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, workspaces, ${later}
   ), ${leftOver}
   SELECT EXISTS (SELECT FROM beat) AS is_alive, count(*) AS live, count(*) FILTER (WHERE lease_until < now()) AS silent,
     extract(epoch FROM min(lease_until) FILTER (WHERE id <> $1) - now())::float8 * 1000 AS next_end,
     coalesce(min(id) FILTER (WHERE lease_until >= now()) = $1, false) AS leads,
     (SELECT min_compatible FROM schema_version), extract(epoch FROM clock_timestamp())::float8 * 1000 AS at,
-    EXISTS (SELECT FROM left_over JOIN runs ON runs.id = run
-      WHERE stop_requested IS NOT NULL OR graph_id = ANY ($3) IS NOT FALSE) AS has_left_over,
+    EXISTS (SELECT FROM runs WHERE id = ANY (ARRAY(SELECT run FROM left_over))
+      AND (stop_requested IS NOT NULL OR (graph_id = ANY ($3) IS NOT FALSE
+        AND (workspace IS NULL OR workspace = ANY ((SELECT workspaces FROM beat)::text[]) IS NOT FALSE)))) AS has_left_over,
     (SELECT coalesce(json_agg(json_build_object('run_id', run_id, 'action', stop_requested)), '[]')
       FROM open_runs JOIN runs ON runs.id = open_runs.run
       WHERE server = $1 AND has_stop AND stop_requested IS NOT NULL) AS stops
   FROM servers`;
-/** Which graphs a server serves, and since when each is known to be served. */
-export const serve = `WITH served AS (UPDATE servers SET graphs = $2 WHERE id = $1), noted AS (
-    INSERT INTO graphs (graph_id, since) SELECT id, $3 FROM unnest($2::text[]) AS id ON CONFLICT DO NOTHING
-    RETURNING graph_id, since
-  )
-  SELECT graph_id, since FROM noted UNION SELECT graph_id, since FROM graphs WHERE graph_id = ANY ($2::text[])`;
-/** A graph that was served, and since when. */
-export const GraphRow = z.object({ graph_id: z.string(), since: z.string() });
 /** Whether there is a server which came before and may not have heard of this one: its lease is still that of `$2`. */
 export const unheard = `SELECT EXISTS (
     SELECT FROM servers JOIN unnest($1::bigint[], $2::timestamptz[]) AS before (server, until)
@@ -78,5 +71,3 @@ export const askToBeat = "SELECT pg_notify($1, $2)";
 export const LeaseRow = z.object({ id: z.number(), until: z.string() });
 /** Removes the servers whose leases have ended. */
 export const removeSilent = "DELETE FROM servers WHERE lease_until < now() AND id <> $1";
-/** The servers that serve a graph. */
-export const serversOf = "SELECT FROM servers WHERE $1 = ANY (graphs) IS NOT FALSE LIMIT 1";

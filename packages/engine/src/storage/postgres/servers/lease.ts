@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { commonDate, forgetCommonTime, heardCommonTime } from "../../../concurrency/common-time.ts";
+import { forgetCommonTime, heardCommonTime } from "../../../concurrency/common-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { Cluster, Found } from "../../cluster.ts";
 import { parseRow, readRows } from "../../rows.ts";
@@ -8,19 +8,17 @@ import { channelOf, noticeOf } from "../hints/notices.ts";
 import {
   askToBeat,
   BeatRow,
-  GraphRow,
   IdRow,
   join,
   LeaseRow,
   othersOf,
   removeSilent,
   renew,
-  serve,
-  serversOf,
   unheard,
   WaitRow,
 } from "./lease-statements.ts";
 import { ofProcess, removeEnded } from "./ended-servers.ts";
+import { Offers } from "./offers.ts";
 import { thisProcess } from "./place-of-process.ts";
 import { isTrusted, type Moment, now } from "./trust.ts";
 
@@ -50,8 +48,8 @@ export class ServerLease implements Cluster {
   #since = this.#renewed;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
-  /** The graphs that this server serves; all where it is not said. */
-  #graphs: readonly string[] | null = null;
+  /** What this server says of itself. */
+  readonly offers: Offers;
   #looking: NodeJS.Timeout | undefined;
   /** Looks when the lease of a silent server ends. */
   #ending: NodeJS.Timeout | undefined;
@@ -76,6 +74,7 @@ export class ServerLease implements Cluster {
     this.#schema = schema;
     // A connection of its own, and one that hangs is given up while there is time for another one.
     this.#database = new PostgresDatabase(url, { patience: (seconds * 1_000 - margin) / 2, connections: 1 });
+    this.offers = new Offers(this.#database);
   }
 
   /**
@@ -141,15 +140,13 @@ export class ServerLease implements Cluster {
     this.#onBeat = listener;
   }
 
-  async serves(graphs: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    this.#graphs = graphs;
-    const found = await this.#database.rows(serve, [this.#id, graphs, commonDate()]);
-    return new Map(readRows(GraphRow, "graphs", found).map(({ graph_id, since }) => [graph_id, since]));
+  get workspace(): string | undefined {
+    return this.offers.workspace;
   }
 
-  async isServed(graph: string): Promise<boolean> {
-    return (await this.#database.read(serversOf, [graph])).length > 0;
-  }
+  readonly serves: Cluster["serves"] = (graphs, mounted) => this.offers.say(this.#id, graphs, mounted);
+  readonly isServed: Cluster["isServed"] = (graph) => this.offers.isServed(graph);
+  readonly unmounted: Cluster["unmounted"] = (runIds) => this.offers.unmounted(runIds);
 
   /** Calls back when runs are in no server's hand since this moment. There is one listener. */
   onFreed(listener: () => void): void {
@@ -207,7 +204,8 @@ export class ServerLease implements Cluster {
   async #join(): Promise<void> {
     const sent = now();
     const { host, process } = thisProcess();
-    const [row] = await this.#database.rows(join, [host, process, this.#seconds, this.#graphs]);
+    const { graphs, workspaces } = this.offers;
+    const [row] = await this.#database.rows(join, [host, process, this.#seconds, graphs, workspaces]);
     this.#id = parseRow(IdRow, "servers", row).id;
     ofProcess.add(this.#id);
     this.#renewed = this.#since = sent;
@@ -235,7 +233,7 @@ export class ServerLease implements Cluster {
   async #renew(): Promise<void> {
     const sent = now();
     try {
-      const [row] = await this.#database.rows(renew, [this.#id, this.#seconds, this.#graphs]);
+      const [row] = await this.#database.rows(renew, [this.#id, this.#seconds, this.offers.graphs]);
       const found = parseRow(BeatRow, "servers", row);
       const { is_alive, live, silent, min_compatible, has_left_over, next_end, stops } = found;
       heardCommonTime(found.at, sent.monotonic);

@@ -1,0 +1,128 @@
+import type { Migration } from "../migrations.ts";
+
+/**
+ * Which folders of work each server has mounted (all where it does not say), in which one a run works, and the locks of paths
+ * there: a call has a ticket, and waits for those before it whose paths are the same, above or below its own. The locks of a
+ * server go with it. `millrace_admit_v4` and `millrace_claim_v5` are the versions before them, but one stamps the run with its
+ * folder, and the other leaves a run that is in no server's hand to a server that has that mounted.
+ */
+export const workspaces: Migration = {
+  id: 17,
+  oldest: 9,
+  sql: String.raw`
+    CREATE TABLE workspaces (id text COLLATE "C" PRIMARY KEY);
+    ALTER TABLE servers ADD COLUMN workspaces text[];
+    ALTER TABLE runs ADD COLUMN workspace text COLLATE "C";
+    CREATE SEQUENCE workspace_tickets;
+    CREATE TABLE workspace_locks (
+      workspace text COLLATE "C" NOT NULL REFERENCES workspaces,
+      ticket bigint NOT NULL,
+      path text COLLATE "C" NOT NULL,
+      server bigint NOT NULL REFERENCES servers ON DELETE CASCADE,
+      PRIMARY KEY (workspace, ticket, path)
+    );
+    CREATE INDEX workspace_locks_of_server ON workspace_locks (server);
+    -- In the order of tickets: the next one is given when this one can be seen.
+    CREATE FUNCTION millrace_lock_paths_v1(p_workspace text, p_server bigint, p_paths text[])
+    RETURNS bigint LANGUAGE plpgsql AS $$
+    DECLARE
+      given bigint;
+    BEGIN
+      PERFORM FROM workspaces WHERE id = p_workspace FOR NO KEY UPDATE;
+      given := nextval('workspace_tickets');
+      INSERT INTO workspace_locks (workspace, ticket, path, server)
+      SELECT p_workspace, given, path, servers.id FROM unnest(p_paths) AS path, servers WHERE servers.id = p_server;
+      RETURN given;
+    END $$;
+    CREATE FUNCTION millrace_admit_v4(
+      p_session_id text, p_run_id text, p_assistant_id text, p_graph_id text, p_kwargs text, p_metadata text,
+      p_strategy text, p_is_temporary boolean, p_attempt int, p_event_mark int, p_error text, p_created_at text,
+      p_updated_at text, p_key text, p_hash text, p_queue_limit int, p_owner_limit int, p_cron_id text, p_due text,
+      p_next text, p_has_room boolean, p_graph text, p_answers boolean, p_is_answered boolean, p_now text, p_again boolean,
+      p_server bigint, p_workspace text
+    ) RETURNS TABLE (outcome text, known_run text, has_states boolean) LANGUAGE plpgsql AS $$
+    DECLARE
+      s record;
+      known record;
+      is_busy boolean;
+      is_taken boolean;
+    BEGIN
+      SELECT id, owner, turn_until INTO s FROM sessions WHERE session_id = p_session_id FOR NO KEY UPDATE;
+      IF NOT FOUND THEN RETURN QUERY VALUES ('no session', NULL, NULL::boolean); RETURN; END IF;
+      IF p_again THEN
+        IF EXISTS (SELECT FROM runs WHERE run_id = p_run_id AND session = s.id) THEN
+          RETURN QUERY VALUES ('done before', NULL, NULL::boolean);
+          RETURN;
+        END IF;
+      END IF;
+      IF p_key IS NOT NULL THEN
+        SELECT run_id, request_hash INTO known FROM runs WHERE session = s.id AND idempotency_key = p_key;
+        IF FOUND THEN
+          RETURN QUERY SELECT CASE WHEN known.request_hash = p_hash THEN 'known' ELSE 'other request' END, known.run_id, NULL::boolean;
+          RETURN;
+        END IF;
+      END IF;
+      IF s.turn_until > now() THEN RETURN QUERY VALUES ('turn', NULL, NULL::boolean); RETURN; END IF;
+      is_busy := EXISTS (SELECT FROM open_runs WHERE session = s.id);
+      IF is_busy AND p_strategy = 'reject' THEN RETURN QUERY VALUES ('busy', NULL, NULL::boolean); RETURN; END IF;
+      IF p_queue_limit IS NOT NULL AND p_queue_limit <= (
+        SELECT count(*) FROM (SELECT FROM open_runs WHERE status = 'pending' LIMIT p_queue_limit) AS waiting
+      ) THEN RETURN QUERY VALUES ('queue is full', NULL, NULL::boolean); RETURN; END IF;
+      IF p_owner_limit IS NOT NULL AND p_owner_limit <= (
+        SELECT count(*) FROM (
+          SELECT FROM open_runs JOIN sessions ON sessions.id = open_runs.session
+          WHERE open_runs.status = 'pending' AND sessions.owner IS NOT DISTINCT FROM s.owner LIMIT p_owner_limit
+        ) AS waiting
+      ) THEN RETURN QUERY VALUES ('share is full', NULL, NULL::boolean); RETURN; END IF;
+      IF EXISTS (SELECT FROM runs WHERE run_id = p_run_id) THEN RETURN QUERY VALUES ('id is taken', NULL, NULL::boolean); RETURN; END IF;
+      IF NOT p_is_answered AND (p_answers OR EXISTS (SELECT FROM approvals WHERE session = s.id AND state = 'pending')) THEN
+        RETURN QUERY VALUES ('answers', NULL, NULL::boolean);
+        RETURN;
+      END IF;
+      IF p_cron_id IS NOT NULL THEN
+        UPDATE crons SET next_run_date = p_next WHERE cron_id = p_cron_id AND next_run_date = p_due AND enabled = 1;
+        IF NOT FOUND THEN RETURN QUERY VALUES ('not due', NULL, NULL::boolean); RETURN; END IF;
+      END IF;
+      IF is_busy AND p_strategy IN ('interrupt', 'rollback') THEN
+        -- With the admission: after a crash between the two, a restart would go on with both.
+        UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE p_strategy END
+        WHERE id IN (SELECT run FROM open_runs WHERE session = s.id);
+      END IF;
+      is_taken := p_has_room AND NOT is_busy AND (p_created_at <= p_now OR p_created_at = p_updated_at)
+        AND EXISTS (SELECT FROM servers WHERE id = p_server);
+      INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy, is_temporary,
+        idempotency_key, request_hash, attempt, event_mark, error, created_at, updated_at, started_at, owner,
+        workspace)
+      VALUES (p_run_id, s.id, p_assistant_id, p_graph_id, CASE WHEN is_taken THEN 'running' ELSE 'pending' END, p_kwargs,
+        p_metadata, p_strategy, p_is_temporary, p_key, p_hash, CASE WHEN is_taken THEN 1 ELSE p_attempt END, p_event_mark,
+        p_error, p_created_at, p_updated_at, CASE WHEN is_taken THEN p_now END, p_server, p_workspace);
+      UPDATE sessions SET status = 'busy', updated_at = p_now, metadata = millrace_note_graph_v1(metadata, p_graph)
+      WHERE id = s.id;
+      RETURN QUERY SELECT CASE WHEN is_taken THEN 'taken' ELSE 'pending' END, NULL,
+        EXISTS (SELECT FROM checkpoint_threads WHERE thread_id = p_session_id);
+    END $$;
+    CREATE FUNCTION millrace_claim_v5(p_session_id text, p_now text, p_server bigint)
+    RETURNS SETOF runs LANGUAGE plpgsql AS $$
+    DECLARE
+      s bigint;
+      served text[];
+      mounted text[];
+      oldest record;
+    BEGIN
+      SELECT sessions.id INTO s FROM sessions
+      WHERE session_id = p_session_id AND (turn_until IS NULL OR turn_until <= now()) FOR NO KEY UPDATE;
+      IF EXISTS (SELECT FROM open_runs WHERE session = s AND status = 'running') THEN RETURN; END IF;
+      SELECT graphs, workspaces INTO served, mounted FROM servers WHERE servers.id = p_server;
+      IF NOT FOUND THEN RETURN; END IF;
+      SELECT runs.id, runs.owner, runs.graph_id, runs.workspace INTO oldest FROM runs
+      WHERE runs.id IN (SELECT run FROM open_runs WHERE session = s) AND stop_requested IS NULL
+        AND (created_at <= p_now OR created_at = updated_at)
+      ORDER BY created_at, runs.id LIMIT 1 FOR UPDATE;
+      IF oldest.owner IS DISTINCT FROM p_server AND (oldest.graph_id <> ALL (served) OR (oldest.workspace IS NOT NULL
+        AND oldest.workspace <> ALL (mounted)) OR EXISTS (SELECT FROM servers WHERE servers.id = oldest.owner)) THEN RETURN; END IF;
+      RETURN QUERY UPDATE runs SET status = 'running', attempt = attempt + 1, writes = 0, owner = p_server, updated_at = p_now,
+        started_at = coalesce(started_at, p_now)
+      WHERE runs.id = oldest.id RETURNING *;
+    END $$;
+  `,
+};
