@@ -150,6 +150,7 @@ function openModelParts(config: Config, prompts: Prompts, logger: Logger, metric
 function openOperations(storage: Storage, { locks, workspace, toolkitServices }: LentServices, runs: Runs): Operations {
   return createOperations({
     store: storage.byHand.operations,
+    confirm: storage.byHand.ledger.confirm,
     locks,
     workspace,
     toolkitServices,
@@ -182,7 +183,7 @@ function lentServices(
     ownerTools: config.ownerTools,
     grants: (sessionId) => storage.approvals.grants(sessionId),
     onHookProblem: (hook, error) => logger.warn({ err: error, hook }, "tool_hook_failed"),
-    locks: createLocks(),
+    locks: createLocks(storage.pathLocks && { workspace, locks: storage.pathLocks }),
     defaultModel: config.model,
     contextLimit: config.contextLimit,
     agents: openAgents(workspace, logger),

@@ -1,11 +1,21 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
+import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { type ModelServer, startModelServer } from "@millrace/testing/model-server";
+import { deleteFile } from "../../src/tools/files/delete-file.ts";
+import { moveFile } from "../../src/tools/files/move-file.ts";
+import { writeFile } from "../../src/tools/files/write-file.ts";
+import { executeCall } from "../../src/tools/runtime/execute-call.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import type { ToolResult } from "../../src/tools/runtime/result.ts";
+import { plainContext, type Tool } from "../../src/tools/runtime/tool.ts";
+import { runRecord, sessionRecord } from "../contract/records.ts";
 import { startPostgres } from "../support/processes/postgres.ts";
 import { projectFolder } from "../support/source-files.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -26,7 +36,8 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
   };
 
   beforeEach(async () => {
-    servers = await createServers(postgres);
+    // None of them is to be taken for gone because the machine is busy.
+    servers = await createServers(postgres, 60);
     folder = realpathSync(mkdtempSync(join(tmpdir(), "millrace-")));
     opened = Promise.withResolvers();
     model = await startModelServer({
@@ -76,5 +87,65 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     expect(await servers.query("SELECT attempt, crashes FROM runs WHERE status = 'success'")).toEqual([
       { attempt: 2, crashes: 0 },
     ]);
+  });
+
+  it("write one path one after the other where they have mounted the same folder, and others at once", async () => {
+    const [server, other] = [await start("letters"), await servers.open()];
+    const workspace = readFileSync(join(folder, "letters", ".millrace-workspace"), "utf8").trim();
+    await other.cluster.serves([], { workspace, graphs: [] });
+    const locks = other.pathLocks;
+    if (locks === undefined) throw new Error("Servers on PostgreSQL have locks.");
+    const { signal } = new AbortController();
+    const write = async (path: string): Promise<number> =>
+      (await server.send("PUT", `/files/content?path=${path}`, "text")).status;
+    const tickets = () => servers.query("SELECT path FROM workspace_locks ORDER BY ticket");
+    const waiting = [{ path: "/notes/" }, { path: "/notes/a.md/" }];
+    const free = await locks.hold(["/notes/"], signal);
+    const first = write("Notes/a.md");
+    await expect.poll(tickets).toEqual(waiting);
+    expect(await write("b.md")).toBe(200);
+    expect(await tickets()).toEqual(waiting);
+    const stopped = new AbortController();
+    const third = locks.hold(["/"], stopped.signal);
+    await expect.poll(tickets).toHaveLength(3);
+    stopped.abort();
+    await expect(third).rejects.toMatchObject({ code: "cancelled" });
+    await free();
+    expect(await first).toBe(200);
+    await expect.poll(tickets).toEqual([]);
+
+    // Those of a server that is gone go with it.
+    await locks.hold(["/c.md/"], signal);
+    const second = write("c.md");
+    await expect.poll(tickets).toHaveLength(2);
+    await servers.query(`DELETE FROM servers WHERE id = ${other.cluster.id}`);
+    expect(await second).toBe(200);
+  });
+
+  it("rename and remove nothing once another server may have taken the run", async () => {
+    const storage = await servers.open();
+    await storage.sessions.create(sessionRecord("s1"));
+    const { taken } = await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+    const { ledger } = storage.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
+    // A server that was frozen after the start of its call goes on with what comes after.
+    const runtime = { locks: createLocks(), ledger: { ...createMemoryLedger(), confirm: ledger.confirm } };
+    const call = (tool: Tool, callId: string, input: Record<string, string>): Promise<ToolResult> => {
+      const { toolkitServices } = toolkitParts(folder);
+      const { signal } = new AbortController();
+      const context = plainContext({ workspace: folder, sessionId: "s1", callId, toolkitServices, signal });
+      return executeCall({ tool, input, context, run_id: "r1", message_id: "m1" }, runtime);
+    };
+    expect(await call(writeFile, "c1", { path: "notes.md", content: "first" })).toMatchObject({ success: true });
+    const { id } = storage.cluster;
+    await servers.query(`DELETE FROM servers WHERE id = ${id}`);
+    await expect.poll(() => storage.cluster.id !== id && storage.cluster.trusts()).toBe(true);
+    const refused = { code: "conflict" };
+    await expect(call(writeFile, "c2", { path: "notes.md", content: "second" })).rejects.toMatchObject(refused);
+    await expect(call(writeFile, "c3", { path: "other.md", content: "second" })).rejects.toMatchObject(refused);
+    const moved = { source: "notes.md", destination: "moved.md" };
+    await expect(call(moveFile, "c4", moved)).rejects.toMatchObject(refused);
+    await expect(call(deleteFile, "c5", { path: "notes.md" })).rejects.toMatchObject(refused);
+    expect(readdirSync(folder)).toEqual(["notes.md"]);
+    expect(readFileSync(join(folder, "notes.md"), "utf8")).toBe("first");
   });
 });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { changesPath, leadsToCritical, look } from "../workspace/file-checks.ts";
-import { notFound } from "../workspace/file-access.ts";
+import { confirmEffect, notFound } from "../workspace/file-access.ts";
 import { isRestOf, reconcileWrite } from "../workspace/reconcile.ts";
 import { walk } from "../workspace/walk.ts";
 import { locate, ownName, parsePath, withFolder } from "../workspace/workspace-path.ts";
@@ -40,7 +40,10 @@ export const deleteFile = defineTool({
       return deleted(place.path);
     }
     if (place.kind === "folder") await deleteFolder(context, folder, name);
-    else await withFolder(context.workspace, folder, (at) => unlink(at(name)));
+    else {
+      await confirmEffect(context);
+      await withFolder(context.workspace, folder, (at) => unlink(at(name)));
+    }
     return deleted(place.path, place.kind === "folder");
   },
   // A file created at this path between crash and restart is not deleted.
@@ -71,6 +74,7 @@ function deleted(path: string, isFolder = false): ToolResult {
  */
 async function deleteFolder(context: ToolContext, parent: string, name: string): Promise<void> {
   context.signal.throwIfAborted();
+  await confirmEffect(context);
   const folder = join(parent, name);
   const subfolders = await withFolder(context.workspace, folder, async (at) => {
     const found: string[] = [];

@@ -7,7 +7,7 @@ import { defineTool, type Operation } from "../runtime/tool.ts";
 import { fileSeconds, isInCriticalFolder, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
 import { reconcileMove } from "../workspace/reconcile.ts";
 import { locate, ownName, parsePath, type Place, withFolder } from "../workspace/workspace-path.ts";
-import { type FileContext, makeFolders, notFound, removeEmptyFolders } from "../workspace/file-access.ts";
+import { confirmEffect, type FileContext, makeFolders, notFound, removeEmptyFolders } from "../workspace/file-access.ts";
 
 /** Moves a file or folder to another path and never replaces anything. */
 export const moveFile = defineTool({
@@ -87,6 +87,7 @@ export async function moveEntry(context: FileContext, source: string, destinatio
     await withFolder(context.workspace, start.folder, (sourceAt, syncSource) =>
       withFolder(context.workspace, end.folder, async (targetAt, syncTarget) => {
         const move = from.kind === "folder" ? moveFolder : moveOneFile;
+        await confirmEffect(context);
         await move(sourceAt(start.name), targetAt(end.name), isBegun);
         await syncTarget();
         await syncSource();

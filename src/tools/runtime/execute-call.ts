@@ -151,7 +151,9 @@ async function runInLedger(call: ToolCall, runtime: CallRuntime, progress: Progr
     context.signal.throwIfAborted();
   }
   const { run_id, message_id } = call;
-  const inside = { ...context, repeated: progress.isRepeated };
+  const { ledger } = runtime;
+  const confirm = ledger.confirm && (() => stored(ledger.confirm?.() ?? Promise.resolve()));
+  const inside = { ...context, repeated: progress.isRepeated, confirm };
   if (operations === undefined || tool.touches === undefined) return tool.run(input, inside);
   return recordOperation(tool, input, inside, { run_id, message_id }, operations);
 }

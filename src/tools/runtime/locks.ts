@@ -1,4 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
+import type { PathLocks } from "@millrace/engine/storage/cluster";
 
 /** Serializes conflicting calls and limits parallel ones. */
 export interface Locks {
@@ -25,12 +26,18 @@ interface Request {
   grant: () => void;
 }
 
+/** The locks between servers, and the folder in which they are: an absolute path, links resolved. */
+export interface LocksBetween {
+  workspace: string;
+  locks: PathLocks;
+}
+
 /**
  * First come, first served: a request waits for every earlier conflicting one, held or waiting, so none starves.
  * `read:` keys are shared, `write:` keys exclusive, and a folder conflicts with everything below it. Case is ignored,
- * as on some file systems.
+ * as on some file systems. What writes in the workspace waits for other servers, too, once it is its turn here.
  */
-export function createLocks(): Locks {
+export function createLocks(between?: LocksBetween): Locks {
   const requests = new Set<Request>();
   const groups = new Map<string, { running: number; waiting: Set<() => void> }>();
 
@@ -55,7 +62,12 @@ export function createLocks(): Locks {
           },
           () => release(request),
         );
-        return await work();
+        const free = await between?.locks.hold(writtenIn(between.workspace, request.keys), signal);
+        try {
+          return await work();
+        } finally {
+          await free?.();
+        }
       } finally {
         release(request);
       }
@@ -116,6 +128,13 @@ function toKey(key: string): Key {
   if (!path) return { shared: false, text: key, isPath: false };
   const text = (path[2] ?? "").normalize("NFC").toLowerCase().replace(/\/+$/, "");
   return { shared: path[1] === "read", text: `${text}/`, isPath: true };
+}
+
+/** The paths in a folder that are written, relative to it. Other servers read whole files: what is written is renamed. */
+function writtenIn(folder: string, keys: readonly Key[]): string[] {
+  const root = toKey(`write:${folder}`).text;
+  const written = keys.filter(({ isPath, shared, text }) => isPath && !shared && text.startsWith(root));
+  return [...new Set(written.map(({ text }) => text.slice(root.length - 1)))];
 }
 
 function areInConflict(first: Request, second: Request): boolean {

@@ -31,6 +31,8 @@ export interface ToolContext {
   callId: string;
   /** Whether this call was started before a crash: it may already have taken effect. */
   repeated: boolean;
+  /** Asked right before what cannot be taken back: throws where another server goes on with the run; see `Ledger.confirm`. */
+  confirm?: (() => Promise<void>) | undefined;
   /** The change recorded at the call's first start, for `reconcile`. */
   begun?: FileChange;
   askAbout: AskAbout;

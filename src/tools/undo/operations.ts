@@ -172,13 +172,13 @@ async function undoLocked(
 ): Promise<OperationCard> {
   // Another undo may have run while this one waited.
   const operation = await find();
-  const { store, workspace } = parts;
+  const { store, workspace, confirm } = parts;
   const { operation_id, session_id, change } = operation;
   if (operation.status === "undone") return cardOf(operation);
   if (!canUndo(operation)) throw notUndoable(operation);
   if (change.kind === "document") return await undoEdit(operation, parts);
   // A crash may have interrupted an earlier undo.
-  await undoChange({ workspace, repeated: true, signal }, change, (hash) => keptContent(store, operation, hash));
+  await undoChange({ workspace, repeated: true, signal, confirm }, change, (hash) => keptContent(store, operation, hash));
   await store.settle(operation_id, { ...operation, status: "undone" }, new Map());
   const card = cardOf(await find());
   parts.onUndone?.(session_id, card);

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { unlink } from "node:fs/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { OperationStore } from "@millrace/engine/storage/attempt-store";
+import type { Ledger, OperationStore } from "@millrace/engine/storage/attempt-store";
 import type { OperationRecord } from "@millrace/engine/storage/records";
 import type { Locks } from "../runtime/locks.ts";
 import { success } from "../runtime/result.ts";
 import { plainContext, type ToolContext } from "../runtime/tool.ts";
 import type { ToolkitServices } from "../runtime/toolkit-services.ts";
-import { replaceFile, withFile, writeNewFile } from "../workspace/file-access.ts";
+import { confirmEffect, replaceFile, withFile, writeNewFile } from "../workspace/file-access.ts";
 import { writing } from "../workspace/file-checks.ts";
 import { locate, ownName, withFolder, type Place } from "../workspace/workspace-path.ts";
 import { withoutHunks } from "./hunks.ts";
@@ -53,8 +53,9 @@ export interface HandWrites {
   undoHunks(operation: OperationRecord, hunks: readonly number[], signal: AbortSignal): Promise<string>;
 }
 
-/** What `createHandWrites` needs. `locks` are the tools' own. */
+/** What `createHandWrites` needs. `locks` are the tools' own. `confirm`: see `Ledger`. */
 export interface HandParts {
+  confirm?: Ledger["confirm"];
   store: OperationStore;
   locks: Locks;
   workspace: string;
@@ -69,8 +70,8 @@ export function tagOf(bytes: Uint8Array): string {
 /** Opens what persons write by hand. */
 export function createHandWrites(parts: HandParts): HandWrites {
   const contextOf = (sessionId: string, signal: AbortSignal, workspace = parts.workspace): ToolContext => {
-    const { toolkitServices } = parts;
-    return plainContext({ workspace, toolkitServices, sessionId, callId: newId(), signal });
+    const { toolkitServices, confirm } = parts;
+    return plainContext({ workspace, toolkitServices, confirm, sessionId, callId: newId(), signal });
   };
   return {
     async write({ path, content, isKnown, sessionId, root }, signal) {
@@ -153,6 +154,7 @@ async function written(
 async function removeFile(context: ToolContext, place: Place): Promise<void> {
   const { folder, name } = ownName(context.workspace, place);
   await withFolder(context.workspace, folder, async (at, sync) => {
+    await confirmEffect(context);
     await unlink(at(name));
     await sync();
   });

@@ -10,6 +10,15 @@ export interface FileContext {
   workspace: string;
   repeated: boolean;
   signal: AbortSignal;
+  /** See `ToolContext`. */
+  confirm?: (() => Promise<void>) | undefined;
+}
+
+/** Right before a file gets its name, is moved or removed: another server may go on with the run, or the user has stopped it. */
+export async function confirmEffect({ confirm, signal }: FileContext): Promise<void> {
+  if (confirm === undefined) return;
+  await confirm();
+  signal.throwIfAborted();
 }
 
 /**
@@ -63,7 +72,10 @@ export async function writeNewFile(
     const { folder, name } = ownName(context.workspace, place);
     await withFolder(context.workspace, folder, async (at, sync) => {
       await removeLeftovers(context, at);
-      await withTemporary(at, content, mode, (temporary) => linkOrCreate(at(temporary), at(name), content));
+      await withTemporary(at, content, mode, async (temporary) => {
+        await confirmEffect(context);
+        await linkOrCreate(at(temporary), at(name), content);
+      });
       await sync();
     });
   } catch (error) {
@@ -88,6 +100,7 @@ export async function replaceFile(
     await withTemporary(at, content, mode & 0o7777, async (temporary) => {
       const target = await lstat(at(name));
       if (!target.isFile()) throw notRegular(place);
+      await confirmEffect(context);
       await rename(at(temporary), at(name));
     });
     await sync();

@@ -147,6 +147,11 @@ export interface Ledger extends LedgerReader {
     tool: string;
     effect: EffectClass;
   }): Promise<LedgerAnswer>;
+  /**
+   * Resolves when no other server can have taken what was started, which is at once but for an outage: asked right before what
+   * cannot be taken back. Throws `conflict`. Absent where there can be no other server.
+   */
+  confirm?: () => Promise<void>;
   /** Records the result after the effect. */
   finish(sessionId: string, toolCallId: string, result: unknown): Promise<void>;
 }

@@ -56,6 +56,16 @@ export interface Cluster {
   onBeat(listener: (found: Found) => void): void;
 }
 
+/** Locks of paths in the workspace between the servers that have it mounted; each has its own among its calls besides. */
+export interface PathLocks {
+  /**
+   * Resolves when no other server works on one of the paths, on a folder above or on anything below; what is given frees
+   * them, and never throws. Paths are relative to the workspace, in one form of a name, and begin and end with a slash.
+   * Throws `cancelled` when the signal is aborted while it waits.
+   */
+  hold(paths: readonly string[], signal: AbortSignal): Promise<() => Promise<void>>;
+}
+
 /** A file of the data folder, as the servers of one storage share it: no text where it was removed. */
 export interface SharedFile {
   name: string;
@@ -98,12 +108,13 @@ export const alone: Cluster = {
  * `live`: the server at which a run of a session works is to say what it is at, which it does by `lives`.
  * `changes`: readers at the sender want to hear of all changes, for some seconds; `changed` is one, and after `missed` there
  * may be others. `joined`: the sender hears from now on, and has not heard what was asked before. `files`: a shared file is new.
+ * `unlocked`: paths of a workspace are free again.
  */
 export const Hint = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["follow", "moved", "read"]), run_id: z.string() }),
   z.object({ type: z.literal("watch"), session_id: z.string() }),
   z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
-  z.object({ type: z.enum(["look", "changes", "missed", "joined", "files"]) }),
+  z.object({ type: z.enum(["look", "changes", "missed", "joined", "files", "unlocked"]) }),
   z.object({ type: z.literal("changed"), change: Change }),
   z.object({
     type: z.literal("news"),

@@ -25,7 +25,7 @@ import type {
 } from "./record-stores.ts";
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
-import type { Cluster, Hints, SharedFiles } from "./cluster.ts";
+import type { Cluster, Hints, PathLocks, SharedFiles } from "./cluster.ts";
 import type { ItemStore } from "./items/store-items.ts";
 import type { TextIndexStore } from "./items/text-index.ts";
 import type { UsageStore } from "./usage.ts";
@@ -230,8 +230,9 @@ export interface Storage {
   whileNew?: (<Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>) | undefined;
   overview: OverviewStore;
   usage: UsageStore;
-  /** Absent where there can be no other server. */
+  /** Absent where there can be no other server, as the next. */
   files?: SharedFiles;
+  pathLocks?: PathLocks;
   /**
    * Calls the listener with every change of sessions, runs, approvals and operations from now on, also by other
    * servers, of which some can be lost: then it calls `onMissed`. There is one listener.

@@ -35,6 +35,7 @@ import { createOperationStore } from "./run-records/operations.ts";
 import { createRunStore } from "./run-records/runs.ts";
 import { createItemRows } from "./store/item-rows.ts";
 import { ServerLease } from "./servers/lease.ts";
+import { PostgresPathLocks } from "./servers/path-locks.ts";
 import { createTextIndex } from "./store/text-index.ts";
 
 /** How much of the sessions memory holds, and the seconds that the server may be silent before others take its runs. */
@@ -86,7 +87,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     events: createEventStore(database, threads.codec, createLogHints(hints)),
     hints,
     attempt: (of) => createAttempt(database, { threads, requests, lease, peers, of }),
-    byHand: { ledger, operations },
+    byHand: { ledger: { ...ledger, confirm: () => lease.trusted(lease.id) }, operations },
     cluster: lease,
     ledger,
     tasks: createTaskStore(database),
@@ -102,6 +103,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     ttls: { ...ttls, onExpiry: shareDates(hints, "ttls", (tell) => ttls.onExpiry(tell)) },
     usage: createUsageStore(database),
     files: createSharedFiles(database),
+    pathLocks: new PostgresPathLocks(database, lease, hints),
     checkpointer: new PostgresSaver(threads),
     whileNew: (sessionId, work) => threads.whileHeld(sessionId, work),
     overview: createOverviewStore(database),

@@ -16,23 +16,35 @@ export const workspaces: Migration = {
     CREATE SEQUENCE workspace_tickets;
     CREATE TABLE workspace_locks (
       workspace text COLLATE "C" NOT NULL REFERENCES workspaces,
-      ticket bigint NOT NULL,
+      call text COLLATE "C" NOT NULL,
       path text COLLATE "C" NOT NULL,
+      ticket bigint NOT NULL,
       server bigint NOT NULL REFERENCES servers ON DELETE CASCADE,
-      PRIMARY KEY (workspace, ticket, path)
+      PRIMARY KEY (workspace, call, path)
     );
     CREATE INDEX workspace_locks_of_server ON workspace_locks (server);
-    -- In the order of tickets: the next one is given when this one can be seen.
-    CREATE FUNCTION millrace_lock_paths_v1(p_workspace text, p_server bigint, p_paths text[])
-    RETURNS bigint LANGUAGE plpgsql AS $$
+    CREATE FUNCTION millrace_lock_state_v1(p_workspace text, p_call text)
+    RETURNS TABLE (is_there boolean, is_free boolean) LANGUAGE sql STABLE AS $$
+      SELECT EXISTS (SELECT FROM workspace_locks WHERE workspace = p_workspace AND call = p_call), NOT EXISTS (
+        SELECT FROM workspace_locks AS mine JOIN workspace_locks AS other
+          ON other.workspace = mine.workspace AND other.ticket < mine.ticket
+            AND (starts_with(mine.path, other.path) OR starts_with(other.path, mine.path))
+          JOIN servers ON servers.id = other.server AND servers.lease_until >= now()
+        WHERE mine.workspace = p_workspace AND mine.call = p_call)
+    $$;
+    CREATE FUNCTION millrace_lock_paths_v1(p_workspace text, p_call text, p_paths text[], p_server bigint, p_again boolean)
+    RETURNS TABLE (is_there boolean, is_free boolean) LANGUAGE plpgsql AS $$
     DECLARE
       given bigint;
     BEGIN
+      -- One after the other: a call with a ticket can be seen by those that get a later one.
       PERFORM FROM workspaces WHERE id = p_workspace FOR NO KEY UPDATE;
-      given := nextval('workspace_tickets');
-      INSERT INTO workspace_locks (workspace, ticket, path, server)
-      SELECT p_workspace, given, path, servers.id FROM unnest(p_paths) AS path, servers WHERE servers.id = p_server;
-      RETURN given;
+      IF NOT p_again OR NOT EXISTS (SELECT FROM workspace_locks WHERE workspace = p_workspace AND call = p_call) THEN
+        given := nextval('workspace_tickets');
+        INSERT INTO workspace_locks (workspace, call, path, ticket, server)
+        SELECT p_workspace, p_call, path, given, servers.id FROM unnest(p_paths) AS path, servers WHERE servers.id = p_server;
+      END IF;
+      RETURN QUERY SELECT * FROM millrace_lock_state_v1(p_workspace, p_call);
     END $$;
     CREATE FUNCTION millrace_admit_v4(
       p_session_id text, p_run_id text, p_assistant_id text, p_graph_id text, p_kwargs text, p_metadata text,

@@ -171,5 +171,6 @@ function withTrust(ledger: Ledger, trusted: () => Promise<void>): Ledger {
       await trusted();
       return answer;
     },
+    confirm: trusted,
   };
 }

@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { onAbort } from "../../../concurrency/abort.ts";
+import { AppError } from "../../../errors/errors.ts";
+import type { Hints, PathLocks } from "../../cluster.ts";
+import { parseRow } from "../../rows.ts";
+import { later, type PostgresDatabase } from "../database/database.ts";
+
+/** Milliseconds between two looks at a lock that no notice tells of, and after a release that did not get through. */
+const pause = 1_000;
+/** How often such a release is tried again: longer than an outage that a server outlives. */
+const releaseTries = 600;
+
+const LockRow = z.object({ is_there: z.boolean(), is_free: z.boolean() });
+const ReleaseRow = z.object({ is_awaited: z.boolean() });
+
+const take = "SELECT is_there, is_free FROM millrace_lock_paths_v1($1, $2, $3, $4, $5)";
+const look = "SELECT is_there, is_free FROM millrace_lock_state_v1($1, $2)";
+const release = `WITH gone AS (
+    DELETE FROM workspace_locks WHERE workspace = $1 AND call = $2 RETURNING ticket, server, ${later}
+  )
+  SELECT EXISTS (SELECT FROM workspace_locks AS other WHERE workspace = $1 AND other.server <> gone.server
+    AND other.ticket > gone.ticket) AS is_awaited FROM gone LIMIT 1`;
+
+/** The part of a lease by which locks are held. */
+interface Holder {
+  readonly id: number;
+  readonly live: number;
+  readonly workspace: string | undefined;
+}
+
+/**
+ * The locks of paths in a workspace between the servers that have it mounted: rows, which go with their server. A lock is
+ * asked for only while there are other servers.
+ */
+export class PostgresPathLocks implements PathLocks {
+  readonly #database: PostgresDatabase;
+  readonly #holder: Holder;
+  readonly #hints: Hints;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(database: PostgresDatabase, holder: Holder, hints: Hints) {
+    this.#database = database;
+    this.#holder = holder;
+    this.#hints = hints;
+    hints.onHint(({ type }) => {
+      if (type === "unlocked") for (const wake of this.#waiting) wake();
+    });
+  }
+
+  async hold(paths: readonly string[], signal: AbortSignal): Promise<() => Promise<void>> {
+    const { id, live, workspace } = this.#holder;
+    if (workspace === undefined || live === 1 || paths.length === 0) return () => Promise.resolve();
+    const call = randomUUID();
+    const free = (): Promise<void> => this.#release([workspace, call], id);
+    try {
+      let row = await this.#database.once(async (again) => {
+        const [first] = await this.#database.rows(take, [workspace, call, paths, id, again]);
+        return first;
+      });
+      for (;;) {
+        const { is_there, is_free } = parseRow(LockRow, "workspace_locks", row);
+        if (!is_there) throw new AppError("conflict", "This server was silent for so long that its locks are gone.");
+        if (is_free) return free;
+        await this.#change(signal);
+        [row] = await this.#database.read(look, [workspace, call]);
+      }
+    } catch (error) {
+      await free();
+      throw error;
+    }
+  }
+
+  /** Resolves when a lock may be free. Throws `cancelled`. */
+  async #change(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, pause);
+    const forget = onAbort(signal, resolve);
+    this.#waiting.add(resolve);
+    try {
+      await promise;
+    } finally {
+      this.#waiting.delete(resolve);
+      forget();
+      clearTimeout(timer);
+    }
+    if (signal.aborted) throw new AppError("cancelled", "Cancelled while waiting for its turn.");
+  }
+
+  /** Never throws: what the database does not take is tried again, as long as the server goes by this number. */
+  async #release(lock: [workspace: string, call: string], server: number, tries = 0): Promise<void> {
+    try {
+      const [row] = await this.#database.rows(release, lock);
+      if (row === undefined || !parseRow(ReleaseRow, "workspace_locks", row).is_awaited) return;
+      this.#hints.hint("all", { type: "unlocked" });
+    } catch {
+      if (server !== this.#holder.id || tries === releaseTries) return;
+      setTimeout(() => void this.#release(lock, server, tries + 1), pause).unref();
+    }
+  }
+}
