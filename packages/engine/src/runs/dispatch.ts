@@ -124,7 +124,8 @@ export class Dispatch {
       const [taken, left] = [this.#taken.get(sessionId), this.#left.get(sessionId)];
       this.#taken.delete(sessionId);
       const run = taken ?? (await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left)));
-      this.#left.delete(sessionId);
+      // Meanwhile another one may have been taken up.
+      if (this.#left.get(sessionId) === left) this.#left.delete(sessionId);
       if (run === undefined) {
         if (storage.hints.isShared && this.ofSession(sessionId).some(isDue)) this.#blocked.add(sessionId);
         return left !== undefined;
