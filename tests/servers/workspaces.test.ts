@@ -70,6 +70,13 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
       return { thread_id, run_id };
     };
     const [first, stopped, deleted] = [await begin(), await begin(), await begin()];
+    const behind = async ({ client }: typeof gone) => {
+      const message = { role: "user", content: "And then?" };
+      const more = { context: { mode: "free_work" }, multitaskStrategy: "enqueue" as const };
+      return await client.runs.create(stopped.thread_id, "agent", { input: { messages: [message] }, ...more });
+    };
+    // The one that comes second is the oldest of its thread when what is before it has been stopped.
+    const queued = [await behind(gone), await behind(other)];
     await gone.close();
     const seen = (): Promise<unknown> => other.client.runs.get(first.thread_id, first.run_id);
     const reasons = { wait_reason: expect.stringContaining(id), wait_reason_zh: expect.stringContaining(id) };
@@ -84,8 +91,14 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     expect(JSON.stringify(await other.client.runs.join(first.thread_id, first.run_id))).toContain("It is 42.");
     expect(await seen()).not.toHaveProperty("wait_reason");
     expect(await (await again.send("GET", "/server")).json()).toMatchObject({ servers: { workspace: id } });
-    expect(await servers.query("SELECT attempt, crashes FROM runs WHERE status = 'success'")).toEqual([
-      { attempt: 2, crashes: 0 },
+    for (const { run_id } of queued) await other.client.runs.join(stopped.thread_id, run_id);
+    expect(
+      await servers.query(`SELECT attempt, crashes, runs.workspace = ANY (servers.workspaces) AS is_there
+        FROM runs JOIN servers ON servers.id = runs.owner WHERE status = 'success' ORDER BY runs.id`),
+    ).toEqual([
+      { attempt: 2, crashes: 0, is_there: true },
+      { attempt: 1, crashes: 0, is_there: true },
+      { attempt: 1, crashes: 0, is_there: true },
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import BetterSqlite from "better-sqlite3";
 import { Client as SecondClient } from "langgraph-sdk-2";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
 import type { Logger } from "@millrace/engine/logger";
+import { markerName } from "@millrace/engine/process/mark-workspace";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
@@ -58,6 +59,11 @@ export async function openStorageOf({ dataDir, database }: Config): Promise<Open
   return database === undefined
     ? createSqliteStorage(join(dataDir, "millrace.db"))
     : await createPostgresStorage(database);
+}
+
+/** What is in the workspace of a server, but for the file that marks it where the server is one of many. */
+export async function namesInWorkspace({ workspace }: Config): Promise<string[]> {
+  return (await readdir(workspace)).filter((name) => name !== markerName).toSorted();
 }
 
 /** The rows of a statement that both databases know, of a server that is at work. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
-import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { namesInWorkspace, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
 let model: ModelServer;
@@ -210,7 +210,7 @@ describe("moves in a turn that nobody asked for", () => {
       { operation: { type: "BatchOperation", count: 12 } },
     ]);
     // Nothing of the reply is made before its questions are answered.
-    expect((await readdir(server.config.workspace)).toSorted()).toEqual(names.toSorted());
+    expect(await namesInWorkspace(server.config)).toEqual(names.toSorted());
   });
 
   it("are made where the user asked for them", async () => {

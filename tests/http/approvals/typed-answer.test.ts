@@ -1,11 +1,11 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
-import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { namesInWorkspace, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
 let model: ModelServer;
@@ -42,20 +42,20 @@ describe("the next message of a thread that waits for a confirmation", () => {
     const id = await waiting();
     model.push({ text: "The folder is gone." });
     expect(await say(id, word)).toEqual({ last: "The folder is gone.", status: "idle" });
-    expect(await readdir(server.config.workspace)).toEqual([]);
+    expect(await namesInWorkspace(server.config)).toEqual([]);
   });
 
   it.each(["no", "拒绝"])("is the answer where it is a no: %s", async (word) => {
     const id = await waiting();
     model.push({ text: "All right, it stays." });
     expect(await say(id, word)).toEqual({ last: "All right, it stays.", status: "idle" });
-    expect(await readdir(server.config.workspace)).toEqual(["old"]);
+    expect(await namesInWorkspace(server.config)).toEqual(["old"]);
   });
 
   it("goes on without it where it says anything else, and deletes nothing", async () => {
     const id = await waiting();
     model.push({ text: "It is three o'clock." });
     expect(await say(id, "yes, but what time is it?")).toEqual({ last: "It is three o'clock.", status: "idle" });
-    expect(await readdir(server.config.workspace)).toEqual(["old"]);
+    expect(await namesInWorkspace(server.config)).toEqual(["old"]);
   });
 });

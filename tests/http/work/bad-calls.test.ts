@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -11,7 +11,7 @@ import {
   type ScriptedToolCall,
 } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
-import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { namesInWorkspace, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
 let model: ModelServer;
@@ -73,7 +73,7 @@ describe("what a model does wrong", () => {
       "1\tc\n",
       "1\td\n",
     ]);
-    expect((await readdir(server.config.workspace)).toSorted()).toEqual(["a.txt", "b.txt", "c.txt", "d.txt"]);
+    expect(await namesInWorkspace(server.config)).toEqual(["a.txt", "b.txt", "c.txt", "d.txt"]);
   });
 
   it("stops a model that repeats a failing call, tells it why, and ends with what is known", async () => {
@@ -129,7 +129,7 @@ describe("what a model does wrong", () => {
     expect(results[1]).toMatch(/too_large.*Read it in parts with read_file/su);
     expect(results[2]).toMatch(/too_large.*Change only parts of it, or write to another path/su);
     expect((await stat(path("huge.log"))).size).toBe(size);
-    expect(await readdir(server.config.workspace)).toEqual(["huge.log"]);
+    expect(await namesInWorkspace(server.config)).toEqual(["huge.log"]);
   });
 
   it("writes over no file that changes between reading and writing, and takes the change up after another look", async () => {
@@ -151,6 +151,6 @@ describe("what a model does wrong", () => {
     expect(results[3]).toBe("1\t1\n2\t2\n3\tthree\n");
     expect(results[4]).not.toContain("Error");
     expect(await readFile(path("a.txt"), "utf8")).toBe("1\n2\n3\n");
-    expect(await readdir(server.config.workspace)).toEqual(["a.txt"]);
+    expect(await namesInWorkspace(server.config)).toEqual(["a.txt"]);
   });
 });
