@@ -7,7 +7,13 @@ import { defineTool, type Operation } from "../runtime/tool.ts";
 import { fileSeconds, isInCriticalFolder, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
 import { reconcileMove } from "../workspace/reconcile.ts";
 import { locate, ownName, parsePath, type Place, withFolder } from "../workspace/workspace-path.ts";
-import { confirmEffect, type FileContext, makeFolders, notFound, removeEmptyFolders } from "../workspace/file-access.ts";
+import {
+  confirmEffect,
+  type FileContext,
+  makeFolders,
+  notFound,
+  removeEmptyFolders,
+} from "../workspace/file-access.ts";
 
 /** Moves a file or folder to another path and never replaces anything. */
 export const moveFile = defineTool({

@@ -178,7 +178,9 @@ async function undoLocked(
   if (!canUndo(operation)) throw notUndoable(operation);
   if (change.kind === "document") return await undoEdit(operation, parts);
   // A crash may have interrupted an earlier undo.
-  await undoChange({ workspace, repeated: true, signal, confirm }, change, (hash) => keptContent(store, operation, hash));
+  await undoChange({ workspace, repeated: true, signal, confirm }, change, (hash) =>
+    keptContent(store, operation, hash),
+  );
   await store.settle(operation_id, { ...operation, status: "undone" }, new Map());
   const card = cardOf(await find());
   parts.onUndone?.(session_id, card);

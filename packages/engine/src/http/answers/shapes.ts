@@ -97,7 +97,10 @@ export const RunShape = z
     kwargs: JsonObject,
     multitask_strategy: MultitaskStrategy,
     cancel_reason: z.string().optional().describe("Why it was stopped, where somebody said so"),
-    wait_reason: z.string().optional().describe("Why it does not begin or go on, where no server has its graph or its workspace"),
+    wait_reason: z
+      .string()
+      .optional()
+      .describe("Why it does not begin or go on, where no server has its graph or its workspace"),
     wait_reason_zh: z.string().optional().describe("The same in Chinese"),
     created_at: z.string(),
     updated_at: z.string(),
