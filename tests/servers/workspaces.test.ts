@@ -58,9 +58,9 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     const [gone, other] = [await start("letters"), await start("numbers")];
     const id = readFileSync(join(folder, "letters", ".millrace-workspace"), "utf8").trim();
     expect(await (await gone.send("GET", "/server")).json()).toMatchObject({ servers: { workspace: id } });
-    for (const { send } of [gone, other]) {
-      expect(await (await send("GET", "/files")).json()).toMatchObject({ entries: [] });
-      expect((await send("GET", "/files/content?path=.millrace-workspace")).status).toBe(403);
+    for (const server of [gone, other]) {
+      expect(await (await server.send("GET", "/files")).json()).toMatchObject({ entries: [] });
+      expect((await server.send("GET", "/files/content?path=.millrace-workspace")).status).toBe(403);
     }
     const begin = async () => {
       const { thread_id } = await gone.client.threads.create();

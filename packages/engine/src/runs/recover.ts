@@ -78,10 +78,10 @@ async function reportUnserved(left: readonly Run[], { graphs, storage, logger }:
   }
 }
 
-/** Why a run does not begin or go on, for people. */
+/** Why a run does not begin or go on, in English and in Chinese, as answers have it. */
 export interface WaitReason {
-  en: string;
-  zh: string;
+  wait_reason: string;
+  wait_reason_zh: string;
 }
 
 /**
@@ -97,15 +97,15 @@ export async function waitReason(
   if (isOver(run.status) || run.stop_requested !== null) return undefined;
   if (!graphs.ids().includes(graph_id) && !(await storage.cluster.isServed(graph_id))) {
     return {
-      en: `No server that works serves the graph "${graph_id}"; it goes on when one does.`,
-      zh: `目前没有正在工作的服务器提供图“${graph_id}”；一旦有服务器提供，运行就会继续。`,
+      wait_reason: `No server that works serves the graph "${graph_id}"; it goes on when one does.`,
+      wait_reason_zh: `目前没有正在工作的服务器提供图“${graph_id}”；一旦有服务器提供，运行就会继续。`,
     };
   }
   const workspace = isInHand ? undefined : (await storage.cluster.unmounted([run_id])).get(run_id);
   if (workspace === undefined) return undefined;
   return {
-    en: `No server that works has the workspace of this run (${workspace}); it goes on when one has it.`,
-    zh: `目前没有正在工作的服务器挂载此运行的工作区（${workspace}）；一旦有服务器挂载，运行就会继续。`,
+    wait_reason: `No server that works has the workspace of this run (${workspace}); it goes on when one has it.`,
+    wait_reason_zh: `目前没有正在工作的服务器挂载此运行的工作区（${workspace}）；一旦有服务器挂载，运行就会继续。`,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { AttemptStore, RunWriter } from "../attempt-store.ts";
 import type { CacheLimits } from "../checkpoints/cache.ts";
 import { createItemStore } from "../items/item-store.ts";
-import type { OpenedStorage } from "../storage.ts";
+import type { OpenedStorage, RunStore } from "../storage.ts";
 import { PostgresSaver } from "./checkpoints/checkpointer.ts";
 import { Threads } from "./checkpoints/threads.ts";
 import { AttemptStream } from "./checkpoints/stream.ts";
@@ -60,7 +60,6 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const hints = openHints(url, { database, lease }, options);
   const peers = new Peers(hints, lease);
   const changes = new SharedChanges(hints, database);
-  const server = (): number => lease.id;
   const sessions = createSessionStore(database, { lease, peers });
   const [crons, ttls, items] = [
     createCronStore(database),
@@ -78,12 +77,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       deleteUnfinished: () => threads.forgetAllAfter(sessions.deleteUnfinished()),
       deleteUnused: (sessionId) => threads.forgetAfter(sessionId, sessions.deleteUnused(sessionId)),
     },
-    runs: createRunStore(database, {
-      server,
-      peers,
-      workspaceOf: (graphId) => lease.offers.workspaceOf(graphId),
-      onFirst: (sessionId) => threads.rows.expectNone(sessionId),
-    }),
+    runs: openRuns(database, { threads, lease, peers }),
     events: createEventStore(database, threads.codec, createLogHints(hints)),
     hints,
     attempt: (of) => createAttempt(database, { threads, requests, lease, peers, of }),
@@ -95,7 +89,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     operations,
     namespaces: createNamespaceStore(database),
     assistants: createAssistantStore(database, lease),
-    webhooks: createWebhookStore(database, server),
+    webhooks: createWebhookStore(database, () => lease.id),
     requests,
     items: { ...items, onExpiry: shareDates(hints, "items", (tell) => items.onExpiry(tell)) },
     textIndex: createTextIndex(database),
@@ -180,6 +174,18 @@ function openHints(
   lease.onFreed(() => hints.hint("all", { type: "look" }));
   void hints.start();
   return hints;
+}
+
+function openRuns(
+  database: PostgresDatabase,
+  { threads, lease, peers }: Pick<AttemptParts, "threads" | "lease" | "peers">,
+): RunStore {
+  return createRunStore(database, {
+    server: () => lease.id,
+    peers,
+    workspaceOf: (graphId) => lease.offers.workspaceOf(graphId),
+    onFirst: (sessionId) => threads.rows.expectNone(sessionId),
+  });
 }
 
 /** What attempts write with. */

@@ -134,9 +134,7 @@ function readingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
       await setPositionHeader(services, context, run);
-      const reason = await services.runs.waitReason(run);
-      const waits = reason && { wait_reason: reason.en, wait_reason_zh: reason.zh };
-      return answerJson(context, { ...toWireRun(run), ...waits });
+      return answerJson(context, { ...toWireRun(run), ...(await services.runs.waitReason(run)) });
     },
   );
 
