@@ -17,7 +17,7 @@ import { notifyError } from "../../parts/toast.tsx";
 import { duration } from "../../text/time.ts";
 import type { AssistantItem, Block, Source, Suggested } from "../../thread/items.ts";
 import type { OpenThread } from "../../thread/open-thread.ts";
-import { DeleteMessage } from "./delete-message.tsx";
+import { DeleteCalls, DeleteMessage } from "./delete-message.tsx";
 import { useHasRested } from "./scrolling.ts";
 import { ToolGroup } from "./tools/tool-group.tsx";
 import { useKeepOrUndo } from "./changes/keep-or-undo.tsx";
@@ -54,8 +54,13 @@ export const AssistantMessage = memo(function AssistantMessage({
       {!item.isStreaming &&
         !isFollowed &&
         item.parent === undefined &&
-        words !== "" &&
-        (hasRested ? <AssistantActions item={item} words={words} /> : <div className="message-actions" />)}
+        (words === "" ? (
+          <DeleteCalls id={item.id} />
+        ) : hasRested ? (
+          <AssistantActions item={item} words={words} />
+        ) : (
+          <div className="message-actions" />
+        ))}
     </article>
   );
 });

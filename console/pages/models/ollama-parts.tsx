@@ -38,20 +38,21 @@ export function OllamaView() {
   const look = () => Promise.all([refetch(), running.refetch()]);
   return (
     <>
-      <div className="row-between">
-        <p>
-          {visible(state.message)} {state.suggestion !== null && visible(state.suggestion)}
-        </p>
+      <p>
+        {visible(state.message)} {state.suggestion !== null && visible(state.suggestion)}
+      </p>
+      <div>
         <Button size="small" onClick={() => void look()}>
           {t("model.lookAgain")}
         </Button>
       </div>
-      <Facts
+      <FactsOr
+        empty={t("ollama.noModels")}
         title={t("ollama.installed")}
         rows={all.map(({ title, can_chat }) => [visible(title), can_chat ? "" : t("ollama.noChat")])}
       />
-      {all.length === 0 && <p className="hint">{t("ollama.noModels")}</p>}
-      <Facts
+      <FactsOr
+        empty={t("ollama.noneRuns")}
         title={t("ollama.running")}
         rows={(running.data ?? []).map(({ name, size, size_vram, expires_at }) => [
           visible(name),
@@ -63,11 +64,29 @@ export function OllamaView() {
             .join(" · "),
         ])}
       />
-      {running.data?.length === 0 && <p className="hint">{t("ollama.noneRuns")}</p>}
       <section className="prompt-part" aria-label={t("ollama.recommended")}>
         <h2>{t("ollama.recommended")}</h2>
         <RecommendedModels models={recommended} />
       </section>
     </>
+  );
+}
+
+/** What is known, or that there is nothing. */
+function FactsOr({
+  empty,
+  title,
+  rows,
+}: {
+  empty: string;
+  title: string;
+  rows: readonly (readonly [string, string])[];
+}) {
+  if (rows.length > 0) return <Facts title={title} rows={rows} />;
+  return (
+    <section className="prompt-part" aria-label={title}>
+      <h2>{title}</h2>
+      <p className="hint">{empty}</p>
+    </section>
   );
 }

@@ -161,7 +161,7 @@ export const manageEn = {
     parts: "Files or changes",
     files: "Files",
     changes: "Changes",
-    marked: "Marked: what one chat has changed.",
+    marked: "Marks show what one chat has changed.",
     changed: "Changed",
     changedCount_one: "{{count}} changed",
     changedCount_other: "{{count}} changed",

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -72,6 +72,32 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
     await say(tab, "/etc/hosts");
     await sees(tab, "You said: /etc/hosts");
     await rests(tab);
+  });
+
+  it("makes a large picture smaller before it is uploaded, and no other (UI-08)", async () => {
+    tab = await stage.open();
+    const sizes: number[][] = [];
+    for (const [width, height] of [
+      [2000, 1000],
+      [300, 400],
+    ]) {
+      const uploaded = tab.page.waitForResponse(/files\/uploads/u);
+      await tab.page.evaluate(`(async () => {
+        const canvas = new OffscreenCanvas(${width}, ${height});
+        canvas.getContext("2d").fillRect(0, 0, 9, 9);
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add(new File([await canvas.convertToBlob()], "large.png", { type: "image/png" }));
+        document.querySelector(".composer-field").dispatchEvent(
+          new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+      })()`);
+      const { path } = z.object({ path: z.string() }).parse(await (await uploaded).json());
+      const bytes = await readFile(join(stage.server.config.workspace, path));
+      sizes.push([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]);
+    }
+    expect(sizes).toEqual([
+      [1568, 784],
+      [300, 400],
+    ]);
   });
 
   it("says how the assistant works, for the chat that was begun with it too (UI-08)", async () => {

@@ -9,6 +9,7 @@ import {
   placeAt,
   rangeOf,
   valueAt,
+  zoomed,
 } from "../../../console/pages/circuits/curves/scales.ts";
 import type { Goal, Iteration } from "../../../console/api/shaping/circuit-shapes.ts";
 
@@ -49,6 +50,22 @@ describe("an axis", () => {
     expect(valueAt(curve.x, curve.y, -1)).toBe(0);
   });
 });
+
+it.each([
+  [[2, 6], 0.5, 0.5, false, [3, 5]],
+  [[2, 6], 0, 0.5, false, [2, 4]],
+  [[2, 6], 0, 2, false, [2, 10]],
+  [[4, 8], 0, 2, false, [2, 10]],
+  [[2, 6], 0.5, 3, false, undefined],
+  [[2, 2.001], 0, 0.001, false, [2, 2.001]],
+  [[10, 1_000], 1, 0.5, true, [100, 1_000]],
+] as const)(
+  "what is shown of a scale, %j, zoomed around %d by %d, log: %s, is %j",
+  (range, share, factor, isLog, shown) => {
+    const found = zoomed(range, isLog ? [1, 10_000] : [0, 10], { share, factor, isLog });
+    expect(found?.map((place) => Number(place.toFixed(6)))).toEqual(shown);
+  },
+);
 
 it.each([
   [[2, 4], 0.5, false, [3, 5]],

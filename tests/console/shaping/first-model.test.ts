@@ -55,4 +55,17 @@ describe.skipIf(chromiumPath === undefined)("a first minute", () => {
       .waitFor();
     expect(await axeFindings(tab)).toEqual([]);
   });
+
+  it("offers nothing where a person may only look", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    await page.route("**/me", async (route) => {
+      const caller = await (await route.fetch()).text();
+      await route.fulfill({ body: caller.replace('"may_administer":true', '"may_administer":false') });
+    });
+    await page.goto(`${stage.server.url}/console/models`);
+    await page.getByText("Only administrators of the server may change this.").waitFor();
+    expect(await page.getByRole("button", { name: "Add a model" }).count()).toBe(0);
+    expect(await axeFindings(tab)).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -129,10 +129,14 @@ describe("a picture that is attached", () => {
     expect(sent).toContain("seen.png");
   });
 
-  it("is left out where it is none, or is not there", async () => {
+  it("is left out where it is none, is larger than 20 MB, or is not there", async () => {
     await see();
+    const large = join(server.config.workspace, "large.png");
+    await writeFile(large, png);
+    await truncate(large, 20 * 1024 * 1024 + 1);
     const sent = await ask([
       { ...attached, path: "fake.png" },
+      { ...attached, path: "large.png" },
       { ...attached, path: "uploads/none.png" },
       { ...attached, path: "../out.png" },
     ]);

@@ -79,12 +79,14 @@ function TextView({ path, text }: { path: string; text: string }) {
   return (
     <>
       {isTable && (
-        <div className="segments" role="group" aria-label={t("operation.shownAs")}>
-          {(["table", "text"] as const).map((one) => (
-            <button key={one} type="button" aria-pressed={one === shown} onClick={() => setShown(one)}>
-              {names[one]}
-            </button>
-          ))}
+        <div>
+          <div className="segments" role="group" aria-label={t("operation.shownAs")}>
+            {(["table", "text"] as const).map((one) => (
+              <button key={one} type="button" aria-pressed={one === shown} onClick={() => setShown(one)}>
+                {names[one]}
+              </button>
+            ))}
+          </div>
         </div>
       )}
       {isTable && shown === "table" ? (

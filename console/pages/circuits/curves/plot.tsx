@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState, type PointerEvent } from "react";
+import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState, type PointerEvent, type RefObject } from "react";
 import { visible } from "../../../markdown/links.ts";
 import { quantity } from "../figures.ts";
 import { linearAxis, logAxis, rangeOf } from "./scales.ts";
@@ -27,6 +27,7 @@ export function Plot({
   cursors,
   onPlace,
   onPan,
+  onZoom,
 }: {
   /** What is drawn, for those who do not see it. */
   label: string;
@@ -41,6 +42,8 @@ export function Plot({
   onPlace: (share: number) => void;
   /** How far the drawing was dragged since it was pressed, as a share of its width; `undefined`: all of it is shown. */
   onPan: ((share: number, from: readonly [number, number]) => void) | undefined;
+  /** By how much what is shown is made wider, and around which share of its width. */
+  onZoom: (share: number, factor: number) => void;
 }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
@@ -50,6 +53,7 @@ export function Plot({
   const [low, high] = rangeOf(curves, range) ?? [0, 1];
   const up = linearAxis(low, high, 5);
   const drag = useDrag(range, inner, onPlace, onPan);
+  useWheel(frame, onZoom);
   const left = (value: number): number => margin.left + across.place(value) * inner;
   const top = (value: number): number => margin.top + (1 - up.place(value)) * tall;
   return (
@@ -138,6 +142,25 @@ function useDrag(
   };
 }
 
+/** The wheel with Ctrl or ⌘, and two fingers on a touchpad, zoom around the pointer; the wheel alone scrolls the page. */
+function useWheel(frame: RefObject<HTMLElement | null>, onZoom: (share: number, factor: number) => void): void {
+  const zoom = useEffectEvent(onZoom);
+  useEffect(() => {
+    const { current } = frame;
+    if (current === null) return undefined;
+    const turn = (event: WheelEvent): void => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      // Not passive, so that the browser does not zoom the page.
+      event.preventDefault();
+      const { left, width } = current.getBoundingClientRect();
+      const share = (event.clientX - left - margin.left) / Math.max(1, width - margin.left - margin.right);
+      zoom(Math.min(1, Math.max(0, share)), 2 ** (event.deltaY / 200));
+    };
+    current.addEventListener("wheel", turn, { passive: false });
+    return () => current.removeEventListener("wheel", turn);
+  }, [frame]);
+}
+
 /** A curve as the way of a pen; `left` and `top` say where a value is. */
 export function pathOf(
   x: readonly number[],
@@ -155,7 +178,7 @@ export function pathOf(
 }
 
 /** The width of an element, also when it changes. */
-function useWidth(element: React.RefObject<HTMLElement | null>): number {
+function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(600);
   useLayoutEffect(() => {
     const { current } = element;

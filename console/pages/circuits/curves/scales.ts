@@ -80,6 +80,27 @@ export function panned(
   return [back(from + by), back(to + by)];
 }
 
+/** Of the whole of a scale at least this share is shown. */
+const closest = 1e-4;
+
+/**
+ * A range of a scale made wider or narrower by a factor, so that what lies at a share of its width stays there;
+ * `undefined`: it is the whole of the scale.
+ */
+export function zoomed(
+  range: readonly [number, number],
+  whole: readonly [number, number],
+  { share, factor, isLog }: { share: number; factor: number; isLog: boolean },
+): readonly [number, number] | undefined {
+  const even = (place: number): number => (isLog ? Math.log10(place) : place);
+  const back = (place: number): number => (isLog ? 10 ** place : place);
+  const [from, to, first, last] = [even(range[0]), even(range[1]), even(whole[0]), even(whole[1])];
+  const size = Math.max((to - from) * factor, (last - first) * closest);
+  if (size >= last - first) return undefined;
+  const left = Math.min(Math.max(from + share * (to - from - size), first), last - size);
+  return [back(left), back(left + size)];
+}
+
 /** The place of a share of an axis: the other way round of `place`. */
 export function placeAt(share: number, [from, to]: readonly [number, number], isLog: boolean): number {
   return isLog ? from * (to / from) ** share : from + (to - from) * share;

@@ -15,7 +15,7 @@ import { quantity, scaleOf, signalOf, unitOf } from "../figures.ts";
 import { pictureOf } from "./plot-picture.ts";
 import { Plot, type Curve } from "./plot.tsx";
 import { csvOf, Readings, type Drawn } from "./readings.tsx";
-import { panned, placeAt } from "./scales.ts";
+import { panned, placeAt, zoomed } from "./scales.ts";
 
 /** A simulation whose curves are shown. */
 export interface Shown {
@@ -159,6 +159,10 @@ function Panels({
     setShares([0.25, 0.75]);
     onFine(true);
   };
+  const zoomBy = (share: number, factor: number) => {
+    setZoom(zoomed(range, whole, { share, factor, isLog }));
+    onFine(true);
+  };
   const pan = (share: number, from = range) => setZoom(panned(from, whole, share, isLog));
   const frame = useRef<HTMLDivElement>(null);
   const file = name.split("/").at(-1);
@@ -195,6 +199,7 @@ function Panels({
               cursors={cursors}
               onPlace={place}
               onPan={zoom && pan}
+              onZoom={zoomBy}
             />
           );
         })}

@@ -91,6 +91,11 @@ async function lookCloser(one: Person): Promise<void> {
   await changes(() => one.use(circuits.zoom));
   await changes(() => one.use(circuits.right));
   await changes(() => dragBy(page.locator(".plot > svg").first(), 120, 0));
+  const drawing = await page.locator(".plot > svg").first().boundingBox();
+  await page.mouse.move((drawing?.x ?? 0) + 200, (drawing?.y ?? 0) + 60);
+  await page.keyboard.down("Control");
+  await changes(() => page.mouse.wheel(0, 100));
+  await page.keyboard.up("Control");
   const saved = page.waitForEvent("download");
   await one.use(circuits.png);
   const picture = await readFile(await (await saved).path());
