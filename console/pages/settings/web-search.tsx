@@ -72,7 +72,7 @@ function Engine({
 /** What has to be done, in order. */
 function Help({ lines }: { lines: readonly string[] }) {
   return lines.map((line) => (
-    <p key={line} className="hint">
+    <p key={line} className="hint last-call">
       {visible(line)}
     </p>
   ));
