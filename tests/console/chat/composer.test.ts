@@ -76,6 +76,8 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
 
   it("makes a large picture smaller before it is uploaded, and no other (UI-08)", async () => {
     tab = await stage.open();
+    await begin(tab, "hello");
+    await rests(tab);
     const sizes: number[][] = [];
     for (const [width, height] of [
       [2000, 1000],
