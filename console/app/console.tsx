@@ -51,12 +51,18 @@ function SignedIn() {
   useEffect(() => (isKnown ? startFeed() : undefined), [isKnown, key]);
   useEffect(() => {
     if (!isKnown) return undefined;
-    // When the page has nothing else to do.
-    const idle = requestIdleCallback(() => {
-      loadAhead(pageAfter(location));
-      overlays.ahead();
+    // When the page has nothing else to do, and has been seen: what is loaded before would keep its first frame waiting.
+    let idle = 0;
+    const frame = requestAnimationFrame(() => {
+      idle = requestIdleCallback(() => {
+        loadAhead(pageAfter(location));
+        overlays.ahead();
+      });
     });
-    return () => cancelIdleCallback(idle);
+    return () => {
+      cancelAnimationFrame(frame);
+      cancelIdleCallback(idle);
+    };
   }, [isKnown, location]);
   if (isKnown) {
     return (

@@ -13,7 +13,7 @@ import { reduceAll, withItem } from "./reduce.ts";
 /** Messages of a page. */
 const pageSize = 50;
 /** Messages of a page where one is looked for that may be far away. */
-const largePage = 500;
+const largePage = 1_000;
 /** Milliseconds between two commits of a tab in the background. */
 const hiddenPause = 500;
 
