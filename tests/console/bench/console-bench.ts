@@ -6,6 +6,7 @@ import { findChromium, launchChromium } from "../../support/pages/browser-page.t
 import { measureBuild, measureLoads } from "./build-and-loads.ts";
 import { measureFrames, measureFirstWords, PacedModel } from "./streams.ts";
 import { measureDrawings, measureTrace } from "./large-runs.ts";
+import { measureCostByLength, measureFastAnswer, measureHeapOfAnswers } from "./long-answers.ts";
 import { measureLongThread, measureTabs } from "./threads.ts";
 
 /** How much is measured. */
@@ -38,7 +39,7 @@ export async function measureConsole(amounts: ConsoleAmounts): Promise<Section> 
   const executablePath = findChromium();
   const title = `Console, ${messages} messages${executablePath === undefined ? "; without Chromium only its build" : ""}`;
   if (executablePath === undefined) return { title, figures };
-  const paced = new PacedModel(words);
+  const paced = new PacedModel();
   const model = await startModelServer({ handler: () => paced.answer(), record: false });
   const server = await startMillrace(model.url);
   const browser = await launchChromium(executablePath);
@@ -48,7 +49,11 @@ export async function measureConsole(amounts: ConsoleAmounts): Promise<Section> 
     figures.push(...(await measureLoads(browser, url, times)));
     figures.push(...(await measureLongThread(browser, url, amounts)));
     figures.push(...(await measureFirstWords(browser, url, paced, times)));
+    paced.speak(words, 10);
     figures.push(...(await measureFrames(browser, url)));
+    figures.push(...(await measureFastAnswer(browser, url, paced, words)));
+    figures.push(...(await measureCostByLength(browser, url, paced, { messages, words: words / 2 })));
+    figures.push(...(await measureHeapOfAnswers(browser, url, paced, { answers: times, words })));
     figures.push(...(await measureTrace(browser, url, spans)));
     figures.push(...(await measureDrawings(browser, url, nodes)));
     figures.push(...(await measureTabs(browser, url, { times, rest })));

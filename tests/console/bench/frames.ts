@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, CDPSession, Page } from "playwright-core";
 import { z } from "zod";
 import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
@@ -9,6 +9,14 @@ export async function whenDrawn(page: Page, expression: string): Promise<void> {
     const look = () => (${expression}) ? resolve() : requestAnimationFrame(look);
     look();
   })`);
+}
+
+const Metrics = z.object({ metrics: z.array(z.object({ name: z.string(), value: z.number() })) });
+
+/** One of the figures that the browser keeps of a page, as its debugger names it. */
+export async function metricOf(devtools: CDPSession, name: string): Promise<number> {
+  const { metrics } = Metrics.parse(await devtools.send("Performance.getMetrics"));
+  return metrics.find((one) => one.name === name)?.value ?? Number.NaN;
 }
 
 /** From now on the page notes how long each of its frames takes. */
