@@ -31,6 +31,7 @@ export const ThreadInfo = z.object({
   updated_at: z.string(),
   message_count: z.number(),
   preview: z.string(),
+  last_words: z.string(),
   has_partial_response: z.boolean(),
   forked_from: z.nullish(z.object({ thread_id: z.string(), message_id: z.string() })),
   graph_id: z.nullish(z.string()),

@@ -57,6 +57,24 @@ export function useThreadDetails(threadId: string, enabled = true) {
   });
 }
 
+const Said = z.object({
+  messages: z.array(z.object({ id: z.nullable(z.string()), role: z.string(), content: z.string() })),
+});
+
+/** Messages of a preview, and how many are read to find them among those of tools. */
+const [previewed, readForPreview] = [5, 40];
+
+/** What was said last in a thread, without what tools did. */
+export function useLastMessages(threadId: string) {
+  return useQuery({
+    queryKey: ["thread-last", threadId],
+    queryFn: ({ signal }) => request(`/threads/${threadId}/messages?limit=${readForPreview}`, Said, { signal }),
+    select: ({ messages }) =>
+      messages.filter(({ role, content }) => role !== "tool" && content.trim() !== "").slice(-previewed),
+    refetchOnMount: "always",
+  });
+}
+
 /** Everybody that can be talked to or started. */
 export function useAssistants() {
   return useQuery({

@@ -12,7 +12,7 @@ import { useLocation } from "wouter";
 import type { Caller } from "../api/shapes.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { useConnection } from "../api/live/feed.ts";
-import { ThreadList } from "../pages/thread-list.tsx";
+import { ThreadList } from "../pages/threads/thread-list.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { loadable } from "../parts/loadable.ts";
 import { languages, switchLanguage } from "../text/language.ts";

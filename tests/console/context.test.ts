@@ -1,6 +1,20 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest } from "@millrace/testing/model-server";
-import { begin, chromiumPath, leave, openStage, rests, say, sees, type Stage, type Tab } from "./console-page.ts";
+import {
+  begin,
+  chromiumPath,
+  holdBack,
+  leave,
+  openStage,
+  rests,
+  say,
+  sees,
+  type Stage,
+  type Tab,
+} from "./console-page.ts";
 
 describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
   let stage: Stage;
@@ -48,6 +62,96 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     const added = page.locator('.diff [data-kind="added"]');
     await added.filter({ hasText: "and again" }).waitFor();
     expect(await page.locator('.diff [data-kind="removed"]').count()).toBe(0);
+    await page.getByText("read the whole previous request from its cache").waitFor();
+  });
+
+  it("is copied for a shell without the key, read anew by hand, and told when the server is too slow", async () => {
+    tab = await stage.open();
+    const { page, context } = tab;
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const thread = await begin(tab, "it's one");
+    await sees(tab, "You said: it's one");
+    await rests(tab);
+    const sent = asked.at(-1);
+    await page.goto(`${stage.server.url}/console/t/${thread}/context`);
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    const command: unknown = await page.evaluate("navigator.clipboard.readText()");
+    expect(command).not.toContain("test-key");
+    // A shell sends what the model was sent, to where it was sent.
+    const fake = 'curl() { printf "%s\\n" "$@"; cat; }';
+    const { stdout } = await promisify(execFile)("bash", ["-c", `${fake}\n${String(command)}`], {
+      env: { ...process.env, API_KEY: "mine" },
+    });
+    expect(stdout).toContain(`${stage.model.url}/chat/completions\n`);
+    expect(stdout).toContain("Authorization: Bearer mine\n");
+    expect(JSON.parse(stdout.slice(stdout.indexOf("\n{")))).toMatchObject({ messages: sent?.messages });
+
+    let requests = 0;
+    page.on("request", (request) => {
+      if (request.url().endsWith(`/${thread}/context`)) requests += 1;
+    });
+    await page.clock.install();
+    await page.reload();
+    const refresh = page.getByRole("button", { name: "Refresh" });
+    await page.getByRole("button", { name: "Copy as curl" }).waitFor();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const before = requests;
+    await refresh.dblclick();
+    await page.clock.runFor(299);
+    expect(requests).toBe(before);
+    await page.clock.runFor(2);
+    await expect.poll(() => requests).toBe(before + 1);
+    const held = await holdBack(tab, `*/threads/${thread}/context`);
+    await refresh.click();
+    await page.clock.runFor(300);
+    await expect.poll(() => requests).toBe(before + 2);
+    await page.clock.runFor(10_000);
+    await page.clock.resume();
+    await page.getByRole("alert").filter({ hasText: "longer than 10 seconds" }).waitFor();
+    await held.release();
+  });
+
+  it("lists the messages, of which one is hidden from the next request, and shares and saves what it is", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "my secret is 42");
+    await sees(tab, "You said: my secret is 42");
+    await rests(tab);
+    await page.goto(`${stage.server.url}/console/t/${thread}/context`);
+    const part = (name: string) => page.getByRole("button", { name, exact: true });
+    await part("Messages").click();
+    const rows = page.getByRole("list", { name: "Messages" }).getByRole("listitem");
+    const row = rows.filter({ hasText: "User" });
+    await row.getByText("low importance").waitFor();
+    await rows.filter({ hasText: "Assistant" }).getByText("not sent yet").waitFor();
+    await row.getByRole("combobox").selectOption("Hide");
+    await expect
+      .poll(async () => (await stage.server.send("GET", `/threads/${thread}/messages`)).text())
+      .toContain('"model_view":"hide"');
+    await page.getByRole("button", { name: "Open the chat" }).click();
+    await say(tab, "go on");
+    await sees(tab, "You said: go on");
+    await rests(tab);
+    expect(JSON.stringify(asked.at(-1)?.messages)).not.toContain('"my secret is 42"');
+    await page.goBack();
+    await page
+      .getByText("cache breaks at byte")
+      .filter({ hasText: /messages\[1\]/u })
+      .waitFor();
+    await part("Messages").click();
+    await row.first().getByText("hidden").waitFor();
+    // Each part folds away.
+    await part("What goes to the model").click();
+    await page.getByRole("list", { name: "Context window" }).waitFor({ state: "detached" });
+    await part("Budget and usage").click();
+    const budget = page.getByRole("region", { name: "Budget and usage" });
+    await budget.getByRole("row", { name: /^Reserved for the answer/u }).waitFor();
+    await page.getByText("Price per million tokens").waitFor();
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save as Markdown" }).click();
+    const file = await readFile(await (await saved).path(), "utf8");
+    expect(file).toMatch(/^# What the model sees\n/u);
+    expect(file).toContain("go on");
   });
 
   it("is shortened after a look at what a summary would stand for, and saved as a file", async () => {

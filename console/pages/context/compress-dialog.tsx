@@ -8,11 +8,13 @@ import { threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { Disclosure } from "../../parts/disclosure.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { work } from "../../text/inspector/work.ts";
-import { count } from "../../text/time.ts";
+import { count, percent } from "../../text/time.ts";
+import { useRoleName } from "./section-name.ts";
 
 /** How many of the last messages may stay. */
 const counts = Array.from({ length: 16 }, (_, index) => index + 5);
@@ -22,6 +24,7 @@ const usual = 10;
 export function CompressDialog({ threadId, onClose }: { threadId: string; onClose: () => void }) {
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
+  const roleOf = useRoleName();
   const [keep, setKeep] = useState(usual);
   const [kept, setKept] = useState<readonly CompressionMessage[]>([]);
   const [isBusy, setBusy] = useState(false);
@@ -60,12 +63,30 @@ export function CompressDialog({ threadId, onClose }: { threadId: string; onClos
                 before: count(data.usage.tokens),
                 after: count(data.predicted.tokens),
               })}
+              <small className="hint">
+                {" "}
+                {t("context.effect", {
+                  count: data.message_count,
+                  now: percent(data.usage.ratio),
+                  after: percent(data.predicted.ratio),
+                  summary: count(data.predicted.summary_tokens),
+                })}
+              </small>
             </p>
             <MessageChoice
               messages={[...kept, ...data.compressible.filter((one) => !isKept(one))]}
               isKept={isKept}
               onToggle={toggle}
             />
+            <Disclosure title={t("context.staying", { count: data.kept.length })}>
+              <ul>
+                {data.kept.map((message, index) => (
+                  <li key={message.id ?? index} className="hint">
+                    {roleOf(message.role)}: {visible(message.preview)}
+                  </li>
+                ))}
+              </ul>
+            </Disclosure>
             <h3>{t("context.summary")}</h3>
             <LongText text={textOf(data.summary)} label={t("context.summary")} />
           </>
@@ -118,6 +139,7 @@ function MessageChoice({
   onToggle: (message: CompressionMessage) => void;
 }) {
   const { t } = useTranslation(work);
+  const roleOf = useRoleName();
   return (
     <ul className="settings" aria-label={t("context.standsFor")}>
       {messages.map((message, index) => (
@@ -130,11 +152,10 @@ function MessageChoice({
               onChange={() => onToggle(message)}
             />
             <span>
-              {visible(message.preview) || message.role}
+              {visible(message.preview) || roleOf(message.role)}
               <small className="hint">
                 {" "}
-                {visible(message.role)} ·{" "}
-                {t("context.tokens", { count: message.tokens, tokens: count(message.tokens) })}
+                {roleOf(message.role)} · {t("context.tokens", { count: message.tokens, tokens: count(message.tokens) })}
               </small>
             </span>
           </label>

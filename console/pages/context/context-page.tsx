@@ -1,5 +1,7 @@
 import Download from "icon:download";
+import FileText from "icon:file-text";
 import MessageSquare from "icon:message-square";
+import RefreshCw from "icon:refresh-cw";
 import Shrink from "icon:shrink";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -11,16 +13,26 @@ import { threadAddress } from "../../app/addresses.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
+import { Disclosure } from "../../parts/disclosure.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { isGone } from "../../thread/open-thread.ts";
 import { work } from "../../text/inspector/work.ts";
 import { count, longTime, percent } from "../../text/time.ts";
 import { jsonText } from "../../text/json-text.ts";
+import { contextMarkdown } from "./as-text.ts";
+import { BudgetPart } from "./budget-part.tsx";
 import { CompressDialog } from "./compress-dialog.tsx";
+import { Fact } from "./fact.tsx";
+import { MessageList } from "./message-list.tsx";
+import { useRefresh } from "./refresh.ts";
 import { SectionList } from "./section-list.tsx";
+import { useSectionName } from "./section-name.ts";
 import { SentRequests } from "./sent-requests.tsx";
 import { WindowBar } from "./window-bar.tsx";
 import "../../style/later.css";
+
+/** On a phone the buttons stand below the title. */
+const wraps = { flexWrap: "wrap" } as const;
 
 /** What the model of a thread was last sent: what fills its window, by section, and each request byte for byte. */
 export function ContextPage({ threadId }: { threadId: string }) {
@@ -30,19 +42,31 @@ export function ContextPage({ threadId }: { threadId: string }) {
   const [isShortening, setShortening] = useState(false);
   useThreadNews(threadId);
   usePageTitle(t("context.title"));
+  const refresh = useRefresh(threadId);
+  const nameOf = useSectionName();
+  const tooSlow = context.error?.name === "TimeoutError" ? new Error(t("context.tooSlow")) : undefined;
   const shown = isGone(context.error) ? undefined : context.data;
   return (
     <div className="graphs">
-      <header className="page-head">
+      <header className="page-head" style={wraps}>
         <h1>{t("context.title")}</h1>
         <span className="space" />
+        <IconButton label={t("context.refresh")} onClick={refresh}>
+          <RefreshCw size={16} />
+        </IconButton>
         {shown !== undefined && shown.last_call !== null && (
           <>
             <IconButton label={t("context.compress")} onClick={() => setShortening(true)}>
               <Shrink size={16} />
             </IconButton>
-            <IconButton label={t("context.save")} onClick={() => saveContext(threadId, shown)}>
+            <IconButton label={t("context.save")} onClick={() => save(jsonText(shown), `context-${threadId}.json`)}>
               <Download size={16} />
+            </IconButton>
+            <IconButton
+              label={t("context.saveMarkdown")}
+              onClick={() => save(contextMarkdown(shown, t("context.title"), nameOf), `context-${threadId}.md`)}
+            >
+              <FileText size={16} />
             </IconButton>
           </>
         )}
@@ -53,20 +77,25 @@ export function ContextPage({ threadId }: { threadId: string }) {
       </header>
       {context.isPending && <Loading lines={8} />}
       {context.error !== null && shown === undefined && (
-        <Failed error={context.error} onRetry={() => void context.refetch()} />
+        <Failed error={tooSlow ?? context.error} onRetry={() => void context.refetch()} />
+      )}
+      {shown !== undefined && tooSlow !== undefined && (
+        <p className="hint" role="alert">
+          {tooSlow.message}
+        </p>
       )}
       {isShortening && <CompressDialog threadId={threadId} onClose={() => setShortening(false)} />}
-      {shown !== undefined && <Context threadId={threadId} context={shown} />}
+      {shown !== undefined && <Context threadId={threadId} context={shown} readAt={context.dataUpdatedAt} />}
     </div>
   );
 }
 
-/** Saves what is shown as JSON. */
-function saveContext(threadId: string, context: ThreadContext): void {
-  saveAs(new Blob([jsonText(context)]), `context-${threadId}.json`);
+/** Saves what is shown as a file. */
+function save(text: string, name: string): void {
+  saveAs(new Blob([text]), name);
 }
 
-function Context({ threadId, context }: { threadId: string; context: ThreadContext }) {
+function Context({ threadId, context, readAt }: { threadId: string; context: ThreadContext; readAt: number }) {
   const { t } = useTranslation(work);
   const { last_call: last, usage, sections } = context;
   if (last === null) return <Empty title={t("context.none")} hint={t("context.noneHint")} />;
@@ -80,19 +109,29 @@ function Context({ threadId, context }: { threadId: string; context: ThreadConte
           name={t("context.used")}
           value={`${count(usage.tokens)} / ${count(usage.limit)} (${percent(usage.tokens / usage.limit)})`}
         />
+        <Fact name={t("context.readAt")} value={longTime(new Date(readAt).toISOString())} />
       </dl>
-      <WindowBar context={context} />
-      <SectionList sections={sections} limit={usage.limit} />
+      <ul className="channels">
+        <li>
+          <Disclosure title={t("context.content")} isOpenAtFirst>
+            <div className="schema-form">
+              <WindowBar context={context} />
+              <SectionList sections={sections} limit={usage.limit} />
+            </div>
+          </Disclosure>
+        </li>
+        <li>
+          <Disclosure title={t("context.messages")}>
+            <MessageList threadId={threadId} />
+          </Disclosure>
+        </li>
+        <li>
+          <Disclosure title={t("context.budget")}>
+            <BudgetPart threadId={threadId} context={context} />
+          </Disclosure>
+        </li>
+      </ul>
       <SentRequests key={last.run_id} threadId={threadId} runId={last.run_id} />
-    </div>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
     </div>
   );
 }

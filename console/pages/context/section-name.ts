@@ -14,3 +14,15 @@ export function useSectionName(): (name: string) => string {
   };
   return (name) => names[name] ?? visible(name);
 }
+
+/** How the one who wrote a message is called in the reader's language. */
+export function useRoleName(): (role: string) => string {
+  const { t } = useTranslation(work);
+  const names: Record<string, string> = {
+    user: t("context.user"),
+    assistant: t("context.assistant"),
+    tool: t("context.tool"),
+    system: t("context.systemText"),
+  };
+  return (role) => names[role] ?? visible(role);
+}

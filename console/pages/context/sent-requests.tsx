@@ -1,15 +1,18 @@
+import i18next from "i18next";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useCallsOf, useSentRequest, type RequestDifference } from "../../api/context.ts";
-import { CopyButton } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
 import { DiffLines } from "../../parts/diff.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
+import { notify, notifyError } from "../../parts/toast.tsx";
 import { diffOf } from "../../run/state-diff.ts";
 import { work } from "../../text/inspector/work.ts";
 import { jsonText } from "../../text/json-text.ts";
-import { longTime } from "../../text/time.ts";
+import { count, longTime } from "../../text/time.ts";
+import { curlOf } from "./as-text.ts";
 
 /** The requests of a run: each as it was sent, and how it differs from the one that its node made before. */
 export function SentRequests({ threadId, runId }: { threadId: string; runId: string }) {
@@ -47,6 +50,9 @@ function Sent({ threadId, runId, number }: { threadId: string; runId: string; nu
   const { t } = useTranslation(work);
   const { data, error, refetch } = useSentRequest(threadId, runId, number);
   const text = useMemo(() => jsonText(data?.request), [data]);
+  const curl = data && curlOf(data);
+  const copy = (words: string) =>
+    navigator.clipboard.writeText(words).then(() => notify(i18next.t("app.copied")), notifyError);
   if (error !== null) return <Failed error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading lines={4} />;
   return (
@@ -57,10 +63,19 @@ function Sent({ threadId, runId, number }: { threadId: string; runId: string; nu
       ) : (
         <Difference difference={data.difference} />
       )}
-      <h3>
-        {t("run.request")}
-        <CopyButton text={JSON.stringify(data.request)} label={t("context.copy")} className="icon-button" />
-      </h3>
+      <div className="row-end">
+        <h3>{t("run.request")}</h3>
+        <span className="space" />
+        <Button size="small" onClick={() => void copy(JSON.stringify(data.request))}>
+          {t("context.copy")}
+        </Button>
+        {curl !== undefined && (
+          <Button size="small" onClick={() => void copy(curl)}>
+            {t("run.copyCurl")}
+          </Button>
+        )}
+      </div>
+      {!data.is_exact && <p className="hint">{t("context.notExact")}</p>}
       <LongText text={text} label={t("run.request")} />
     </>
   );
@@ -68,7 +83,14 @@ function Sent({ threadId, runId, number }: { threadId: string; runId: string; nu
 
 function Difference({ difference }: { difference: RequestDifference }) {
   const { t } = useTranslation(work);
-  const { same_messages: same, tools_changed, other_changes: others, messages, former_messages } = difference;
+  const {
+    same_messages: same,
+    cache_break: broken,
+    bytes,
+    other_changes: others,
+    messages,
+    former_messages,
+  } = difference;
   const lines = useMemo(
     () => diffOf(former_messages.flatMap(linesOf), messages.flatMap(linesOf)),
     [former_messages, messages],
@@ -77,7 +99,9 @@ function Difference({ difference }: { difference: RequestDifference }) {
     <>
       <p>
         {t("context.same", { count: same, all: same + messages.length })}{" "}
-        {t(tools_changed ? "context.toolsChanged" : "context.toolsSame")}
+        {broken === null
+          ? t("context.cacheHolds")
+          : t("context.cacheBreaks", { path: visible(broken.path), byte: count(broken.byte), bytes: count(bytes) })}
       </p>
       {others.length > 0 && <p>{t("context.othersChanged", { names: others.map(visible).join(", ") })}</p>}
       {lines.length > 0 && <DiffLines lines={lines} />}

@@ -108,6 +108,7 @@ export const shellEn = {
     onlyArchived: "Only archived",
     noFits: "No chats match these filters",
     clear: "Clear filters",
+    preview: "Preview",
     rename: "Rename",
     name: "Name",
     pin: "Pin",

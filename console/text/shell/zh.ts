@@ -107,6 +107,7 @@ export const shellZh: ShellCatalogue = {
     onlyArchived: "仅已归档",
     noFits: "没有符合筛选的对话",
     clear: "清除筛选",
+    preview: "预览",
     rename: "重命名",
     name: "名称",
     pin: "置顶",

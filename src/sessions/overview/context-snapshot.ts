@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Config } from "@millrace/engine/config/config";
 import { ContextSection, takeApart } from "../../context/snapshot.ts";
-import { modelLimits, modelPrice } from "@millrace/models/registry/model-limits";
+import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { ModelRegistry } from "@millrace/models/registry/registry";
 import { Endpoint, plainRequest, wireRequest, WireRequest } from "@millrace/models/messages/wire-request";
 import { systemMessage } from "@millrace/models/messages/system-message";
@@ -40,7 +40,7 @@ export const SessionContext = z.object({
   }),
   output_limit: z.number().int().describe("Tokens of the model's longest answer"),
   price: z
-    .object({ input: z.number(), output: z.number() })
+    .object({ input: z.number(), output: z.number(), currency: z.string() })
     .nullable()
     .describe("Of a million tokens, as the model's profile has it; null where it is not known"),
   budget: z
@@ -87,7 +87,7 @@ export async function readContext(
   const { model: chosen } = copiedContext(session);
   const model = last?.model ?? (typeof chosen === "string" ? chosen : usual.model);
   const { context: limit, output: output_limit } = modelLimits(model, usual.contextLimit, usual.profile);
-  const known = { thread_id, output_limit, price: modelPrice(model, usual.profile) ?? null };
+  const known = { thread_id, output_limit, price: usual.profile(model).price };
   if (last === undefined) {
     const nothing = { head: { system: "", parts: [], documentation: [] }, messages: [], tools: [] };
     const { copied_from, forked_from } = Origin.parse(session.metadata);

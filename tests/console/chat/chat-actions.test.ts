@@ -159,6 +159,39 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await expect.poll(info).toMatchObject({ archived: false });
   });
 
+  it("is looked at in the list before it is opened, and deleted from there", async () => {
+    const words = ["the first word", "one", "two", "three", "four", "the last word"];
+    const messages = words.map((content, at) => ({ type: at % 2 === 0 ? "human" : "ai", id: `m${at}`, content }));
+    const thread = await bringIn("The one to look at", messages);
+    tab = await stage.open();
+    const { page } = tab;
+    const row = page.locator(".thread-row").filter({ hasText: "The one to look at" });
+    expect(await row.locator(".thread-words").innerText()).toBe("the last word");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await row.locator("a").focus();
+    await press(tab, "Space");
+    const dialog = page.getByRole("dialog", { name: "The one to look at" });
+    await dialog.getByText("the last word").waitFor();
+    expect(await dialog.getByRole("definition").allInnerTexts()).toEqual(words);
+    expect(asked.filter((url) => url.includes("/messages"))).toHaveLength(1);
+    const saved = page.waitForEvent("download");
+    await dialog.getByRole("button", { name: "Export as Markdown" }).click();
+    expect((await saved).suggestedFilename()).toBe("The one to look at.md");
+    await press(tab, "Space");
+    await dialog.getByRole("button", { name: "Open", exact: true }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(`/t/${thread}`));
+    await sees(tab, "the last word");
+    await row.hover();
+    await row.getByRole("button").click();
+    await page.getByRole("menuitem", { name: "Preview" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await row.waitFor({ state: "detached" });
+    await page.getByText("was deleted").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await row.waitFor();
+  });
+
   it.each(["hello", "clean up"])("shows what was used in the list of runs: %s", async (said) => {
     await writeFile(join(stage.server.config.workspace, "old.md"), "old\n");
     tab = await stage.open();

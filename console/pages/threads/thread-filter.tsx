@@ -1,9 +1,9 @@
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "wouter";
-import { useAssistants } from "../api/threads.ts";
-import { ThreadStatus, type ThreadInfo } from "../api/shapes.ts";
-import { Button } from "../parts/button.tsx";
+import { useAssistants } from "../../api/threads.ts";
+import { ThreadStatus, type ThreadInfo } from "../../api/shapes.ts";
+import { Button } from "../../parts/button.tsx";
 
 /** The names of the choices in the address; those of a page beside the list are others. */
 const names = { status: "chat-state", graph: "chat-graph", archived: "chat-archived" } as const;
