@@ -117,6 +117,31 @@ const WithPostgres = z.strictObject({
   volumes: Volumes,
 });
 
+const Server = Millrace.omit({ ports: true }).extend({
+  depends_on: Needed,
+  volumes: z.array(z.string().regex(/^[a-z]+\d?:\/[\w/]+$/u)),
+});
+const Proxy = z.strictObject({
+  image: z.string().regex(/^nginx:\d+\.\d+$/u),
+  restart: Shared.restart,
+  security_opt: Shared.security_opt,
+  depends_on: z.array(z.string()),
+  ports: Millrace.shape.ports,
+  configs: z.tuple([z.strictObject({ source: z.literal("proxy"), target: z.string() })]),
+});
+const WithServers = z.strictObject({
+  "x-millrace": Server.omit({ volumes: true }),
+  services: z.strictObject({
+    millrace1: Server,
+    millrace2: Server,
+    millrace3: Server,
+    postgres: z.strictObject({ extends: z.strictObject({ file: z.string(), service: z.literal("postgres") }) }),
+    proxy: Proxy,
+  }),
+  configs: z.strictObject({ proxy: z.strictObject({ content: z.string() }) }),
+  volumes: Volumes,
+});
+
 /** The names of the volumes that services use. */
 const used = (mounts: readonly string[]): string[] => mounts.map((mount) => mount.split(":", 1)[0] ?? "");
 
@@ -158,13 +183,48 @@ describe("the compose files", () => {
     expect(used(postgres.volumes)).toEqual(Object.keys(volumes));
   });
 
+  it("start three servers with one database and one workspace, to which the proxy sends what comes", () => {
+    const { services, volumes, configs } = WithServers.parse(parse(read("compose.servers.yaml"), { merge: true }));
+    const { proxy, postgres: _, ...servers } = services;
+    const alone = Compose.parse(parse(read("compose.yaml"))).services.millrace;
+    const beside = WithPostgres.parse(parse(read("compose.postgres.yaml"))).services.millrace;
+    const mounts = Object.values(servers).flatMap((server) => server.volumes);
+    for (const { volumes: own, depends_on, environment, ...server } of Object.values(servers)) {
+      // All of them are as the one of compose.yaml, but none has an address of its own.
+      expect({ ...server, ports: alone.ports }).toEqual({ ...alone, volumes: undefined, environment: undefined });
+      expect({ depends_on, environment }).toEqual({
+        ...beside,
+        environment: { ...beside.environment, ...alone.environment },
+      });
+      expect(own.map((mount) => mount.split(":")[1])).toEqual(alone.volumes.map((mount) => mount.split(":")[1]));
+    }
+    expect(used(mounts)).toEqual(["data1", "workspace", "data2", "workspace", "data3", "workspace"]);
+    expect(Object.keys(volumes).toSorted()).toEqual([...new Set(used(mounts)), "postgres"].toSorted());
+    const { port } = loadConfig(variables);
+    expect(proxy.ports).toEqual(alone.ports);
+    const { content } = configs.proxy;
+    const upstream = [...content.matchAll(/^ *server (\S+):(\d+) resolve;$/gmu)].map(([, name, at]) => [
+      name,
+      Number(at),
+    ]);
+    expect(upstream).toEqual(Object.keys(servers).map((name) => [name, port]));
+    expect(proxy.depends_on).toEqual(Object.keys(servers));
+    expect(content).toContain(`listen ${port};`);
+    // Compose takes a single one for a variable of its own.
+    expect(content.replaceAll("$$", "")).not.toContain("$");
+    // A larger body is refused by the server, which says why.
+    const largest = 1024 * 1024 * Number(/client_max_body_size (\d+)m;/u.exec(content)?.[1]);
+    expect(largest).toBeGreaterThanOrEqual(loadConfig(variables).bodyLimit);
+  });
+
   const docker = spawnSync("docker", ["compose", "version"], { encoding: "utf8" });
   it.skipIf(docker.status !== 0)("are taken by docker compose", () => {
-    const files = ["compose.yaml", "compose.postgres.yaml"];
-    const words = ["compose", ...files.flatMap((file) => ["-f", file]), "config", "--quiet"];
     const env = { ...process.env, MILLRACE_API_KEYS: "ada:secret", POSTGRES_PASSWORD: "secret" };
-    const { status, stderr } = spawnSync("docker", words, { cwd: projectFolder, env, encoding: "utf8" });
-    expect([status, stderr]).toEqual([0, ""]);
+    for (const files of [["compose.yaml", "compose.postgres.yaml"], ["compose.servers.yaml"]]) {
+      const words = ["compose", ...files.flatMap((file) => ["-f", file]), "config", "--quiet"];
+      const { status, stderr } = spawnSync("docker", words, { cwd: projectFolder, env, encoding: "utf8" });
+      expect([status, stderr]).toEqual([0, ""]);
+    }
   });
 });
 
