@@ -1,4 +1,5 @@
 import ArrowUp from "icon:arrow-up";
+import Paperclip from "icon:paperclip";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
@@ -10,11 +11,12 @@ import { preferences } from "../app/kept/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { createThread, useCaller, useModels, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
-import { Button } from "../parts/button.tsx";
+import { Button, IconButton } from "../parts/button.tsx";
 import { loadable } from "../parts/loadable.ts";
 import { Failed, Loading } from "../parts/states.tsx";
 import { notifyError } from "../parts/toast.tsx";
 import { shortTime } from "../text/time.ts";
+import { AttachedPaths, AttachForm, useDraftPaths, useUploads } from "./chat/composer/attachments.tsx";
 import { Choices, NoMessages, takeChoicesAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
 
@@ -86,22 +88,29 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const choices = useChoices();
+  const [paths, setPaths] = useDraftPaths(newThreadDraft);
+  const attach = (path: string) => setPaths((now) => [...now.filter((one) => one !== path), path]);
+  const [isAttaching, setAttaching] = useState(false);
+  const uploads = useUploads(attach);
   const [isSending, setSending] = useState(false);
   const change = (next: string) => {
     setText(next);
     keepDraft(newThreadDraft, next);
   };
+  const isEmpty = text.trim() === "" && paths.length === 0;
+  const maySend = !isEmpty && !isSending && choices.takesMessages && uploads.count === 0;
   const send = async () => {
     const words = text.trim();
-    if (words === "" || isSending || !choices.takesMessages) return;
+    if (!maySend) return;
     setSending(true);
     try {
       const id = await createThread();
       takeChoicesAlong(id, choices);
-      const said = { id: crypto.randomUUID(), text: words, attachments: [], at: new Date().toISOString() };
+      const said = { id: crypto.randomUUID(), text: words, attachments: [...paths], at: new Date().toISOString() };
       // Without an answer the page of the chat sends it again.
       await sendMessage(id, { said, assistant: choices.assistant, context: choices.context });
       change("");
+      setPaths([]);
       navigate(threadAddress(id));
     } catch (error) {
       notifyError(error);
@@ -117,10 +126,16 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
         void send();
       }}
     >
+      {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
-      <div className="composer-box">
+      <div className="composer-box" {...uploads.dropZone}>
+        <AttachedPaths paths={paths} onRemove={(path) => setPaths(paths.filter((one) => one !== path))} />
+        <p className="hint" role="status" hidden={uploads.count === 0}>
+          {uploads.count > 0 && t("chat.uploading", { count: uploads.count })}
+        </p>
         <textarea
           className="composer-field"
+          onPaste={uploads.onPaste}
           rows={2}
           value={text}
           placeholder={placeholder}
@@ -135,12 +150,15 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
           }}
         />
         <div className="composer-tools">
+          <IconButton label={t("chat.attach")} onClick={() => setAttaching(!isAttaching)} aria-pressed={isAttaching}>
+            <Paperclip size={18} />
+          </IconButton>
           <Choices choices={choices} />
           <span className="space" />
           <button
             type="submit"
             className="send-button"
-            disabled={text.trim() === "" || isSending || !choices.takesMessages}
+            disabled={!maySend}
             aria-label={t("chat.send")}
             title={t("chat.send")}
           >

@@ -76,8 +76,7 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
 
   it("makes a large picture smaller before it is uploaded, and no other (UI-08)", async () => {
     tab = await stage.open();
-    await begin(tab, "hello");
-    await rests(tab);
+    await tab.page.locator(".home-composer .composer-field").waitFor();
     const sizes: number[][] = [];
     for (const [width, height] of [
       [2000, 1000],
@@ -100,6 +99,10 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
       [1568, 784],
       [300, 400],
     ]);
+    // They go along with the first message of a chat.
+    await begin(tab, "look");
+    await expect.poll(() => tab.page.locator(".user-bubble .attachment img").count()).toBe(2);
+    await rests(tab);
   });
 
   it("says how the assistant works, for the chat that was begun with it too (UI-08)", async () => {

@@ -1,6 +1,15 @@
 import X from "icon:x";
-import { useRef, useState, type ClipboardEvent, type DragEvent } from "react";
+import {
+  useEffect,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type Dispatch,
+  type DragEvent,
+  type SetStateAction,
+} from "react";
 import { useTranslation } from "react-i18next";
+import { keepDraft, readDraft } from "../../../app/kept/drafts.ts";
 import { uploadFile } from "../../../api/uploads.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Attachments } from "../attachment.tsx";
@@ -36,6 +45,14 @@ export interface Uploads {
     onDragLeave: () => void;
     onDrop: (event: DragEvent) => void;
   };
+}
+
+/** Files that are attached, which survive a reload as the text does: a path has no line breaks. */
+export function useDraftPaths(threadId: string): [readonly string[], Dispatch<SetStateAction<readonly string[]>>] {
+  const place = `${threadId}.files`;
+  const [paths, setPaths] = useState<readonly string[]>(() => readDraft(place).split("\n").filter(Boolean));
+  useEffect(() => keepDraft(place, paths.join("\n")), [place, paths]);
+  return [paths, setPaths];
 }
 
 /** Uploads files; `onAdd` is called with the path of each that is there. */

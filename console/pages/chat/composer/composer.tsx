@@ -9,7 +9,7 @@ import { preferences } from "../../../app/kept/preferences.ts";
 import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { Unsent } from "../../../app/kept/outbox.ts";
-import { AttachedPaths, AttachForm, useUploads } from "./attachments.tsx";
+import { AttachedPaths, AttachForm, useDraftPaths, useUploads } from "./attachments.tsx";
 import { Choices, NoMessages, useChoices } from "./choices.tsx";
 import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
@@ -152,14 +152,6 @@ function useDraft(threadId: string): [string, (next: string | ((now: string) => 
   const [text, setText] = useState(() => readDraft(threadId));
   useEffect(() => keepDraft(threadId, text), [threadId, text]);
   return [text, setText];
-}
-
-/** Files that are attached, which survive a reload as the text does: a path has no line breaks. */
-function useDraftPaths(threadId: string): [readonly string[], React.Dispatch<React.SetStateAction<readonly string[]>>] {
-  const place = `${threadId}.files`;
-  const [paths, setPaths] = useState<readonly string[]>(() => readDraft(place).split("\n").filter(Boolean));
-  useEffect(() => keepDraft(place, paths.join("\n")), [place, paths]);
-  return [paths, setPaths];
 }
 
 /** Lets a field grow with what is written, up to what the sheet allows. */
