@@ -18,6 +18,23 @@ const plainDescriptions: Plugin = {
   load: (id) => (id === "\0plain-descriptions" ? "export const Markdown = ({ children }) => children;" : undefined),
 };
 
+/** Parts of the forms that only a `ui:field` or a `ui:widget` asks for, of which there are none here. */
+const unusedInForms =
+  /\/@rjsf\/core\/lib\/components\/(?:fields\/Layout\w+|widgets\/(?:Rating|AltDate\w*)Widget)\.js$/u;
+/** What moves colours from one to another: drawings of graphs are zoomed, their colours are those of the sheets. */
+const unusedColours = /\/d3-color\/dist\/d3-color\.mjs$/u;
+
+/** Leaves out of libraries what the page never reaches, and what their own builds keep together with the rest. */
+const unusedParts: Plugin = {
+  name: "unused-parts",
+  enforce: "pre",
+  load(id) {
+    if (unusedInForms.test(id)) return "export default () => null;";
+    if (!unusedColours.test(id)) return undefined;
+    return "export const color = () => null; export { color as rgb, color as hsl, color as lab, color as hcl, color as cubehelix };";
+  },
+};
+
 /**
  * `import Check from "icon:check"` is the icon of that name of Lucide. Its data is one file; the package of components is
  * five thousand, which everybody would install.
@@ -47,7 +64,7 @@ const icons: Plugin = {
 export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
-  plugins: [icons, plainDescriptions, smallFormulas, readOnlyDrawings, react()],
+  plugins: [icons, plainDescriptions, unusedParts, smallFormulas, readOnlyDrawings, react()],
   define: { __DEVELOPMENT__: "false" },
   build: {
     target: "es2023",
