@@ -4,6 +4,7 @@ import { z } from "zod";
 import { fitSummary, plainSummary, SummaryAnswer } from "../../context/compression/compress.ts";
 import { ConversationSummary } from "../../state.ts";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
+import type { Following } from "@millrace/engine/sessions/state/edit-messages";
 
 /** Messages per summary. */
 const messagesPerSummary = 10;
@@ -50,6 +51,27 @@ export async function summariesOf(sessionId: string, values: unknown): Promise<z
   const current = summary === null ? (summaries.at(-1)?.summary ?? null) : SummaryAnswer.parse(summary);
   return { current, summaries };
 }
+
+/**
+ * The summary of a state that has lost messages (see `deleteMessage`): what it speaks about ends at the last one that is
+ * still there, so that the next request does not begin anew with all of them.
+ */
+export const summaryWithout: Following = (values, before, after) => {
+  const summary = WithSummary.safeParse(values).data?.conversation_summary ?? null;
+  if (summary === null) return {};
+  const left = new Set(after.map(({ id }) => id));
+  const lastUpTo = (end: string): string => {
+    const upTo = before.slice(0, before.findLastIndex(({ id }) => id === end) + 1);
+    return upTo.findLast(({ id }) => left.has(id))?.id ?? "";
+  };
+  const { through_message_id, shown } = summary;
+  const conversation_summary: ConversationSummary = {
+    ...summary,
+    through_message_id: lastUpTo(through_message_id),
+    ...(shown && { shown: { ...shown, last_message_id: lastUpTo(shown.last_message_id) } }),
+  };
+  return { conversation_summary };
+};
 
 function before(summaries: readonly ChatSummary[]): ConversationSummary | null {
   const last = summaries.at(-1);

@@ -112,6 +112,29 @@ describe("POST /threads/:id/compress", () => {
   });
 });
 
+describe("a message that is deleted where a summary ends", () => {
+  it("leaves what the summary speaks about out of the next request", async () => {
+    const other = await fixture.talk(...Array.from({ length: 6 }, (_, at) => `hello once more ${at}`));
+    fixture.model.push({ fault: { kind: "status", status: 401 } });
+    const { run_id } = z
+      .looseObject({ run_id: z.string() })
+      .parse(await fixture.json("POST", `/threads/${other}/compress`, { keep_recent: 6 }));
+    await fixture.server.client.runs.join(other, run_id);
+    const { values: state } = await fixture.server.client.threads.getState(other);
+    const { conversation_summary: summary } = z
+      .looseObject({ conversation_summary: z.looseObject({ through_message_id: z.string() }) })
+      .parse(state);
+    await fixture.json("DELETE", `/threads/${other}/messages/${summary.through_message_id}`);
+    await fixture.say(other, "hello at last");
+    const seen = ContextMessages.parse(await fixture.json("GET", `/threads/${other}/context/messages`));
+    const rest = ["whole", "whole", "whole", "whole", "whole", "whole", "whole", "later"];
+    expect(seen.messages.map(({ in_request }) => in_request)).toEqual([
+      ...Array.from({ length: 5 }, () => "summary"),
+      ...rest,
+    ]);
+  });
+});
+
 describe("a run that is to compress", () => {
   it.each([[{ compress: true }], [{ compress: { keep_recent: 5 } }]])(
     "is refused without an input, which would pass %j over",

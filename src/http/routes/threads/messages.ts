@@ -13,6 +13,7 @@ import {
 import { requireSession } from "@millrace/engine/sessions/sessions";
 import { isHidden, StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
 import { folded, Hit, newestHits } from "../../../sessions/messages/find-words.ts";
+import { summaryWithout } from "../../../sessions/overview/summaries.ts";
 import { withOperations } from "../../../sessions/messages/with-operations.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
@@ -170,7 +171,7 @@ function deletingRoutes(routes: HttpApp): void {
       const services = productServicesOf(context);
       const { thread_id, message_id } = context.req.valid("param");
       const session = await requireSession(services.storage, thread_id);
-      const removed = await deleteMessage(services, session, message_id);
+      const removed = await deleteMessage({ ...services, following: summaryWithout }, session, message_id);
       services.logger.info({ session_id: session.session_id, removed: removed.length }, "message_deleted");
       return answerJson(context, { removed });
     },

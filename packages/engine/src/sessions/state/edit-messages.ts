@@ -32,6 +32,13 @@ export interface EditParts {
   runs: Pick<SessionRuns, "between">;
 }
 
+/** What else of a state changes when its messages do: values of other channels. */
+export type Following = (
+  values: unknown,
+  before: readonly BaseMessage[],
+  after: readonly BaseMessage[],
+) => Record<string, unknown>;
+
 /**
  * Appends messages to an idle session without a run; a known id replaces that message. Returns the written messages. A
  * session without runs needs `graphId`. Throws `conflict` while a run works or a question waits, `not_found` for an
@@ -90,9 +97,13 @@ export async function updateMessage(
  * Returns the ids of what was removed. Throws `not_found`, `conflict` while a run works or a question waits, and
  * `invalid_parameter` for a result, since each call has one.
  */
-export async function deleteMessage(parts: EditParts, session: Session, messageId: string): Promise<string[]> {
+export async function deleteMessage(
+  parts: EditParts & { following: Following },
+  session: Session,
+  messageId: string,
+): Promise<string[]> {
   let removed: string[] = [];
-  await rewrite(parts, session, {}, (before) => {
+  const edit = (before: BaseMessage[]): BaseMessage[] => {
     const index = indexOfMessage(before, messageId);
     const message = before[index];
     if (message !== undefined && isToolMessage(message)) {
@@ -103,7 +114,8 @@ export async function deleteMessage(parts: EditParts, session: Session, messageI
       at === index || (at > index && isToolMessage(one) && calls.has(one.tool_call_id));
     removed = before.filter(goes).flatMap(({ id }) => id ?? []);
     return before.filter((one, at) => !goes(one, at));
-  });
+  };
+  await rewrite(parts, session, {}, edit, parts.following);
   return removed;
 }
 
@@ -145,13 +157,15 @@ function rewrite(
   { session_id }: Session,
   metadata: JsonObject,
   edit: (before: BaseMessage[]) => BaseMessage[],
+  following: Following = () => ({}),
 ): Promise<BaseMessage[]> {
   return runs.between(session_id, async () => {
     await requireIdle(storage, session_id);
     const base = await newestState(storage.checkpointer, session_id);
     const before = messagesIn(base?.checkpoint.channel_values);
     const after = validList(edit(before));
-    await putValues(storage.checkpointer, session_id, base, { messages: after });
+    const others = following(base?.checkpoint.channel_values, before, after);
+    await putValues(storage.checkpointer, session_id, base, { ...others, messages: after });
     await storage.sessions.update(session_id, { metadata });
     return after;
   });
