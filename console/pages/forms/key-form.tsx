@@ -6,7 +6,7 @@ import { Button } from "../../parts/button.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { DeleteButton } from "./delete-button.tsx";
-import { TextField } from "./new-one.tsx";
+import { TextField } from "./create-dialog.tsx";
 
 /** Whether a key is set, and where. */
 export function keyState(t: TFunction<"manage">, { is_set, source, shown }: StoredKey): string {

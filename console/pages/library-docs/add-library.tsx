@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { addLibrary } from "../../api/shaping/library-docs.ts";
 import { libraryAddress } from "../../app/addresses.ts";
 import { manage } from "../../text/manage/words.ts";
-import { NewOne, TextField } from "../forms/new-one.tsx";
+import { CreateDialog, TextField } from "../forms/create-dialog.tsx";
 
 /** A library that is to be read about, too. */
 export function AddLibrary({ onClose }: { onClose: () => void }) {
@@ -16,7 +16,7 @@ export function AddLibrary({ onClose }: { onClose: () => void }) {
     navigate(libraryAddress());
   };
   return (
-    <NewOne
+    <CreateDialog
       title={t("libraries.add")}
       busy={t("libraries.fetching")}
       isWhole={name.trim() !== ""}
@@ -25,6 +25,6 @@ export function AddLibrary({ onClose }: { onClose: () => void }) {
     >
       <TextField label={t("libraries.name")} value={name} onValue={setName} />
       <p className="hint">{t("libraries.addHint")}</p>
-    </NewOne>
+    </CreateDialog>
   );
 }

@@ -6,7 +6,7 @@ import { saveMcpServer } from "../../api/shaping/mcp.ts";
 import { mcpAddress } from "../../app/addresses.ts";
 import { JsonInput } from "../../form/fields.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { NewOne, TextField } from "../forms/new-one.tsx";
+import { CreateDialog, TextField } from "../forms/create-dialog.tsx";
 import { McpEntry } from "./mcp-view.tsx";
 
 const beginning = { command: "npx", args: ["-y", ""], enabled: true };
@@ -25,7 +25,7 @@ export function NewMcpServer({ onClose }: { onClose: () => void }) {
     navigate(mcpAddress(name.trim()));
   };
   return (
-    <NewOne title={t("mcp.add")} isWhole={isWhole} make={make} onClose={onClose}>
+    <CreateDialog title={t("mcp.add")} isWhole={isWhole} make={make} onClose={onClose}>
       <TextField label={t("mcp.name")} value={name} onValue={setName} />
       <JsonInput
         label={t("mcp.entry")}
@@ -34,6 +34,6 @@ export function NewMcpServer({ onClose }: { onClose: () => void }) {
         value={beginning}
         onValue={(value, wrong) => setDraft({ value, wrong })}
       />
-    </NewOne>
+    </CreateDialog>
   );
 }

@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { memoryKinds, useMemories, type MemoryInput } from "../../api/shaping/memory.ts";
 import { manage } from "../../text/manage/words.ts";
-import { TextField } from "../forms/new-one.tsx";
+import { TextField } from "../forms/create-dialog.tsx";
 
 /** Whether it can be kept: it says something, and an entity also what it is to the user. */
 export function isWhole({ kind, slot, content }: MemoryInput): boolean {

@@ -9,7 +9,7 @@ import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { NewOne } from "../forms/new-one.tsx";
+import { CreateDialog } from "../forms/create-dialog.tsx";
 import { ListAndOne, ListEntry, ListSearch } from "../list-and-one.tsx";
 import { isWhole, MemoryFields } from "./memory-fields.tsx";
 import { MemoryView } from "./memory-view.tsx";
@@ -93,7 +93,7 @@ function NewMemory({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   const [memory, setMemory] = useState<MemoryInput>({ kind: "preference", slot: null, content: "" });
   return (
-    <NewOne
+    <CreateDialog
       title={t("memory.add")}
       isWhole={isWhole(memory)}
       make={async () => navigate(memoryAddress(await addMemory(memory)))}
@@ -101,6 +101,6 @@ function NewMemory({ onClose }: { onClose: () => void }) {
     >
       <MemoryFields memory={memory} onMemory={setMemory} />
       <p className="hint">{t("memory.addHint")}</p>
-    </NewOne>
+    </CreateDialog>
   );
 }

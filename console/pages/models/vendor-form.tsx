@@ -6,7 +6,7 @@ import { vendorAddress } from "../../app/addresses.ts";
 import { Button } from "../../parts/button.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { NewOne, TextField } from "../forms/new-one.tsx";
+import { CreateDialog, TextField } from "../forms/create-dialog.tsx";
 
 /** Where a vendor is reached. */
 export function VendorForm({ vendor, onClose }: { vendor: Provider; onClose: () => void }) {
@@ -54,7 +54,7 @@ export function AddVendor({ onClose }: { onClose: () => void }) {
     navigate(vendorAddress(name));
   };
   return (
-    <NewOne title={t("models.addVendor")} isWhole={isWhole} make={make} onClose={onClose}>
+    <CreateDialog title={t("models.addVendor")} isWhole={isWhole} make={make} onClose={onClose}>
       <p className="hint">{t("models.addVendorHint")}</p>
       <TextField label={t("models.vendorName")} placeholder="lm-studio" value={name} onValue={setName} />
       <TextField
@@ -65,6 +65,6 @@ export function AddVendor({ onClose }: { onClose: () => void }) {
         onValue={setAddress}
       />
       <TextField label={t("models.keyNameOptional")} placeholder="LM_STUDIO_API_KEY" value={key} onValue={setKey} />
-    </NewOne>
+    </CreateDialog>
   );
 }

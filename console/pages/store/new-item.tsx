@@ -6,7 +6,7 @@ import { writeItem } from "../../api/shaping/store.ts";
 import { storeAddress } from "../../app/addresses.ts";
 import { JsonInput } from "../../form/fields.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { NewOne, TextField } from "../forms/new-one.tsx";
+import { CreateDialog, TextField } from "../forms/create-dialog.tsx";
 import { EndField, minutesOf } from "./end-field.tsx";
 import { ItemValue } from "./item-view.tsx";
 import { labelsOf } from "./namespaces.ts";
@@ -31,7 +31,7 @@ export function NewItem({ namespace, onClose }: { namespace: readonly string[]; 
     navigate(storeAddress(labels, key.trim()));
   };
   return (
-    <NewOne title={t("store.add")} isWhole={isWhole} make={make} onClose={onClose}>
+    <CreateDialog title={t("store.add")} isWhole={isWhole} make={make} onClose={onClose}>
       <TextField label={t("store.namespace")} placeholder="users.ada" value={place} onValue={setPlace} />
       <TextField label={t("store.key")} value={key} onValue={setKey} />
       <JsonInput
@@ -45,6 +45,6 @@ export function NewItem({ namespace, onClose }: { namespace: readonly string[]; 
       />
       {wrong === undefined && !written.success && <p className="problem">{t("store.noObject")}</p>}
       <EndField written={ends} empty={t("store.asUsual")} onWritten={setEnds} />
-    </NewOne>
+    </CreateDialog>
   );
 }

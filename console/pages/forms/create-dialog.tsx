@@ -4,7 +4,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { messageOf } from "../../parts/states.tsx";
 
 /** A form for something new, in a dialog: why it was refused is said below what was written, which stays. */
-export function NewOne({
+export function CreateDialog({
   title,
   busy = title,
   isWhole,
