@@ -45,10 +45,15 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     await page.getByText("This is the first request of its node").waitFor();
 
     const sent = asked.at(-1);
-    await page.getByRole("button", { name: "System prompt" }).click();
+    // Its name beside the bar opens a section.
+    await parts.getByRole("button", { name: "System prompt" }).click();
     await page.getByRole("button", { name: "identity" }).click();
     const identity = await page.getByRole("group", { name: "identity" }).innerText();
     expect(String(sent?.messages[0]?.content)).toContain(identity.trim());
+    const edit = page.getByRole("link", { name: "Edit this prompt" });
+    expect(await edit.getAttribute("href")).toBe("/console/identity");
+    await page.getByRole("button", { name: "task" }).click();
+    await expect.poll(() => edit.last().getAttribute("href")).toBe("/console/prompts/free_work");
     const request = page.getByRole("group", { name: "What the model was sent" });
     expect(JSON.parse(await request.innerText())).toMatchObject({ messages: sent?.messages });
 
@@ -63,6 +68,13 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     await added.filter({ hasText: "and again" }).waitFor();
     expect(await page.locator('.diff [data-kind="removed"]').count()).toBe(0);
     await page.getByText("read the whole previous request from its cache").waitFor();
+
+    // So are the requests of earlier runs.
+    const runs = page.getByRole("combobox", { name: "Run" });
+    await expect.poll(() => runs.getByRole("option").count()).toBe(2);
+    await runs.selectOption({ index: 1 });
+    await page.getByText("This is the first request of its node").waitFor();
+    expect(JSON.parse(await request.innerText())).toMatchObject({ messages: sent?.messages });
   });
 
   it("is copied for a shell without the key, read anew by hand, and told when the server is too slow", async () => {

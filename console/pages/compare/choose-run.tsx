@@ -1,21 +1,25 @@
 import { useTranslation } from "react-i18next";
 import { useAllRuns } from "../../api/runs/all-runs.ts";
 import { visible } from "../../markdown/links.ts";
+import type { RunFilter } from "../../run/run-filter.ts";
 import { shortMoment } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
-/** One of the two runs: the newest ones can be chosen, and the one that the address names. */
+/** A run: the newest ones can be chosen, and the one that the address names. */
 export function ChooseRun({
   label,
+  filter = newest,
   current,
   onChoose,
 }: {
   label: string;
+  /** Which runs can be chosen; all without one. */
+  filter?: RunFilter;
   current: { threadId: string; runId: string } | undefined;
   onChoose: (run: { threadId: string; runId: string }) => void;
 }) {
   const { t } = useTranslation(work);
-  const runs = useAllRuns(newest).data?.pages.flatMap((page) => page.runs) ?? [];
+  const runs = useAllRuns(filter).data?.pages.flatMap((page) => page.runs) ?? [];
   const isListed = runs.some(({ run_id }) => run_id === current?.runId);
   return (
     <select
@@ -39,4 +43,4 @@ export function ChooseRun({
   );
 }
 
-const newest = {};
+const newest: RunFilter = {};

@@ -98,6 +98,7 @@ function save(text: string, name: string): void {
 function Context({ threadId, context, readAt }: { threadId: string; context: ThreadContext; readAt: number }) {
   const { t } = useTranslation(work);
   const { last_call: last, usage, sections } = context;
+  const [wanted, setWanted] = useState<{ name: string; turn: number }>();
   if (last === null) return <Empty title={t("context.none")} hint={t("context.noneHint")} />;
   return (
     <div className="usage-tab">
@@ -115,8 +116,8 @@ function Context({ threadId, context, readAt }: { threadId: string; context: Thr
         <li>
           <Disclosure title={t("context.content")} isOpenAtFirst>
             <div className="schema-form">
-              <WindowBar context={context} />
-              <SectionList sections={sections} limit={usage.limit} />
+              <WindowBar context={context} onOpen={(name) => setWanted({ name, turn: (wanted?.turn ?? 0) + 1 })} />
+              <SectionList sections={sections} limit={usage.limit} node={last.call} wanted={wanted} />
             </div>
           </Disclosure>
         </li>
@@ -131,7 +132,7 @@ function Context({ threadId, context, readAt }: { threadId: string; context: Thr
           </Disclosure>
         </li>
       </ul>
-      <SentRequests key={last.run_id} threadId={threadId} runId={last.run_id} />
+      <SentRequests key={last.run_id} threadId={threadId} lastRunId={last.run_id} />
     </div>
   );
 }

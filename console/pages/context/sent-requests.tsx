@@ -12,10 +12,29 @@ import { diffOf } from "../../run/state-diff.ts";
 import { work } from "../../text/inspector/work.ts";
 import { jsonText } from "../../text/json-text.ts";
 import { count, longTime } from "../../text/time.ts";
+import { ChooseRun } from "../compare/choose-run.tsx";
 import { curlOf } from "./as-text.ts";
 
-/** The requests of a run: each as it was sent, and how it differs from the one that its node made before. */
-export function SentRequests({ threadId, runId }: { threadId: string; runId: string }) {
+/** The requests of a thread's runs: each as it was sent, and how it differs from the one that its node made before. */
+export function SentRequests({ threadId, lastRunId }: { threadId: string; lastRunId: string }) {
+  const { t } = useTranslation(work);
+  const [run, setRun] = useState(lastRunId);
+  const filter = useMemo(() => ({ thread_id: threadId }), [threadId]);
+  return (
+    <section className="json-view context-request">
+      <h2>{t("context.requests")}</h2>
+      <ChooseRun
+        label={t("context.run")}
+        filter={filter}
+        current={{ threadId, runId: run }}
+        onChoose={({ runId }) => setRun(runId)}
+      />
+      <RequestsOf key={run} threadId={threadId} runId={run} />
+    </section>
+  );
+}
+
+function RequestsOf({ threadId, runId }: { threadId: string; runId: string }) {
   const { t } = useTranslation(work);
   const calls = useCallsOf(threadId, runId);
   const [chosen, setChosen] = useState<number>();
@@ -27,8 +46,7 @@ export function SentRequests({ threadId, runId }: { threadId: string; runId: str
   const number = chosen ?? list[0]?.number;
   if (number === undefined) return <p className="hint">{t("run.notKept")}</p>;
   return (
-    <section className="json-view context-request">
-      <h2>{t("context.requests")}</h2>
+    <>
       <select
         className="filter"
         aria-label={t("context.requests")}
@@ -42,7 +60,7 @@ export function SentRequests({ threadId, runId }: { threadId: string; runId: str
         ))}
       </select>
       <Sent threadId={threadId} runId={runId} number={number} />
-    </section>
+    </>
   );
 }
 

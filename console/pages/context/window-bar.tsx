@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { ThreadContext } from "../../api/context.ts";
 import { work } from "../../text/inspector/work.ts";
+import { Button } from "../../parts/button.tsx";
 import { count, percent } from "../../text/time.ts";
 import { useSectionName } from "./section-name.ts";
 
@@ -17,7 +18,13 @@ const colours: Record<string, string> = {
 const bar = { display: "flex", height: 14, marginBottom: 10, borderRadius: 7, overflow: "hidden" };
 
 /** The window of the model as a bar: what each section takes, what is kept for the answer, and what is free. */
-export function WindowBar({ context: { sections, budget, usage } }: { context: ThreadContext }) {
+export function WindowBar({
+  context: { sections, budget, usage },
+  onOpen,
+}: {
+  context: ThreadContext;
+  onOpen: (section: string) => void;
+}) {
   const { t } = useTranslation(work);
   const nameOf = useSectionName();
   const reserve = budget.allocations.find(({ category }) => category === "output_reserve")?.tokens ?? 0;
@@ -44,7 +51,13 @@ export function WindowBar({ context: { sections, budget, usage } }: { context: T
           {parts.map(({ part, name, tokens }) => (
             <li key={part} className="time-check">
               <i className="span-mark" data-kind={colours[part] ?? part} />
-              {name}
+              {sections.some((section) => section.name === part) ? (
+                <Button size="small" onClick={() => onOpen(part)}>
+                  {name}
+                </Button>
+              ) : (
+                name
+              )}
               <small className="hint">
                 {count(tokens)}
                 {tokens / usage.limit >= 0.005 && ` · ${percent(tokens / usage.limit)}`}
