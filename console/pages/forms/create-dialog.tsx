@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { focusAtFirst } from "../../parts/focus.ts";
 import { messageOf } from "../../parts/states.tsx";
 
 /** A form for something new, in a dialog: why it was refused is said below what was written, which stays. */
@@ -69,6 +70,7 @@ export function TextField({
   placeholder,
   type = "text",
   isReadOnly = false,
+  isWanted = false,
 }: {
   label: string;
   value: string;
@@ -76,6 +78,8 @@ export function TextField({
   placeholder?: string;
   type?: "text" | "url" | "password";
   isReadOnly?: boolean;
+  /** It was opened to write in it, so it has the focus. */
+  isWanted?: boolean;
 }) {
   return (
     <label className="field">
@@ -87,6 +91,7 @@ export function TextField({
         autoComplete="off"
         placeholder={placeholder}
         readOnly={isReadOnly}
+        ref={isWanted ? focusAtFirst : undefined}
         value={value}
         onChange={({ target }) => onValue(target.value)}
       />

@@ -14,8 +14,16 @@ export function keyState(t: TFunction<"manage">, { is_set, source, shown }: Stor
   return `${t(source === "file" ? "models.keyOfFile" : "models.keyOfEnvironment")} ${shown ?? ""}`;
 }
 
-/** A key is written and never read again; without one `write` forgets what was stored. */
-export function KeyForm({ isStored, write }: { isStored: boolean; write: (key?: string) => Promise<void> }) {
+/** A key is written and never read again; without one `write` forgets what was stored. `isWanted`: see `TextField`. */
+export function KeyForm({
+  isStored,
+  isWanted = false,
+  write,
+}: {
+  isStored: boolean;
+  isWanted?: boolean;
+  write: (key?: string) => Promise<void>;
+}) {
   const { t } = useTranslation(manage);
   const [key, setKey] = useState("");
   const save = async () => {
@@ -32,7 +40,13 @@ export function KeyForm({ isStored, write }: { isStored: boolean; write: (key?: 
         if (key.trim() !== "") void save().catch(notifyError);
       }}
     >
-      <TextField label={t(isStored ? "models.newKey" : "models.setKey")} type="password" value={key} onValue={setKey} />
+      <TextField
+        label={t(isStored ? "models.newKey" : "models.setKey")}
+        type="password"
+        value={key}
+        onValue={setKey}
+        isWanted={isWanted}
+      />
       <p className="hint">{t("model.keyHint")}</p>
       <div className="row-end">
         {isStored && (

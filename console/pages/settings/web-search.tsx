@@ -62,7 +62,7 @@ function Engine({
       <Help lines={help} />
       {mayChange && key !== null && (
         <Disclosure title={t(key.source === "file" ? "models.newKey" : "models.setKey")}>
-          <KeyForm isStored={key.source === "file"} write={(next) => setSearchKey(name, next)} />
+          <KeyForm isWanted isStored={key.source === "file"} write={(next) => setSearchKey(name, next)} />
         </Disclosure>
       )}
     </section>
