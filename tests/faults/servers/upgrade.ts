@@ -109,12 +109,12 @@ class Upgrades {
     if (end?.code !== 0) this.#ends.push(String(end?.code ?? end?.signal));
   }
 
-  /** One request after the other, each tried once more where it fails. */
+  /** One request after the other, each tried once more where it fails; it waits while no server is there. */
   async #ask(at: Balancer, over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       this.#asked += 1;
       try {
-        await newThread(at.pick()).catch(() => newThread(at.pick()));
+        await newThread(await at.one()).catch(async () => newThread(await at.one()));
       } catch (error) {
         this.#refused.push(String(error));
       }
@@ -157,6 +157,7 @@ interface Replaced {
 /** The servers that requests go to, as a load balancer knows them. */
 class Balancer {
   readonly #there: Set<ServerProcess>;
+  #joined = Promise.withResolvers<void>();
   readonly #random: Random;
 
   constructor(servers: readonly ServerProcess[], random: Random) {
@@ -166,6 +167,8 @@ class Balancer {
 
   join(server: ServerProcess): void {
     this.#there.add(server);
+    this.#joined.resolve();
+    this.#joined = Promise.withResolvers();
   }
 
   leave(server: ServerProcess): void {
@@ -174,5 +177,11 @@ class Balancer {
 
   pick(): ServerProcess {
     return this.#random.pick([...this.#there]);
+  }
+
+  /** One of them, when there is one: those of a version whose schema is gone have ended before the next one is there. */
+  async one(): Promise<ServerProcess> {
+    while (this.#there.size === 0) await this.#joined.promise;
+    return this.pick();
   }
 }
