@@ -535,6 +535,8 @@ describe.skipIf(chromiumPath === undefined)("what people do in the console", () 
     it.each(own)("%s", { timeout: 120_000 }, async (_, flow) => {
       pause.resolve();
       pause = Promise.withResolvers<void>();
+      // What was deleted last leads back to its list, and its dialog closes after that.
+      await one.tab.page.getByRole("dialog").first().waitFor({ state: "detached" });
       await one.go("/");
       await one.tab.page.locator(".home, .sign-in").first().waitFor();
       await flow(one);
