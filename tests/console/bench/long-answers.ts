@@ -8,7 +8,9 @@ import { importThread } from "./threads.ts";
 async function ask(page: Page): Promise<void> {
   await page.locator(".composer-field").fill("Go on");
   await page.keyboard.press("Enter");
-  await page.locator(".conversation").getByText("word5 ").last().waitFor();
+  // An earlier answer has the same words: this one is the last item once the run works.
+  await page.locator(".stop-button").waitFor();
+  await page.locator(".conversation-item").last().getByText("word5 ").waitFor();
 }
 
 async function ended(page: Page): Promise<void> {
