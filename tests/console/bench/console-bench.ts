@@ -40,7 +40,7 @@ export async function measureConsole(amounts: ConsoleAmounts): Promise<Section> 
   const title = `Console, ${messages} messages${executablePath === undefined ? "; without Chromium only its build" : ""}`;
   if (executablePath === undefined) return { title, figures };
   const paced = new PacedModel();
-  const model = await startModelServer({ handler: () => paced.answer(), record: false });
+  const model = await startModelServer({ handler: (request) => paced.answer(request), record: false });
   const server = await startMillrace(model.url);
   const browser = await launchChromium(executablePath);
   try {

@@ -4,13 +4,12 @@ import { frameFigures, metricOf, watchFrames } from "./frames.ts";
 import type { PacedModel } from "./streams.ts";
 import { importThread } from "./threads.ts";
 
-/** Asks in the thread that is open; waits until the answer has begun. */
-async function ask(page: Page): Promise<void> {
-  await page.locator(".composer-field").fill("Go on");
+/** Asks in the thread that is open; waits until its answer has begun, which may be over by then on a busy machine. */
+async function ask(page: Page, model: PacedModel): Promise<void> {
+  const question = model.question();
+  await page.locator(".composer-field").fill(question);
   await page.keyboard.press("Enter");
-  // An earlier answer has the same words: this one is the last item once the run works.
-  await page.locator(".stop-button").waitFor();
-  await page.locator(".conversation-item").last().getByText("word5 ").waitFor();
+  await page.locator(".conversation-item").last().getByText(`${question}. word0`).waitFor();
 }
 
 async function ended(page: Page): Promise<void> {
@@ -36,7 +35,7 @@ export async function measureFastAnswer(
     await openThread(page, url, thread);
     model.speak(words, 1);
     const begun = performance.now();
-    await ask(page);
+    await ask(page, model);
     await watchFrames(page);
     await ended(page);
     const pace = Math.round(words / ((performance.now() - begun) / 1_000));
@@ -48,8 +47,8 @@ export async function measureFastAnswer(
 }
 
 /** Milliseconds of the page's main thread that a word takes while an answer comes. */
-async function costOfWord(page: Page, devtools: CDPSession, words: number): Promise<number> {
-  await ask(page);
+async function costOfWord(page: Page, devtools: CDPSession, model: PacedModel, words: number): Promise<number> {
+  await ask(page, model);
   const before = await metricOf(devtools, "ThreadTime");
   await ended(page);
   return ((await metricOf(devtools, "ThreadTime")) - before) * (1_000 / words);
@@ -73,7 +72,7 @@ export async function measureCostByLength(
       await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
       await openThread(page, url, thread);
       // What comes first is compiled then.
-      const found = [await costOfWord(page, devtools, words), await costOfWord(page, devtools, words)];
+      const found = [await costOfWord(page, devtools, model, words), await costOfWord(page, devtools, model, words)];
       costs.push(Math.min(...found));
     } finally {
       await context.close();
@@ -100,7 +99,7 @@ export async function measureHeapOfAnswers(
     await openThread(page, url, thread);
     model.speak(words, 1);
     for (let answer = 0; answer < answers; answer += 1) {
-      await ask(page);
+      await ask(page, model);
       await ended(page);
     }
     await devtools.send("HeapProfiler.collectGarbage");

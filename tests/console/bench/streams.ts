@@ -1,14 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { z } from "zod";
-import type { ModelStep } from "@millrace/testing/model-server";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
 import { frameFigures, watchFrames } from "./frames.ts";
 
+/** A question like no other one, by which its answer is told from those before it. */
+const asking = /Go on, question [0-9]+/gu;
+
 /** A model that waits with its first word until it is told, or says many at a steady pace. */
 export class PacedModel {
   #words = 1;
+  #questions = 0;
   #delayMs = 0;
   #gate: (PromiseWithResolvers<void> & { text: string }) | undefined;
   #asked = Promise.withResolvers<void>();
@@ -19,10 +23,19 @@ export class PacedModel {
     this.#delayMs = delayMs;
   }
 
-  answer(): ModelStep {
+  /** A new question, whose answer begins with it and a full stop. */
+  question(): string {
+    this.#questions += 1;
+    return `Go on, question ${this.#questions}`;
+  }
+
+  answer(request: ModelRequest): ModelStep {
     this.#asked.resolve();
     if (this.#gate !== undefined) return { text: this.#gate.text, hold: { after: 0, until: this.#gate.promise } };
-    return { chunks: Array.from({ length: this.#words }, (_, index) => `word${index} `), delayMs: this.#delayMs };
+    const words = Array.from({ length: this.#words }, (_, index) => `word${index} `);
+    const question = request.raw.match(asking)?.at(-1);
+    if (question !== undefined) words.unshift(`${question}. `);
+    return { chunks: words, delayMs: this.#delayMs };
   }
 
   /** The next answers are a text, and wait until they are let go. */
