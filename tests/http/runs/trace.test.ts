@@ -241,10 +241,13 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
 describe("the trace of an agent's run", () => {
   let agents: TestServer;
   let model: ModelServer;
+  /** When the model was asked. */
+  let asked: string[] = [];
   beforeAll(async () => {
     model = await startModelServer({
-      handler: async ({ messages }) =>
-        messages.some(({ role }) => role === "tool")
+      handler: async ({ messages }) => {
+        asked.push(new Date().toISOString());
+        return messages.some(({ role }) => role === "tool")
           ? { text: "All done here.", usage: { input: 20, output: 7, cached: 3 } }
           : {
               toolCalls: [
@@ -252,7 +255,8 @@ describe("the trace of an agent's run", () => {
                 { name: "read_file", arguments: { path: "none.txt" } },
               ],
               usage: { input: 10, output: 5 },
-            },
+            };
+      },
     });
     agents = await startTestServer({
       graphs: join(projectFolder, "langgraph.json"),
@@ -293,10 +297,20 @@ describe("the trace of an agent's run", () => {
   });
 
   it("is read off the states, the ledger and the messages where the log says nothing", async () => {
+    asked = [];
     const { thread_id } = await agents.client.threads.create();
     await agents.client.runs.wait(thread_id, "agent", { input, context });
     const [run] = await agents.client.runs.list(thread_id);
     const found = await trace(`/threads/${thread_id}/runs/${run?.run_id}/trace`, agents);
+    expectOrder(found);
+    // The wait for a model is within its call.
+    const models = found.spans.filter(({ kind }) => kind === "model");
+    expect(models).toHaveLength(2);
+    for (const [index, { start, end }] of models.entries()) {
+      const times = [start, asked[index], end];
+      expect(times.toSorted()).toEqual(times);
+      expect(start).not.toBeNull();
+    }
     expect(found.spans.map(({ kind, name, source }) => `${kind} ${name} ${source}`)).toEqual(
       expect.arrayContaining(["node free_work checkpoint", "tool list_files ledger", "model openai:scripted state"]),
     );

@@ -7,7 +7,7 @@ import { isOver } from "../status.ts";
 import { messagesOf, noteCost } from "./trace-events.ts";
 import { newSpan, type SpanRecord } from "./span.ts";
 
-type Kept = Pick<Storage, "checkpointer" | "ledger">;
+type Kept = Pick<Storage, "checkpointer" | "ledger" | "requests">;
 
 /**
  * The steps of a run, and the nodes of each, by the states that they have left at the root: for a run whose log does not
@@ -73,9 +73,17 @@ export async function callsOf({ ledger }: Kept, run: Run): Promise<SpanRecord[]>
     );
 }
 
-/** The model calls of a run by their replies in the session's newest state: for a run whose log does not tell of them. */
-export async function repliesOf({ checkpointer }: Kept, run: Run): Promise<SpanRecord[]> {
+/**
+ * The model calls of a run by their replies in the session's newest state: for a run whose log does not tell of them. Each
+ * began when its first request was sent, where that is kept.
+ */
+export async function repliesOf({ checkpointer, requests }: Kept, run: Run): Promise<SpanRecord[]> {
   const messages = messagesOf((await readNewest({ checkpointer }, run.session_id))?.values);
+  const asked = new Map<string | null, number>();
+  // The newest request comes first: of those of one call, the oldest stays.
+  for (const { model_call_id, asked_at } of await requests.calls(run.session_id, run.run_id)) {
+    asked.set(model_call_id, Date.parse(asked_at));
+  }
   return messages.flatMap((message) => {
     const { llm_metadata: told, timestamp } = readExtras(message);
     if (told?.["run_id"] !== run.run_id || message.id === undefined) return [];
@@ -83,6 +91,7 @@ export async function repliesOf({ checkpointer }: Kept, run: Run): Promise<SpanR
     const about = { id: message.id, parent: run.run_id, kind: "model", name: "model", message_id: message.id } as const;
     const span = newSpan({ ...about, end: Number.isNaN(time) ? null : time, status: "success", source: "state" });
     noteCost(span, message);
+    if (span.model_call_id !== null) span.start = asked.get(span.model_call_id) ?? null;
     return [span];
   });
 }
@@ -95,6 +104,7 @@ export function joinSpans(log: readonly SpanRecord[], kept: readonly SpanRecord[
   if (isOver(run.status)) {
     placeByTime(spans, kept, run);
     startAfterCalls(log, kept);
+    startAfterOthers(spans);
   }
   const timeOf = ({ start, end }: SpanRecord): number => start ?? end ?? Infinity;
   return spans.toSorted((one, other) => timeOf(one) - timeOf(other));
@@ -109,6 +119,20 @@ function startAfterCalls(log: readonly SpanRecord[], kept: readonly SpanRecord[]
     for (const { parent, end } of calls) {
       if (parent === span.parent && end !== null && end > span.start && end <= said) span.start = end;
     }
+  }
+}
+
+/** A model call whose request is not kept began when its node had nothing else to do any more. */
+function startAfterOthers(spans: readonly SpanRecord[]): void {
+  for (const span of spans) {
+    const { kind, parent, end } = span;
+    if (kind !== "model" || span.start !== null || end === null) continue;
+    const around = spans.find(({ id }) => id === parent)?.start ?? null;
+    const before = spans.flatMap((other) =>
+      other !== span && other.parent === parent && other.end !== null && other.end <= end ? other.end : [],
+    );
+    const times = around === null ? before : [around, ...before];
+    if (times.length > 0) span.start = Math.min(end, Math.max(...times));
   }
 }
 
