@@ -1,4 +1,4 @@
-import { childrenOf, type Span } from "./spans.ts";
+import { childrenOf, momentOf, type Span } from "./spans.ts";
 
 /**
  * The parts of a run that it waited for, one after the other: of what went on at once, what ended last. To make it faster,
@@ -21,6 +21,14 @@ export function criticalPath(spans: ReadonlyMap<string, Span>, now: number): Rea
     }
   }
   return path;
+}
+
+/** The model calls of a run by their number, from 1 in the order in which they began; none where there is only one. */
+export function modelCallNumbers(spans: ReadonlyMap<string, Span>): ReadonlyMap<string, number> {
+  const calls = [...childrenOf(spans).values()].flat().filter(({ kind }) => kind === "model");
+  if (calls.length < 2) return new Map();
+  const inOrder = calls.toSorted((one, other) => momentOf(one) - momentOf(other));
+  return new Map(inOrder.map(({ id }, index) => [id, index + 1]));
 }
 
 /** What the model calls in a part of a run have used. */

@@ -32,6 +32,11 @@ export interface SpanRow {
   children: number;
 }
 
+/** When a part began; where only its end is known, that. */
+export function momentOf({ start, end }: Span): number {
+  return start ?? end ?? Infinity;
+}
+
 /** The spans below each span, in the order in which they began. A span whose parent is not known lies below the run. */
 export function childrenOf(spans: ReadonlyMap<string, Span>): ReadonlyMap<string | null, Span[]> {
   const children = new Map<string | null, Span[]>();
@@ -42,7 +47,7 @@ export function childrenOf(spans: ReadonlyMap<string, Span>): ReadonlyMap<string
     else list.push(span);
   }
   for (const list of children.values()) {
-    list.sort((one, other) => (one.start ?? Infinity) - (other.start ?? Infinity) || (one.id < other.id ? -1 : 1));
+    list.sort((one, other) => momentOf(one) - momentOf(other) || (one.id < other.id ? -1 : 1));
   }
   return children;
 }
@@ -237,7 +242,8 @@ export interface UsageRow {
   output: number;
   cached: number;
   cost: number | null;
-  milliseconds: number;
+  /** `null`: no call says how long it took. */
+  milliseconds: number | null;
 }
 
 /** Adds up the model calls by a name of theirs. */
@@ -246,13 +252,13 @@ export function usageBy(spans: Iterable<Span>, nameOf: (span: Span) => string): 
   for (const span of spans) {
     if (span.kind !== "model") continue;
     const name = nameOf(span);
-    const row = rows.get(name) ?? { name, calls: 0, input: 0, output: 0, cached: 0, cost: null, milliseconds: 0 };
+    const row = rows.get(name) ?? { name, calls: 0, input: 0, output: 0, cached: 0, cost: null, milliseconds: null };
     row.calls += 1;
     row.input += span.usage?.input_tokens ?? 0;
     row.output += span.usage?.output_tokens ?? 0;
     row.cached += span.usage?.cached_tokens ?? 0;
     if (span.cost !== null) row.cost = (row.cost ?? 0) + span.cost;
-    if (span.start !== null && span.end !== null) row.milliseconds += span.end - span.start;
+    if (span.start !== null && span.end !== null) row.milliseconds = (row.milliseconds ?? 0) + span.end - span.start;
     rows.set(name, row);
   }
   return [...rows.values()].toSorted((one, other) => other.input + other.output - (one.input + one.output));

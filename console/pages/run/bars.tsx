@@ -2,7 +2,7 @@ import ChevronRight from "icon:chevron-right";
 import { useTranslation } from "react-i18next";
 import { timeMarks, type SpanRow, type Stretch } from "../../run/spans.ts";
 import type { Used } from "../../run/critical-path.ts";
-import { count, preciseDuration } from "../../text/time.ts";
+import { count, longTime, preciseDuration } from "../../text/time.ts";
 import { useSpanTitle } from "./span-title.ts";
 import { work } from "../../text/inspector/work.ts";
 
@@ -11,6 +11,7 @@ export function Bar({
   row: { span, depth, children },
   isCritical,
   used,
+  callNumber,
   index,
   top,
   at,
@@ -25,6 +26,8 @@ export function Bar({
   isCritical: boolean;
   /** By the model calls in it. */
   used: Used | undefined;
+  /** Of a model call, where there are several. */
+  callNumber: number | undefined;
   index: number;
   top: number;
   at: (time: number) => number;
@@ -39,8 +42,13 @@ export function Bar({
   const end = span.end ?? now;
   const left = start === null ? 0 : Math.max(-1, at(start));
   const right = start === null ? 0 : Math.min(101, at(end));
-  const title = useSpanTitle(span);
+  const title = useSpanTitle(span, callNumber);
   const took = span.start === null ? "" : preciseDuration(end - span.start);
+  const about = [
+    title,
+    span.start === null ? "" : `${t("run.started")}: ${longTime(new Date(span.start).toISOString())}`,
+    took === "" ? "" : `${t("run.duration")}: ${took}`,
+  ];
   const first = span.first_token === null ? undefined : Math.max(left, Math.min(right, at(span.first_token)));
   return (
     <div
@@ -82,9 +90,9 @@ export function Bar({
             {used.cost === null ? t("run.used", { tokens: count(used.tokens) }) : used.cost.toPrecision(3)}
           </small>
         )}
-        <small>{took}</small>
+        <small className="span-took">{took}</small>
       </span>
-      <span className="span-track">
+      <span className="span-track" title={about.filter((line) => line !== "").join("\n")}>
         {start !== null && right >= 0 && left <= 100 && (
           <span
             className="span-bar"
@@ -105,7 +113,11 @@ export function Ruler({ stretches, from, zoom }: { stretches: readonly Stretch[]
   const { t } = useTranslation(work);
   return (
     <div className="time-ruler" aria-hidden="true">
-      <span />
+      <span className="span-name">
+        <span className="span-text" />
+        <small className="span-used">{t("run.cost")}</small>
+        <small className="span-took">{t("run.duration")}</small>
+      </span>
       <span className="time-ruler-track">
         {timeMarks(stretches, from, zoom).map(({ at, milliseconds }) => (
           <span key={milliseconds} style={{ left: `${at * 100}%` }}>

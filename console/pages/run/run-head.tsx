@@ -54,6 +54,10 @@ export function RunHead({
           {shortTime(run.created_at)}
         </time>
         <span className="space" />
+        <Button size="small" onClick={() => navigate(threadAddress(run.thread_id))}>
+          <MessageSquare size={14} />
+          {t("run.openChat")}
+        </Button>
         {isOver && error === undefined && (
           <Button size="small" onClick={again}>
             <RotateCcw size={14} />
@@ -77,11 +81,6 @@ export function RunHead({
               onSelect: () => navigate(compareAddress({ threadId: run.thread_id, runId: run.run_id })),
             },
             "line",
-            {
-              label: t("run.openChat"),
-              icon: <MessageSquare size={16} />,
-              onSelect: () => navigate(threadAddress(run.thread_id)),
-            },
             {
               label: t("run.openGraph"),
               icon: <Workflow size={16} />,

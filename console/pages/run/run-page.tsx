@@ -7,6 +7,7 @@ import { useThreadNews } from "../../api/live/thread-news.ts";
 import { useTrace, type Trace } from "../../api/runs/trace.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
+import { modelCallNumbers } from "../../run/critical-path.ts";
 import { isGone } from "../../thread/open-thread.ts";
 import { work } from "../../text/inspector/work.ts";
 import { EventsTab } from "./events-tab.tsx";
@@ -56,7 +57,9 @@ function Run({ run }: { run: StartedRun }) {
   const assistant = useAssistant(run.assistant_id).data;
   const span = place.span === undefined ? undefined : trace.spans.get(place.span);
   const select = useMemo(() => (id: string | undefined) => go({ span: id }), [go]);
-  const hasDetails = place.view === "graph" || place.view === "time" || place.view === "usage";
+  const callNumbers = useMemo(() => modelCallNumbers(trace.spans), [trace.spans]);
+  const showsParts = place.view === "graph" || place.view === "time";
+  const isOfTrace = showsParts || place.view === "usage";
   return (
     <div className="run-page">
       <RunHead run={run} trace={trace} assistant={assistant} />
@@ -87,14 +90,15 @@ function Run({ run }: { run: StartedRun }) {
       {trace.isCut && <p className="run-note">{t("run.cut")}</p>}
       <div className="run-body" id="run-view" role="tabpanel" aria-labelledby={`tab-${place.view}`}>
         <div className="run-view">
-          {trace.error !== undefined && hasDetails && <Failed error={trace.error} />}
-          {trace.isPending && hasDetails && <Loading lines={6} />}
+          {trace.error !== undefined && isOfTrace && <Failed error={trace.error} />}
+          {trace.isPending && isOfTrace && <Loading lines={6} />}
           <View run={run} trace={trace} place={place} go={go} onSelect={select} />
         </div>
-        {hasDetails && span !== undefined && (
+        {showsParts && span !== undefined && (
           <SpanDetails
             key={span.id}
             span={span}
+            callNumber={callNumbers.get(span.id)}
             threadId={threadId}
             runId={runId}
             onClose={() => select(undefined)}

@@ -12,12 +12,15 @@ import { work } from "../../text/inspector/work.ts";
 /** A part of a run: its times, what it used, what went in and what came out. */
 export function SpanDetails({
   span,
+  callNumber,
   threadId,
   runId,
   onClose,
   onCheckpoint,
 }: {
   span: Span;
+  /** Of a model call, where there are several. */
+  callNumber: number | undefined;
   threadId: string;
   runId: string;
   onClose: () => void;
@@ -25,7 +28,7 @@ export function SpanDetails({
 }) {
   const { t } = useTranslation(work);
   const { start, end, first_token: first, usage, checkpoint_id: checkpoint } = span;
-  const title = useSpanTitle(span);
+  const title = useSpanTitle(span, callNumber);
   const place = { threadId, runId, spanId: span.id };
   return (
     <aside className="span-details" aria-label={t("run.details")}>

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react"
 import { useTranslation } from "react-i18next";
 import { IconButton } from "../../parts/button.tsx";
 import { Empty } from "../../parts/states.tsx";
-import { criticalPath, usedBy, type Used } from "../../run/critical-path.ts";
+import { criticalPath, modelCallNumbers, usedBy, type Used } from "../../run/critical-path.ts";
 import { placeOf, rowsOfTree, timeline, type Span, type SpanRow, type Stretch } from "../../run/spans.ts";
 import { work } from "../../text/inspector/work.ts";
 import { Bar, Ruler } from "./bars.tsx";
@@ -45,7 +45,13 @@ export function TimeTab({
   );
   const path = useMemo(() => (marksPath ? criticalPath(spans, now) : none), [marksPath, now, spans]);
   const used = useMemo(() => usedBy(spans), [spans]);
-  const stretches = useMemo(() => timeline(spans.values(), now, squeezes), [spans, now, squeezes]);
+  const callNumbers = useMemo(() => modelCallNumbers(spans), [spans]);
+  const squeezed = useMemo(() => timeline(spans.values(), now, true), [spans, now]);
+  const hasIdle = squeezed.some(({ isIdle }) => isIdle);
+  const stretches = useMemo(
+    () => (squeezes || !hasIdle ? squeezed : timeline(spans.values(), now, false)),
+    [spans, now, squeezes, hasIdle, squeezed],
+  );
   const toggle = (id: string) => {
     const next = new Set(closed);
     if (!next.delete(id)) next.add(id);
@@ -63,10 +69,12 @@ export function TimeTab({
             {t("run.all")}
           </button>
         </div>
-        <label className="time-check">
-          <input type="checkbox" checked={squeezes} onChange={({ target }) => setSqueezes(target.checked)} />
-          {t("run.squeeze")}
-        </label>
+        {hasIdle && (
+          <label className="time-check">
+            <input type="checkbox" checked={squeezes} onChange={({ target }) => setSqueezes(target.checked)} />
+            {t("run.squeeze")}
+          </label>
+        )}
         <label className="time-check">
           <input type="checkbox" checked={marksPath} onChange={({ target }) => setMarksPath(target.checked)} />
           {t("run.critical")}
@@ -97,6 +105,7 @@ export function TimeTab({
         rows={rows}
         path={path}
         used={used}
+        callNumbers={callNumbers}
         stretches={stretches}
         zoom={zoom}
         now={now}
@@ -125,6 +134,7 @@ function Waterfall({
   rows,
   path,
   used,
+  callNumbers,
   stretches,
   zoom,
   now,
@@ -136,6 +146,7 @@ function Waterfall({
   rows: readonly SpanRow[];
   path: ReadonlySet<string>;
   used: ReadonlyMap<string, Used>;
+  callNumbers: ReadonlyMap<string, number>;
   stretches: readonly Stretch[];
   zoom: number;
   now: number;
@@ -210,6 +221,7 @@ function Waterfall({
                 row={row}
                 isCritical={path.has(row.span.id)}
                 used={used.get(row.span.id)}
+                callNumber={callNumbers.get(row.span.id)}
                 index={item.index}
                 top={item.start}
                 at={at}

@@ -46,7 +46,7 @@ function UsageTable({ title, rows }: { title: string; rows: readonly UsageRow[] 
                 {row.cached > 0 && <small> ({t("run.cached", { count: row.cached })})</small>}
               </td>
               <td>{count(row.output)}</td>
-              <td>{preciseDuration(row.milliseconds)}</td>
+              <td>{row.milliseconds === null ? "–" : preciseDuration(row.milliseconds)}</td>
               <td>{row.cost === null ? "–" : row.cost.toPrecision(3)}</td>
             </tr>
           ))}

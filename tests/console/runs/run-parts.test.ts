@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { criticalPath, usedBy } from "../../../console/run/critical-path.ts";
+import { criticalPath, modelCallNumbers, usedBy } from "../../../console/run/critical-path.ts";
 import { folded, isLarge, placed, subgraphsOf } from "../../../console/run/graph-layout.ts";
 import {
   nodePath,
@@ -158,6 +158,23 @@ describe("the parts of a run as rows", () => {
     expect(usageBy([call, { ...call, id: "2", cost: null }, run], ({ model }) => model ?? "")).toEqual([
       { name: "m", calls: 2, input: 20, output: 4, cached: 8, cost: 0.5, milliseconds: 6 },
     ]);
+    // Unknown is not zero.
+    expect(usageBy([{ ...call, start: null }], () => "m")).toMatchObject([{ calls: 1, milliseconds: null }]);
+  });
+
+  it("number the model calls as they began, where there are several", () => {
+    const calls = [
+      spanOf({ id: "late", kind: "model", start: 5, end: 6 }),
+      spanOf({ id: "tool", kind: "tool", start: 2, end: 3 }),
+      spanOf({ id: "early", kind: "model", start: null, end: 2 }),
+    ];
+    expect([...modelCallNumbers(mapOf(calls))]).toEqual([
+      ["early", 1],
+      ["late", 2],
+    ]);
+    expect(modelCallNumbers(mapOf(calls.slice(0, 2))).size).toBe(0);
+    // One whose beginning is not known stands where it ended.
+    expect(rowsOfTree(mapOf(calls), () => false).map(({ span }) => span.id)).toEqual(["early", "tool", "late"]);
   });
 });
 
