@@ -1,6 +1,6 @@
 import ChevronRight from "icon:chevron-right";
 import { useTranslation } from "react-i18next";
-import { timeMarks, type SpanRow, type Stretch } from "../../run/spans.ts";
+import { timeMarks, type Span, type SpanRow, type Stretch } from "../../run/spans.ts";
 import type { Used } from "../../run/critical-path.ts";
 import { count, longTime, preciseDuration } from "../../text/time.ts";
 import { useSpanTitle } from "./span-title.ts";
@@ -44,11 +44,7 @@ export function Bar({
   const right = start === null ? 0 : Math.min(101, at(end));
   const title = useSpanTitle(span, callNumber);
   const took = span.start === null ? "" : preciseDuration(end - span.start);
-  const about = [
-    title,
-    span.start === null ? "" : `${t("run.started")}: ${longTime(new Date(span.start).toISOString())}`,
-    took === "" ? "" : `${t("run.duration")}: ${took}`,
-  ];
+  const about = useAbout(span, title, took);
   const first = span.first_token === null ? undefined : Math.max(left, Math.min(right, at(span.first_token)));
   return (
     <div
@@ -92,7 +88,7 @@ export function Bar({
         )}
         <small className="span-took">{took}</small>
       </span>
-      <span className="span-track" title={about.filter((line) => line !== "").join("\n")}>
+      <span className="span-track" title={about}>
         {start !== null && right >= 0 && left <= 100 && (
           <span
             className="span-bar"
@@ -106,6 +102,14 @@ export function Bar({
       </span>
     </div>
   );
+}
+
+/** What a bar says when it is pointed at. */
+function useAbout({ start }: Span, title: string, took: string): string {
+  const { t } = useTranslation(work);
+  if (start === null) return title;
+  const began = longTime(new Date(start).toISOString());
+  return `${title}\n${t("run.started")}: ${began}\n${t("run.duration")}: ${took}`;
 }
 
 /** The time above the bars, and where idle time was left out. */
