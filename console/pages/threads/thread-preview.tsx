@@ -2,6 +2,7 @@ import { useTranslation } from "react-i18next";
 import { useLastMessages } from "../../api/threads.ts";
 import type { ThreadInfo } from "../../api/shapes.ts";
 import { visible } from "../../markdown/links.ts";
+import { plainText } from "../../markdown/plain-text.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
@@ -55,7 +56,7 @@ export function ThreadPreview({
             {data.map(({ id, role, content }, index) => (
               <div key={id ?? index} className="last-call">
                 <dt className="hint">{names[role] ?? t("context.assistant")}</dt>
-                <dd>{visible(content.length > shown ? `${content.slice(0, shown)}…` : content)}</dd>
+                <dd>{visible(role === "user" ? shortOf(content) : plainText(shortOf(content)))}</dd>
               </div>
             ))}
           </dl>
@@ -74,4 +75,8 @@ export function ThreadPreview({
       </div>
     </Dialog>
   );
+}
+
+function shortOf(content: string): string {
+  return content.length > shown ? `${content.slice(0, shown)}…` : content;
 }

@@ -14,6 +14,7 @@ import { useLocation } from "wouter";
 import { foundAddress, threadAddress } from "../../app/addresses.ts";
 import { exportThread, forkThread, markThread, renameThread, type ExportFormat } from "../../api/threads.ts";
 import type { ThreadInfo } from "../../api/shapes.ts";
+import { plainLine } from "../../markdown/plain-line.ts";
 import { loadable } from "../../parts/loadable.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
@@ -204,12 +205,12 @@ function attempt(action: Promise<unknown>): void {
 function Words({ thread }: { thread: ThreadInfo }) {
   const hit = thread.hits?.[0];
   if (!wordsBelow(thread)) return null;
-  if (hit === undefined) return <span className="thread-words">{thread.last_words}</span>;
+  if (hit === undefined) return <span className="thread-words">{plainLine(thread.last_words)}</span>;
   return (
     <span className="thread-words">
-      {hit.before}
+      {plainLine(hit.before ?? "")}
       <mark>{hit.match}</mark>
-      {hit.after}
+      {plainLine(hit.after ?? "")}
     </span>
   );
 }
