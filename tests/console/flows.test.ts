@@ -2,6 +2,7 @@ import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { chromiumPath, leave, openStage, rests, sees, shownTexts, type Stage } from "./console-page.ts";
@@ -206,11 +207,18 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
   },
   compress: async (one) => {
     const { app, chat } = one.words.all;
-    const thread = await one.begin("hello");
+    const thread = await bringIn(12);
+    await one.go(`/t/${thread}`);
+    await sees(one.tab, "Message 12");
+    await one.say("hello");
+    await sees(one.tab, "You said: hello");
     await rests(one.tab);
-    const asked = one.tab.page.waitForRequest((request) => request.url().endsWith(`/threads/${thread}/compress`));
     await one.choose(app.openMenu, chat.compress);
+    const asked = one.tab.page.waitForRequest((request) => request.url().endsWith(`/threads/${thread}/compress`));
+    await one.use(one.words.work.context.compress);
     await asked;
+    await one.tab.page.getByRole("dialog").waitFor({ state: "detached" });
+    await rests(one.tab);
   },
   "inspect a run down to its request, and go back to a checkpoint": async (one) => {
     const { run } = one.words.work;
@@ -497,6 +505,15 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
 };
 
 /** Everyone: with a mouse or the keyboard alone, on both screens, in both languages; two of them are the usual sample, by turns. */
+/** Brings in a chat of so many messages. */
+async function bringIn(count: number): Promise<string> {
+  const messages = Array.from({ length: count }, (_, index) => {
+    return { type: index % 2 === 0 ? "human" : "ai", id: `m${index}`, content: `Message ${index + 1}` };
+  });
+  const exported = { format: "millrace.session", version: 1, session_name: "Long", graph_id: "agent", messages };
+  const made = await stage.server.send("POST", "/threads/import", exported, { "x-api-key": ada.key });
+  return z.object({ thread_id: z.string() }).parse(await made.json()).thread_id;
+}
 const everyone = (["mouse", "keys"] as const).flatMap((how) =>
   [1280, 390].flatMap((width) => (["en", "zh-CN"] as const).map((locale): Hand => ({ how, width, locale }))),
 );

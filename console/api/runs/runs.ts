@@ -75,7 +75,7 @@ export interface Compression {
 }
 
 /** Lets a summary stand for the older messages in what the model sees; the conversation stays as it is. */
-export function compress(threadId: string, how: Partial<Compression> = {}): Promise<void> {
+export function compress(threadId: string, how: Compression): Promise<void> {
   return perform(`/threads/${threadId}/compress`, { method: "POST", body: how });
 }
 

@@ -15,10 +15,11 @@ import { useLocation } from "wouter";
 import { contextAddress, fileAddress, threadAddress } from "../../app/addresses.ts";
 import { useCommands, type Command } from "../../app/commands.ts";
 import type { ThreadDetails } from "../../api/shapes.ts";
-import { compress } from "../../api/runs/runs.ts";
+import { compress, type Compression } from "../../api/runs/runs.ts";
 import { exportThread, forkThread, renameThread } from "../../api/threads.ts";
 import { GrantsDialog } from "../../parts/approval/grants.tsx";
 import { IconButton } from "../../parts/button.tsx";
+import { loadable } from "../../parts/loadable.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { count, percent, shortCount } from "../../text/time.ts";
@@ -27,12 +28,17 @@ import { ChangesDialog } from "./changes/changes-dialog.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { focusAtFirst } from "../../parts/focus.ts";
 
+const compressing = loadable(() => import("../context/compress-dialog.tsx"));
+
+/** What opens above a chat from its title bar. */
+type Shown = "changes" | "grants" | "compress";
+
 /** What the thread is called, how it is, and what can be done with the whole of it. */
 export function TitleBar({ details, onFind }: { details: ThreadDetails | undefined; onFind: () => void }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [isNaming, setNaming] = useState(false);
-  const [shown, setShown] = useState<"changes" | "grants">();
+  const [shown, setShown] = useState<Shown>();
   const changes = useSnapshot(({ operations }) => operations.length);
   const name = details?.name ?? "";
   const rename = (value: string) => {
@@ -41,7 +47,16 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
   };
   const commands = useThreadCommands(name, { rename: setNaming, show: setShown });
   useCommands(commands);
-  const shorten = () => commands.find(({ id }) => id === "compress")?.run();
+  const dialog = compressing.useModule(shown === "compress");
+  const close = () => setShown(undefined);
+  const shorten = async (how: Compression) => {
+    thread.expectRun();
+    try {
+      await compress(thread.id, how);
+    } finally {
+      await thread.sync();
+    }
+  };
   const find = { label: t("find.title"), icon: <Search size={16} />, shortcut: "mod+f", onSelect: onFind };
   return (
     <header className="title-bar">
@@ -68,7 +83,7 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
       <Connection />
       <Status />
       <Spent usage={details?.total_usage} />
-      <Usage onCompress={shorten} />
+      <Usage onCompress={() => setShown("compress")} />
       {changes > 0 && (
         <IconButton className="changes-button" label={t("operation.changes")} onClick={() => setShown("changes")}>
           <FileDiff size={18} />
@@ -83,8 +98,9 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
           { label, icon, danger: id === "delete", onSelect: run },
         ])}
       />
-      {shown === "changes" && <ChangesDialog onClose={() => setShown(undefined)} />}
-      {shown === "grants" && <GrantsDialog threadId={thread.id} onClose={() => setShown(undefined)} />}
+      {shown === "changes" && <ChangesDialog onClose={close} />}
+      {shown === "grants" && <GrantsDialog threadId={thread.id} onClose={close} />}
+      {dialog && <dialog.CompressDialog threadId={thread.id} run={shorten} onClose={close} />}
     </header>
   );
 }
@@ -92,18 +108,13 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
 /** What can be done with the whole of a thread: in its menu, in the palette, and behind a slash in the field. */
 function useThreadCommands(
   name: string,
-  { rename, show }: { rename: (isNow: boolean) => void; show: (dialog: "changes" | "grants") => void },
+  { rename, show }: { rename: (isNow: boolean) => void; show: (dialog: Shown) => void },
 ): readonly Command[] {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [, navigate] = useLocation();
   return useMemo(() => {
     const { id } = thread;
-    const shorten = async () => {
-      thread.expectRun();
-      await compress(id).catch(notifyError);
-      await thread.sync();
-    };
     const remove = () => {
       deleteSoon(id, { text: t("threads.deleted", { name }), takeBack: t("threads.takeBack") });
       navigate("/");
@@ -121,7 +132,7 @@ function useThreadCommands(
       here("changes", t("operation.changes"), <FileDiff size={16} />, () => show("changes")),
       here("allowed", t("approval.grants"), <ShieldCheck size={16} />, () => show("grants")),
       here("files", t("chat.files"), <FolderTree size={16} />, () => navigate(fileAddress(undefined, id))),
-      here("compress", t("chat.compress"), <Shrink size={16} />, () => void shorten()),
+      here("compress", t("chat.compress"), <Shrink size={16} />, () => show("compress")),
       here("delete", t("threads.delete"), <Trash size={16} />, remove),
     ];
   }, [t, thread, navigate, name, rename, show]);

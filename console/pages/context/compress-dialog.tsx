@@ -1,15 +1,16 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
+import { ApiError } from "../../api/client.ts";
 import { useCompressionPreview, type CompressionMessage } from "../../api/context.ts";
-import { compress } from "../../api/runs/runs.ts";
+import type { Compression } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
-import { Failed, Loading } from "../../parts/states.tsx";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { work } from "../../text/inspector/work.ts";
@@ -21,7 +22,16 @@ const counts = Array.from({ length: 16 }, (_, index) => index + 5);
 const usual = 10;
 
 /** Lets a summary stand for older messages, after a look at what it would stand for and what it saves. */
-export function CompressDialog({ threadId, onClose }: { threadId: string; onClose: () => void }) {
+export function CompressDialog({
+  threadId,
+  run,
+  onClose,
+}: {
+  threadId: string;
+  /** Has it done. */
+  run: (how: Compression) => Promise<void>;
+  onClose: () => void;
+}) {
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
   const roleOf = useRoleName();
@@ -54,7 +64,12 @@ export function CompressDialog({ threadId, onClose }: { threadId: string; onClos
           </select>
         </label>
         {data === undefined && error === null && <Loading lines={4} />}
-        {error !== null && <Failed error={error} onRetry={() => void refetch()} />}
+        {error !== null &&
+          (isNothingToDo(error) ? (
+            <Empty title={error.message} {...(error.suggestion !== undefined && { hint: error.suggestion })} />
+          ) : (
+            <Failed error={error} onRetry={() => void refetch()} />
+          ))}
         {data !== undefined && error === null && (
           <>
             <p role="status">
@@ -105,7 +120,7 @@ export function CompressDialog({ threadId, onClose }: { threadId: string; onClos
             disabled={isBusy || data === undefined || error !== null || isPlaceholderData}
             onClick={() =>
               perform(async () => {
-                await compress(threadId, request);
+                await run(request);
                 onClose();
               })
             }
@@ -116,6 +131,11 @@ export function CompressDialog({ threadId, onClose }: { threadId: string; onClos
       </div>
     </Dialog>
   );
+}
+
+/** The chat is too short, or its graph keeps no summary: nothing has failed. */
+function isNothingToDo(error: Error): error is ApiError {
+  return error instanceof ApiError && error.status === 409;
 }
 
 /** What a summary says, part by part. */

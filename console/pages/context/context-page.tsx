@@ -8,6 +8,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useThreadContext, type ThreadContext } from "../../api/context.ts";
 import { saveAs } from "../../api/operations.ts";
+import { compress } from "../../api/runs/runs.ts";
 import { useThreadNews } from "../../api/live/thread-news.ts";
 import { threadAddress } from "../../app/addresses.ts";
 import { usePageTitle } from "../../app/news.ts";
@@ -84,7 +85,13 @@ export function ContextPage({ threadId }: { threadId: string }) {
           {tooSlow.message}
         </p>
       )}
-      {isShortening && <CompressDialog threadId={threadId} onClose={() => setShortening(false)} />}
+      {isShortening && (
+        <CompressDialog
+          threadId={threadId}
+          run={(how) => compress(threadId, how)}
+          onClose={() => setShortening(false)}
+        />
+      )}
       {shown !== undefined && <Context threadId={threadId} context={shown} readAt={context.dataUpdatedAt} />}
     </div>
   );
