@@ -94,7 +94,7 @@ function Sent({ threadId, runId, number }: { threadId: string; runId: string; nu
         )}
       </div>
       {!data.is_exact && <p className="hint">{t("context.notExact")}</p>}
-      <LongText text={text} label={t("run.request")} />
+      <LongText text={text} label={t("run.request")} isNumbered />
     </>
   );
 }

@@ -81,7 +81,7 @@ export function TextEditor({
   return (
     <div className="prompt-field">
       <div className="prompt-text">
-        <div className="prompt-marks" aria-hidden="true">
+        <div className="prompt-marks numbered" aria-hidden="true">
           {value.split("\n").map((line, at) => (
             <div key={at}>
               {pieces(line, at).map((piece, place) =>

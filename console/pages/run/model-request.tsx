@@ -28,5 +28,5 @@ function Sent({ threadId, runId, number }: { threadId: string; runId: string; nu
   const { data, error, refetch } = useRequest(threadId, runId, number);
   if (error !== null) return <Failed error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading lines={2} />;
-  return <JsonView value={data.request} label={t("run.request")} />;
+  return <JsonView value={data.request} label={t("run.request")} isNumbered />;
 }
