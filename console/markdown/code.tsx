@@ -12,11 +12,18 @@ const tooLong = /[^\n]{2000}/u;
 /** Characters beyond which only the beginning is shown. */
 const mostCharacters = 100_000;
 
-const grammars: Record<string, () => Promise<Parser>> = {
-  js: async () => (await import("@lezer/javascript")).parser.configure({ dialect: "jsx" }),
-  ts: async () => (await import("@lezer/javascript")).parser.configure({ dialect: "ts jsx" }),
-  json: async () => (await import("@lezer/json")).parser,
-  py: async () => (await import("@lezer/python")).parser,
+/** Calls `paint` for each piece of a text that has a colour, from the first to the last. */
+type Painter = (text: string, paint: (from: number, to: number, classes: string) => void) => void;
+
+const byGrammar = (grammar: Parser): Painter => {
+  return (text, paint) => highlightTree(grammar.parse(text), classHighlighter, paint);
+};
+const painters: Record<string, () => Promise<Painter>> = {
+  js: async () => byGrammar((await import("@lezer/javascript")).parser.configure({ dialect: "jsx" })),
+  ts: async () => byGrammar((await import("@lezer/javascript")).parser.configure({ dialect: "ts jsx" })),
+  json: async () => byGrammar((await import("@lezer/json")).parser),
+  py: async () => byGrammar((await import("@lezer/python")).parser),
+  cir: async () => (await import("./spice.ts")).paintNetlist,
 };
 const otherNames: Record<string, string> = {
   javascript: "js",
@@ -27,6 +34,11 @@ const otherNames: Record<string, string> = {
   tsx: "ts",
   jsonc: "json",
   python: "py",
+  ckt: "cir",
+  lib: "cir",
+  netlist: "cir",
+  sp: "cir",
+  spice: "cir",
 };
 
 /** A block of code with its colours, which come when it is whole. */
@@ -106,25 +118,25 @@ export function CopyButton({
 
 function useColours(text: string, language: string, isOpen: boolean): ReactNode {
   const name = otherNames[language.toLowerCase()] ?? language.toLowerCase();
-  const load = Object.hasOwn(grammars, name) ? grammars[name] : undefined;
-  const [grammar, setGrammar] = useState<Parser>();
+  const load = Object.hasOwn(painters, name) ? painters[name] : undefined;
+  const [painter, setPainter] = useState<Painter>();
   const isColoured =
     load !== undefined && !isOpen && text.split("\n", mostLines + 1).length <= mostLines && !tooLong.test(text);
   useEffect(() => {
     let isCurrent = true;
-    if (isColoured) void load().then((loaded) => isCurrent && setGrammar(() => loaded));
+    if (isColoured) void load().then((loaded) => isCurrent && setPainter(() => loaded));
     return () => {
       isCurrent = false;
     };
   }, [isColoured, load]);
-  return grammar === undefined || !isColoured ? text : coloured(text, grammar);
+  return painter === undefined || !isColoured ? text : coloured(text, painter);
 }
 
 /** A text with a span for each thing that has a colour. */
-function coloured(text: string, grammar: Parser): ReactNode[] {
+function coloured(text: string, painter: Painter): ReactNode[] {
   const found: ReactNode[] = [];
   let at = 0;
-  highlightTree(grammar.parse(text), classHighlighter, (from, to, classes) => {
+  painter(text, (from, to, classes) => {
     if (from > at) found.push(text.slice(at, from));
     found.push(
       <span key={from} className={classes}>
