@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery, type InfiniteData } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { perform, request, send } from "./client.ts";
-import { contentOf, type FileContent } from "./operations.ts";
+import { contentOf, type FileContent } from "./file-content.ts";
 import { Operation } from "./shapes.ts";
 import { queryClient } from "./threads.ts";
 

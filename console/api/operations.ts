@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { ApiError, perform, request, send } from "./client.ts";
+import { contentOf, type FileContent } from "./file-content.ts";
 import { Operation, OperationDiff } from "./shapes.ts";
 
 /** The lines that an operation changed. */
@@ -12,22 +13,6 @@ export function useDiff(threadId: string, operationId: string, limit: number, en
     enabled,
     staleTime: 60_000,
   });
-}
-
-/** What a file holds, as far as the page can show it. */
-export type FileContent = { kind: "text"; text: string } | { kind: "picture"; blob: Blob } | { kind: "bytes" };
-
-const pictures: Record<string, string> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-};
-
-/** The type of a picture that the page draws, by the name of its file. A drawing of SVG could hold scripts: it is a text. */
-export function pictureType(path: string): string | undefined {
-  return pictures[path.split(".").at(-1)?.toLowerCase() ?? ""];
 }
 
 /** The whole of a file before or after an operation. */
@@ -59,19 +44,6 @@ export function saveAs(bytes: Blob, name: string): void {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 1_000);
-}
-
-/** What a file of an answer holds. */
-export async function contentOf(response: Response): Promise<FileContent> {
-  const path = response.headers.get("content-disposition") ?? "";
-  const bytes = await response.arrayBuffer();
-  const type = pictureType(path);
-  if (type !== undefined) return { kind: "picture", blob: new Blob([bytes], { type }) };
-  try {
-    return { kind: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
-  } catch {
-    return { kind: "bytes" };
-  }
 }
 
 const Conflict = z.object({

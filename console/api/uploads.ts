@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { request } from "./client.ts";
-import { pictureType } from "./operations.ts";
+import { pictureType } from "./file-content.ts";
 
 /** Pixels of the longer side of a picture, as models look at it. */
 const longestSide = 1_568;

@@ -1,7 +1,8 @@
 import FileText from "icon:file-text";
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { pictureType, readFileOf } from "../../api/operations.ts";
+import { pictureType } from "../../api/file-content.ts";
+import { readFileOf } from "../../api/operations.ts";
 import { visible } from "../../markdown/links.ts";
 import { Picture } from "./picture.tsx";
 

@@ -57,6 +57,7 @@ export function OneFile({ path }: { path: string }) {
       ) : (
         <FileView
           path={path}
+          isThere
           read={{ ...read, data: now?.content }}
           gone={{ title: t("files.gone"), hint: t("files.goneHint") }}
         />

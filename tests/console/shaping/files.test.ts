@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { contentOf } from "../../../console/api/file-content.ts";
 import { marksOf, type FileChange } from "../../../console/run/file-marks.ts";
 import { rowsOf, separatorOf } from "../../../console/run/separated.ts";
 
@@ -64,5 +65,17 @@ describe("the marks of a tree", () => {
       ["a/b", 1],
       ["a", 3],
     ]);
+  });
+});
+
+describe("a file of an answer", () => {
+  it.each([
+    ["a.txt", "words", "text"],
+    ["a.png", "words", "picture"],
+    ["a.bin", "\u{0}\xff", "bytes"],
+    ["a.pdf", "%PDF-1.4\nletters alone", "bytes"],
+  ])("%s is shown as what it holds", async (name, content, kind) => {
+    const headers = { "content-disposition": `attachment; filename=${name}` };
+    expect(await contentOf(new Response(Buffer.from(content, "latin1"), { headers }))).toMatchObject({ kind });
   });
 });

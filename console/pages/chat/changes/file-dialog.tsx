@@ -1,12 +1,16 @@
+import FileX from "icon:file-x";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { readContent, type FileContent } from "../../../api/operations.ts";
+import type { FileContent } from "../../../api/file-content.ts";
+import { readContent, saveFile } from "../../../api/operations.ts";
 import { CodeBlock } from "../../../markdown/code.tsx";
 import { visible } from "../../../markdown/links.ts";
 import type { Operation } from "../../../api/shapes.ts";
+import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { Empty, Failed, Loading } from "../../../parts/states.tsx";
+import { notifyError } from "../../../parts/toast.tsx";
 import { separatorOf } from "../../../run/separated.ts";
 import { Picture } from "../picture.tsx";
 import { FileTable } from "./file-table.tsx";
@@ -48,13 +52,16 @@ export function FileDialog({
   );
 }
 
-/** What a file holds, as far as it can be shown. */
+/** What a file holds, as far as it can be shown; what cannot be is downloaded, where it lies in the workspace. */
 export function FileView({
   path,
   read: { data, error, isPending, refetch },
   gone,
+  isThere = false,
 }: {
   path: string;
+  /** Whether it is the file as it lies in the workspace. */
+  isThere?: boolean;
   read: { data?: FileContent | undefined; error: Error | null; isPending: boolean; refetch: () => unknown };
   gone: { title: string; hint: string };
 }) {
@@ -65,7 +72,12 @@ export function FileView({
       {error !== null && <Failed error={error} onRetry={() => void refetch()} gone={gone} />}
       {data?.kind === "text" && <TextView path={path} text={data.text} />}
       {data?.kind === "picture" && <Picture blob={data.blob} name={path} />}
-      {data?.kind === "bytes" && <Empty title={t("operation.noText")} />}
+      {data?.kind === "bytes" && !isThere && <Empty title={t("operation.noText")} />}
+      {data?.kind === "bytes" && isThere && (
+        <Empty icon={<FileX />} title={t("operation.noText")} hint={t("operation.noTextHint")}>
+          <Button onClick={() => void saveFile(path).catch(notifyError)}>{t("operation.download")}</Button>
+        </Empty>
+      )}
     </>
   );
 }

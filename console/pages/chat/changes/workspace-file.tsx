@@ -26,6 +26,7 @@ export function WorkspaceFile({ path, onClose }: { path: string; onClose: () => 
         ))}
         <FileView
           path={path}
+          isThere
           read={read}
           gone={{ title: t("operation.notThere"), hint: t("operation.notThereHint") }}
         />
