@@ -7,10 +7,11 @@ import type { Compression } from "../../api/runs/runs.ts";
 import { forkThread } from "../../api/threads.ts";
 import { threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
+import { plainLine } from "../../markdown/plain-line.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { Failed, Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { LongText } from "../../parts/values/json-view.tsx";
 import { work } from "../../text/inspector/work.ts";
@@ -66,7 +67,7 @@ export function CompressDialog({
         {data === undefined && error === null && <Loading lines={4} />}
         {error !== null &&
           (isNothingToDo(error) ? (
-            <Empty title={error.message} {...(error.suggestion !== undefined && { hint: error.suggestion })} />
+            <p role="status">{error.message}</p>
           ) : (
             <Failed error={error} onRetry={() => void refetch()} />
           ))}
@@ -97,7 +98,7 @@ export function CompressDialog({
               <ul>
                 {data.kept.map((message, index) => (
                   <li key={message.id ?? index} className="hint">
-                    {roleOf(message.role)}: {visible(message.preview)}
+                    {roleOf(message.role)}: {plainLine(visible(message.preview))}
                   </li>
                 ))}
               </ul>
@@ -134,7 +135,7 @@ export function CompressDialog({
 }
 
 /** The chat is too short, or its graph keeps no summary: nothing has failed. */
-function isNothingToDo(error: Error): error is ApiError {
+function isNothingToDo(error: Error): boolean {
   return error instanceof ApiError && error.status === 409;
 }
 
@@ -172,7 +173,7 @@ function MessageChoice({
               onChange={() => onToggle(message)}
             />
             <span>
-              {visible(message.preview) || roleOf(message.role)}
+              {plainLine(visible(message.preview)) || roleOf(message.role)}
               <small className="hint">
                 {" "}
                 {roleOf(message.role)} · {t("context.tokens", { count: message.tokens, tokens: count(message.tokens) })}

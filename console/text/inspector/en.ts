@@ -266,7 +266,7 @@ export const workEn = {
     staying_one: "{{count}} message stays in view",
     staying_other: "{{count}} messages stay in view",
     standsFor: "Messages the summary replaces; marked ones are kept",
-    summary: "A draft summary; the model writes a better one",
+    summary: "Draft summary (the model writes the final one)",
     copyFirst: "Work on a copy of the chat",
   },
 } as const;

@@ -261,7 +261,7 @@ export const workZh: WorkCatalogue = {
     staying_one: "{{count}} 条消息保持可见",
     staying_other: "{{count}} 条消息保持可见",
     standsFor: "摘要所代替的消息；勾选的保留",
-    summary: "初步摘要；模型会写出更好的",
+    summary: "摘要草稿（最终由模型撰写）",
     copyFirst: "在对话的副本中继续",
     copy: "复制为 JSON",
   },
