@@ -74,7 +74,7 @@ export const graphEn = {
     activate: "Activate this version",
     save: "Save the context as a new version",
     steps: "Steps",
-    stepsHint: "Steps appear here while the run works.",
+    stepsHint: "Steps appear here while a run is in progress.",
     state: "State",
     noState: "No state yet",
     waits: "Waiting for an answer",

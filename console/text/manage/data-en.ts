@@ -58,7 +58,7 @@ export const dataEn = {
     empty: "Nothing is remembered yet",
     off: "Memory is switched off on this server. What is kept can be read and deleted.",
     choose: "Choose a memory to read or change it",
-    chooseHint: "What the assistant has learned about you, from one chat to the next.",
+    chooseHint: "What the assistant has learned about you and keeps from one chat to the next.",
     kinds: { entity: "About you", preference: "Preferences", fact: "Facts" },
     kind: "Kind",
     kindOf: { entity: "Named slot", preference: "Preference", fact: "Fact" },

@@ -10,13 +10,13 @@ export const toolsEn = {
     off: "Switched off",
     offHint: "MILLRACE_TOOLKITS says which toolkits this server has.",
     choose: "Choose a tool to see what it does",
-    chooseHint: "See its arguments and when it asks, and try it by hand.",
+    chooseHint: "Each tool shows its arguments and when it asks, and can be tried by hand.",
     chip: { always: "Asks", sometimes: "May ask", unknown: "Unknown" },
     gone: "There is no such tool",
     goneHint: "Its toolkit may be switched off, or the address is wrong.",
     asks: "Approval",
     asksHint:
-      "No approval is needed where your message asks for exactly this. Paths outside of the workspace and forbidden commands are always refused.",
+      "No approval is needed when your message asks for exactly this. Paths outside the workspace and forbidden commands are always refused.",
     anyCall: "Any call",
     notKnown: "Decided when it is called",
     operation: {

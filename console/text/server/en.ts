@@ -60,23 +60,23 @@ export const serverEn = {
     backups: "Backups",
     backup: {
       sqlite: {
-        save: "Copies the database, also while the server runs",
+        save: "Copies the database, even while the server is running",
         restore: "Puts a copy back; stop the server first",
       },
       postgres: {
-        save: "Copies the database, also while servers run on it",
+        save: "Copies the database, even while servers are using it",
         restore: "Puts a copy into an empty database",
       },
     },
     backupHint:
-      "Run them in the folder of the server. Models, keys, prompts and the workspace are files of their own: copy them too.",
+      "Run them in the folder of the server. Models, keys, prompts and the workspace are separate files; copy them too.",
     copy: "Copy the command: {{about}}",
   },
   webSearch: {
     title: "Web search",
     now: "Now",
     engine: "Search engine",
-    none: "None is set up",
+    none: "Not set up",
     opens: "Models may open web pages",
     inUse: "In use",
     byVendor: "Search by the model’s vendor",
