@@ -243,8 +243,9 @@ function statOf(pid: number): string[] | undefined {
 
 function cpuOf(pid: number): number {
   const fields = statOf(pid);
-  // User and system time in ticks of 10 ms (USER_HZ is 100 on Linux).
-  return fields === undefined ? 0 : (Number(fields[11]) + Number(fields[12])) * 10;
+  if (fields === undefined) return 0;
+  // User and system time, and that of children which have ended, in ticks of 10 ms (USER_HZ is 100 on Linux).
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * 10;
 }
 
 /** Resident memory of a process, MB; 0 when it is gone. */
