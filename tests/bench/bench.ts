@@ -12,6 +12,7 @@ import { measureLongSession } from "./servers/long-session.ts";
 import { measureLoopCost } from "./in-process/loop-cost.ts";
 import { measureMemory, measureStart, measureTurns } from "./servers/over-http.ts";
 import { measurePostgres } from "./servers/on-postgres.ts";
+import { measureCosts, type CostAmounts } from "./servers/database-costs.ts";
 import { measureOwners } from "./servers/owners.ts";
 import { measurePolicies } from "./in-process/policy-cost.ts";
 import { measureRuns, measureTokens } from "./servers/runs.ts";
@@ -20,7 +21,7 @@ import { measureSearch } from "./in-process/search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
 import { measureTextCalls } from "./in-process/text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,servers,console,package]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,servers,costs,console,package]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -114,6 +115,12 @@ const normal: Amounts = {
     rest: 20_000,
   },
 };
+/** Of what runs and servers cost; not in the smoke run, where it would show nothing that `servers` does not. */
+const costs: CostAmounts = {
+  runs: 40,
+  beats: { servers: [1, 10, 100, 1000], count: 1000 },
+  notices: { listeners: [1, 10, 100], count: 1000 },
+};
 
 const { values: options } = parseArgs({
   options: {
@@ -181,6 +188,7 @@ async function measure(
     await add("owners", () => measureOwners(model.url, amounts.owners, amounts.requests));
     await add("postgres", () => measurePostgres(model.url, { ...amounts, ...amounts.postgres }));
     await add("servers", () => measureSeveral(model.url, amounts.servers));
+    if (!options.smoke) await add("costs", () => measureCosts(model.url, costs));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
     await add("rest", () =>
       measureRest(model.url, { starts: Math.min(3, amounts.starts), turns: amounts.turns, waits: amounts.rest }),
