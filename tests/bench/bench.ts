@@ -2,6 +2,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { simulateCapacity, type CapacityAmounts } from "./capacity/capacity.ts";
 import { measureConsole, type ConsoleAmounts } from "../console/bench/console-bench.ts";
 import { measureRest } from "./servers/at-rest.ts";
 import { measureContext } from "./in-process/context-cost.ts";
@@ -21,7 +22,7 @@ import { measureSearch } from "./in-process/search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
 import { measureTextCalls } from "./in-process/text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,servers,costs,console,package]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,servers,costs,capacity,console,package]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -57,6 +58,8 @@ interface Amounts {
   postgres: { clients: number; rounds: number; counted: number };
   /** Of several servers over one PostgreSQL. */
   servers: SeveralAmounts;
+  /** Of many servers, simulated. */
+  capacity: CapacityAmounts;
   console: ConsoleAmounts;
 }
 
@@ -81,6 +84,7 @@ const smoke: Amounts = {
   requests: 10,
   postgres: { clients: 2, rounds: 1, counted: 2 },
   servers: { waiting: { counts: [1, 2], runs: 6 }, noop: { counts: [1], runs: 4, clients: 2 } },
+  capacity: { sizes: [[2, 2]], groups: undefined, variants: [], runs: 20 },
   console: { times: 1, messages: 30, frames: 10, changes: 2, words: 30, spans: 40, nodes: 30, rest: 500 },
 };
 const normal: Amounts = {
@@ -104,6 +108,25 @@ const normal: Amounts = {
   requests: 4000,
   postgres: { clients: 32, rounds: 3, counted: 40 },
   servers: { waiting: { counts: [1, 2, 4], runs: 80 }, noop: { counts: [1, 2, 4], runs: 300, clients: 32 } },
+  capacity: {
+    sizes: [
+      [1, 2],
+      [2, 2],
+      [4, 4],
+      [10, 4],
+      [50, 8],
+      [50, 32],
+      [100, 32],
+      [1000, 128],
+    ],
+    groups: { count: 20, size: [50, 32] },
+    variants: [
+      [10, 4],
+      [50, 32],
+      [100, 64],
+    ],
+    runs: 250,
+  },
   console: {
     times: 10,
     messages: 10_000,
@@ -115,7 +138,7 @@ const normal: Amounts = {
     rest: 20_000,
   },
 };
-/** Of what runs and servers cost; not in the smoke run, where it would show nothing that `servers` does not. */
+/** Of what the simulation calculates with; not in the smoke run, where it would show nothing that `servers` does not. */
 const costs: CostAmounts = {
   runs: 40,
   beats: { servers: [1, 10, 100, 1000], count: 1000 },
@@ -173,6 +196,7 @@ async function measure(
   const add = async (part: string, work: () => Promise<Section>): Promise<void> => {
     if (wanted(part)) done(await work());
   };
+  if (wanted("capacity")) for (const section of simulateCapacity(amounts.capacity)) done(section);
   if (wanted("calls")) done(measureTextCalls(amounts.starts * 4));
   if (wanted("process")) for (const section of await measureInProcess(amounts)) done(section);
   await add("session", () => measureLongSession(amounts.session));

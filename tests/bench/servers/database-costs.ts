@@ -27,7 +27,7 @@ const [waited, spoken] = [agent(""), agent(`words:${spokenMs / wordMs} pace:${wo
 /** Streamed runs at once, and unfinished runs of a server. */
 const [atOnce, unfinished] = [4, 120];
 
-/** What runs cost a server and PostgreSQL, and what servers cost that are only there. */
+/** What `../capacity` calculates with: what runs cost a server and PostgreSQL, and what servers cost that are only there. */
 export async function measureCosts(modelUrl: string, amounts: CostAmounts): Promise<Section> {
   const title = "What a database and its servers spend";
   const postgres = await startPostgres({ isLasting: true });
