@@ -103,7 +103,7 @@ export function CompressDialog({
                 ))}
               </ul>
             </Disclosure>
-            <h3>{t("context.summary")}</h3>
+            <h2 className="hint">{t("context.summary")}</h2>
             <LongText text={textOf(data.summary)} label={t("context.summary")} />
           </>
         )}
