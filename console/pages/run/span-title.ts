@@ -13,5 +13,5 @@ export function useSpanTitle({ kind, name }: Pick<Span, "kind" | "name">, callNu
   if (kind === "wait") return t("run.queue");
   if (kind === "step" && number !== undefined) return t("run.step", { step: number });
   if (kind === "retry" && number !== undefined) return t("run.attempt", { number });
-  return callNumber === undefined ? visible(name) : `${visible(name)} #${callNumber}`;
+  return callNumber === undefined ? visible(name) : `#${callNumber} ${visible(name)}`;
 }
