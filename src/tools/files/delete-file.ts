@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
+import { keptEntries } from "../undo/kept-entries.ts";
 import { changesPath, leadsToCritical, look } from "../workspace/file-checks.ts";
 import { confirmEffect, notFound } from "../workspace/file-access.ts";
 import { isRestOf, reconcileWrite } from "../workspace/reconcile.ts";
@@ -25,8 +26,12 @@ export const deleteFile = defineTool({
     if (place === "refused") return { type: "Query" };
     if (typeof place !== "string" && place.kind === "folder") {
       let entries = 0;
-      for await (const _ of walk(context, place, true)) if (++entries >= countedEntries) break;
-      return { type: "DeleteFolder", path: place.path, entries };
+      const kept = keptEntries();
+      for await (const entry of walk(context, place, true)) {
+        await kept.add(entry);
+        if (++entries >= countedEntries) break;
+      }
+      return { type: "DeleteFolder", path: place.path, entries, not_kept: kept.notKept() };
     }
     if (leadsToCritical(context.workspace, input.path, place)) return { type: "ModifyCriticalFile", path: input.path };
     // Also if missing now: another call of the same turn may create it first.

@@ -53,8 +53,13 @@ export async function effectOf(
     paths: pathsOf(touched, operation),
     ...(diff !== undefined && { diff }),
     ...(line !== undefined && { command: line }),
-    undoable: touched !== undefined,
+    undoable: touched !== undefined && !isLost(operation),
   };
+}
+
+/** Whether what it removes is known not to be kept. */
+function isLost(operation: Operation): boolean {
+  return operation.type === "DeleteFolder" && (operation.not_kept ?? null) !== null;
 }
 
 async function kindOf(

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { z } from "zod";
+import type { NotKept } from "@millrace/engine/sessions/questions/questions";
 import type { EffectClass, FileChange } from "@millrace/engine/storage/records";
 import type { BackgroundAgents } from "../../agents/background.ts";
 import type { Assignment, DelegationMode } from "../../agents/delegation.ts";
@@ -10,7 +11,8 @@ import type { ToolkitServices } from "./toolkit-services.ts";
 /** Kinds of operations; they decide about approval. */
 export type Operation =
   | { type: "DeleteFile"; path: string }
-  | { type: "DeleteFolder"; path: string; entries: number }
+  /** `not_kept`: why it could not be undone; `null` if it could, absent if that was not looked at. */
+  | { type: "DeleteFolder"; path: string; entries: number; not_kept?: NotKept | null | undefined }
   | { type: "ModifyCriticalFile"; path: string }
   | { type: "BatchOperation"; count: number }
   | { type: "IrreversibleOperation"; path: string; overwrites: boolean }

@@ -8,10 +8,12 @@ import type { FileState } from "@millrace/engine/storage/records";
 import { canonicalJson } from "../runtime/canonical-json.ts";
 import { isTemporaryName, locate, ownName, parsePath, withFolder, type Place } from "../workspace/workspace-path.ts";
 
-/** Limits for undo: bytes of one file, bytes of all, entries of a folder. */
-const maxFileBytes = 4 * 1024 * 1024;
-const maxBytes = 8 * 1024 * 1024;
-const maxEntries = 2000;
+/** Limit for undo: bytes of one file. */
+export const maxFileBytes = 4 * 1024 * 1024;
+/** Limit for undo: bytes of all files. */
+export const maxBytes = 8 * 1024 * 1024;
+/** Limit for undo: entries of a folder. */
+export const maxEntries = 2000;
 
 /** The state of a path, with the bytes of its files. */
 export interface Snapshot {
@@ -129,7 +131,7 @@ function ignoreUnreadable(error: unknown, found: Snapshot): void {
 }
 
 /** Whether a path is valid for tools; others, such as names with a backslash, cannot be restored. */
-function canBeNamed(path: string): boolean {
+export function canBeNamed(path: string): boolean {
   try {
     return parsePath(path).length > 0;
   } catch (error) {

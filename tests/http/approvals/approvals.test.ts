@@ -108,7 +108,7 @@ describe("the questions of a thread", () => {
       kind: "confirmation",
       tool: "delete_file",
       args: { path: "old" },
-      question: "Delete the folder old with 1 item in it? If it is large, this cannot be undone.",
+      question: "Delete the folder old with 1 item in it? You can undo this.",
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       expires_at: null,
       value: { kind: "confirmation" },
@@ -123,7 +123,7 @@ describe("the questions of a thread", () => {
     const [everywhere] = (await (await server.send("GET", `/approvals?thread_id=${threadId}`)).json()) as Waiting[];
     expect(everywhere?.effect).toEqual(asked.effect);
     expect((await waiting(threadId, "zh-CN,zh;q=0.9,en;q=0.5"))[0]?.question).toBe(
-      "要删除文件夹 old 及其中的 1 项吗？如果内容较大，此操作将无法撤销。",
+      "要删除文件夹 old 及其中的 1 项吗？此操作可以撤销。",
     );
     expect((await waiting(threadId, "en,zh;q=0.5"))[0]?.question).toContain("Delete");
 

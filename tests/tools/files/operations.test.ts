@@ -1,8 +1,10 @@
-import { symlink } from "node:fs/promises";
+import { symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isCritical } from "../../../src/tools/workspace/file-checks.ts";
 import { tools } from "../../../src/tools/index.ts";
+import { questionFor } from "@millrace/engine/sessions/questions/questions";
+import { snapshot } from "../../../src/tools/undo/snapshot.ts";
 import { prepareCall } from "../../../src/tools/runtime/run-tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
@@ -66,7 +68,7 @@ describe("the operation a call asks leave for", () => {
     [update_file, { path: "sub/.env", content: "" }, { type: "ModifyCriticalFile" }],
     [delete_file, { path: "a.txt" }, { type: "DeleteFile", path: "a.txt" }],
     [delete_file, { path: "package.json" }, { type: "ModifyCriticalFile", path: "package.json" }],
-    [delete_file, { path: "folder" }, { type: "DeleteFolder", path: "folder", entries: 4 }],
+    [delete_file, { path: "folder" }, { type: "DeleteFolder", path: "folder", entries: 4, not_kept: null }],
     [delete_file, { path: "empty" }, { type: "DeleteFolder", path: "empty", entries: 0 }],
     [delete_file, { path: "not-there-yet.txt" }, { type: "DeleteFile" }],
     [delete_file, { path: "../out.txt" }, { type: "Query" }],
@@ -87,5 +89,36 @@ describe("the operation a call asks leave for", () => {
     // The tool is one of a union here: its own schema has just accepted the input.
     const operation = await (tool as typeof read_file).operation(prepared.input as { path: string }, workspace.context);
     expect(operation).toMatchObject(expected);
+  });
+});
+
+describe("the question about a folder", () => {
+  const mb = 1024 * 1024;
+  it.each([
+    ["nothing", {}, "You can undo this.", "此操作可以撤销。"],
+    ["as much as is kept", { a: 4 * mb, b: 4 * mb }, "You can undo this.", "此操作可以撤销。"],
+    ["a large file", { a: 4 * mb + 1 }, "a file in it has more than 4 MB", "其中有超过 4 MB 的文件"],
+    ["much in all", { a: 4 * mb, b: 4 * mb, c: 1 }, "it has more than 8 MB", "内容超过 8 MB"],
+    ["a name that no path can hold", { "a\\b": 1 }, "something in it cannot be kept", "其中有无法保留的内容"],
+    [
+      "many files",
+      Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`f${index}`, 0])),
+      "at most 2000 items are kept",
+      "最多只保留 2000 项",
+    ],
+  ])("with %s in it says whether it can be undone, as it can", async (_, sizes: Record<string, number>, en, zh) => {
+    const files = Object.keys(sizes).map((name) => [`old/${name}`, ""]);
+    await workspace.fill({ "old/": "", ...Object.fromEntries(files) });
+    // Files of one content are kept once: each begins with its own name.
+    for (const [name, size] of Object.entries(sizes)) {
+      if (size === 0) continue;
+      await workspace.fill({ [`old/${name}`]: name });
+      await truncate(join(workspace.root, "old", name), size);
+    }
+    const operation = await tools.delete_file.operation({ path: "old" }, workspace.context);
+    if (operation.type !== "DeleteFolder") throw new Error(operation.type);
+    expect(questionFor(operation, "en")).toContain(en);
+    expect(questionFor(operation, "zh")).toContain(zh);
+    expect(operation.not_kept === null).toBe((await snapshot(workspace.context, "old", "keep")).isWhole);
   });
 });

@@ -4,10 +4,19 @@ import { PathPattern } from "../../glob.ts";
 import { JsonObject } from "../../storage/records.ts";
 import type { Language } from "../../language.ts";
 
+/** Why what a call removes is not kept, so that it cannot be undone: more than `most` of it; or what it is. */
+const NotKept = z.object({ reason: z.enum(["entries", "bytes", "file_bytes", "kind"]), most: z.number() });
+export type NotKept = z.infer<typeof NotKept>;
+
 /** The operations that a rule may ask about, as stored in a question. */
 export const OperationInQuestion = z.discriminatedUnion("type", [
   z.object({ type: z.literal("DeleteFile"), path: z.string() }),
-  z.object({ type: z.literal("DeleteFolder"), path: z.string(), entries: z.number() }),
+  z.object({
+    type: z.literal("DeleteFolder"),
+    path: z.string(),
+    entries: z.number(),
+    not_kept: NotKept.nullable().optional(),
+  }),
   z.object({ type: z.literal("ModifyCriticalFile"), path: z.string() }),
   z.object({ type: z.literal("BatchOperation"), count: z.number() }),
   z.object({ type: z.literal("IrreversibleOperation"), path: z.string(), overwrites: z.boolean() }),
@@ -212,8 +221,8 @@ export function questionFor(operation: OperationInQuestion, language: Language):
     case "DeleteFolder": {
       const path = shown(operation.path);
       return inEnglish
-        ? `Delete the folder ${path} with ${operation.entries} ${operation.entries === 1 ? "item" : "items"} in it? If it is large, this cannot be undone.`
-        : `要删除文件夹 ${path} 及其中的 ${operation.entries} 项吗？如果内容较大，此操作将无法撤销。`;
+        ? `Delete the folder ${path} with ${operation.entries} ${operation.entries === 1 ? "item" : "items"} in it?${undoWords(operation, language)}`
+        : `要删除文件夹 ${path} 及其中的 ${operation.entries} 项吗？${undoWords(operation, language)}`;
     }
     case "ModifyCriticalFile": {
       const path = shown(operation.path);
@@ -244,6 +253,28 @@ export function questionFor(operation: OperationInQuestion, language: Language):
     default:
       return assertNever(operation);
   }
+}
+
+/** Whether a deletion can be undone, and if not, why; nothing where that was not looked at. */
+function undoWords({ not_kept }: { not_kept?: NotKept | null | undefined }, language: Language): string {
+  const inEnglish = language === "en";
+  if (not_kept === undefined) return "";
+  if (not_kept === null) return inEnglish ? " You can undo this." : "此操作可以撤销。";
+  const { reason, most } = not_kept;
+  const size = `${Math.floor(most / 1024 / 1024)} MB`;
+  const why = {
+    entries: { en: `at most ${most} items are kept`, zh: `最多只保留 ${most} 项` },
+    bytes: {
+      en: `it has more than ${size}, and no more than that is kept`,
+      zh: `内容超过 ${size}，最多只保留 ${size}`,
+    },
+    file_bytes: {
+      en: `a file in it has more than ${size}, and such files are not kept`,
+      zh: `其中有超过 ${size} 的文件，这类文件不会保留`,
+    },
+    kind: { en: "something in it cannot be kept", zh: "其中有无法保留的内容" },
+  }[reason][language];
+  return inEnglish ? ` This cannot be undone: ${why}.` : `此操作无法撤销：${why}。`;
 }
 
 /** Words that confirm a waiting tool call, English and Chinese. */
