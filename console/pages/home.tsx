@@ -15,7 +15,7 @@ import { Button, IconButton } from "../parts/button.tsx";
 import { loadable } from "../parts/loadable.ts";
 import { Failed, Loading } from "../parts/states.tsx";
 import { notifyError } from "../parts/toast.tsx";
-import { shortTime } from "../text/time.ts";
+import { Ago } from "../parts/values/ago.tsx";
 import { AttachedPaths, AttachForm, useDraftPaths, useUploads } from "./chat/composer/attachments.tsx";
 import { Choices, NoMessages, takeChoicesAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
@@ -218,7 +218,7 @@ function Block({
             >
               {thread.status !== "idle" && <i className="status-dot" data-status={thread.status} />}
               <span className="home-name">{thread.name === "" ? thread.preview : thread.name}</span>
-              <span className="home-note">{note?.(thread) ?? shortTime(thread.updated_at)}</span>
+              <span className="home-note">{note?.(thread) ?? <Ago at={thread.updated_at} />}</span>
             </a>
           </li>
         ))}

@@ -14,7 +14,8 @@ import { Button } from "../parts/button.tsx";
 import { Disclosure } from "../parts/disclosure.tsx";
 import { useKeptFocus } from "../parts/focus.ts";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
-import { ageGroup, shortTime } from "../text/time.ts";
+import { Ago } from "../parts/values/ago.tsx";
+import { ageGroup } from "../text/time.ts";
 
 /** What waits for a person in all threads, the oldest first, and the threads whose last run failed today. */
 export function InboxPage() {
@@ -74,7 +75,9 @@ export function InboxPage() {
                 <a className="home-thread" href={`/console${threadAddress(thread_id)}`}>
                   <i className="status-dot" data-status="error" />
                   <span className="home-name">{name}</span>
-                  <span className="home-note">{shortTime(updated_at)}</span>
+                  <span className="home-note">
+                    <Ago at={updated_at} />
+                  </span>
                 </a>
               </li>
             ))}

@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { DiffLines } from "../../parts/diff.tsx";
 import { diffOf } from "../../run/state-diff.ts";
 import { manage } from "../../text/manage/words.ts";
-import { longTime, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
 import { PlaceLink } from "../place-link.tsx";
 import { bestOf, reachedIn } from "./figures.ts";
 
@@ -104,9 +104,7 @@ function Row({
         )}
         <button type="button" className="iteration-open" aria-expanded={isHere} onClick={onShow}>
           <b>{t("circuits.number", { number })}</b>
-          <time dateTime={at} title={longTime(at)}>
-            {shortTime(at)}
-          </time>
+          <Ago at={at} />
           {status !== "done" && (
             <span className="chip" data-status={status}>
               {t(`circuits.status.${status}`)}

@@ -14,7 +14,8 @@ import { notify, notifyError } from "../../parts/toast.tsx";
 import { JsonView } from "../../parts/values/json-view.tsx";
 import { nextDates } from "../../run/schedule.ts";
 import { manage } from "../../text/manage/words.ts";
-import { longTime, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
+import { longTime } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
 import { DeleteButton } from "../forms/delete-button.tsx";
 import { PlaceLink } from "../place-link.tsx";
@@ -145,9 +146,7 @@ function LastRuns({ cron: { cron_id, thread_id, on_run_completed } }: { cron: Cr
         {data?.map((run) => (
           <li key={run.run_id}>
             <RunState status={run.status} />
-            <time dateTime={run.queued_at} title={longTime(run.queued_at)}>
-              {shortTime(run.queued_at)}
-            </time>
+            <Ago at={run.queued_at} />
             <span>
               <Took from={run.started_at} to={run.ended_at} />
             </span>

@@ -6,7 +6,7 @@ import { runAddress, threadAddress } from "../../app/addresses.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { longTime, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
 import { ChangesContext } from "../chat/changes/changes-place.tsx";
 import { ConfirmUndo } from "../chat/changes/confirm-undo.tsx";
 import { OperationCard } from "../chat/changes/operation-card.tsx";
@@ -53,9 +53,7 @@ function RunChanges({ changes }: { changes: readonly Change[] }) {
     <div className="prompt-part">
       <div className="row-between">
         <h2>
-          <time dateTime={created_at} title={longTime(created_at)}>
-            {shortTime(created_at)}
-          </time>
+          <Ago at={created_at} />
           <PlaceLink address={threadAddress(id)}>{t("files.toChat")}</PlaceLink>
           {isOfRun && <PlaceLink address={runAddress(id, run_id)}>{t("files.toRun")}</PlaceLink>}
         </h2>

@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { readFilesAgain, type Change } from "../../api/files.ts";
 import { runAddress, threadAddress } from "../../app/addresses.ts";
 import { manage } from "../../text/manage/words.ts";
-import { longTime, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
 import { ChangesContext } from "../chat/changes/changes-place.tsx";
 import { OperationCard } from "../chat/changes/operation-card.tsx";
 import { PlaceLink } from "../place-link.tsx";
@@ -19,9 +19,7 @@ export function ChangeRow({ change, all }: { change: Change; all: readonly Chang
   return (
     <div className="change-row">
       <p className="hint">
-        <time dateTime={change.created_at} title={longTime(change.created_at)}>
-          {shortTime(change.created_at)}
-        </time>
+        <Ago at={change.created_at} />
         <PlaceLink address={threadAddress(id)}>{t("files.toChat")}</PlaceLink>
         {change.run_id !== "" && change.run_id !== change.message_id && (
           <PlaceLink address={runAddress(id, change.run_id)}>{t("files.toRun")}</PlaceLink>

@@ -12,7 +12,8 @@ import { visible } from "../../markdown/links.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
-import { count, longTime, preciseDuration, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
+import { count, preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** Whether a run can still be stopped. */
@@ -69,9 +70,7 @@ export function RunRow({
         {by}
       </span>
       <span role="cell" className="run-cell-when">
-        <time dateTime={queued_at} title={longTime(queued_at)}>
-          {shortTime(queued_at)}
-        </time>
+        <Ago at={queued_at} />
       </span>
       <span role="cell" className="run-cell-waited">
         {waited === undefined ? <Took from={queued_at} to={ended_at} /> : preciseDuration(waited)}

@@ -9,7 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { longTime, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
 import { ListSearch } from "../list-and-one.tsx";
 import { ConditionRows } from "./condition-rows.tsx";
 import { filterOf, type Condition } from "./conditions.ts";
@@ -121,9 +121,7 @@ function ItemRow({
           {namespace.length > below && <small>{visible(namespace.slice(below).join(" › "))}</small>}
           <code className="store-value">{visible(JSON.stringify(value).slice(0, 300))}</code>
         </span>
-        <time dateTime={updated_at} title={longTime(updated_at)}>
-          {shortTime(updated_at)}
-        </time>
+        <Ago at={updated_at} />
       </button>
     </li>
   );

@@ -19,7 +19,8 @@ import { Failed, Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import type { Task } from "../../run/tasks.ts";
 import { manage } from "../../text/manage/words.ts";
-import { calendarDay, longTime, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
+import { calendarDay, longTime } from "../../text/time.ts";
 import { Facts } from "../facts.tsx";
 import { PlaceLink } from "../place-link.tsx";
 import { areaName } from "./area-name.ts";
@@ -146,9 +147,7 @@ function FromChat({ threadId, taskId }: { threadId: string; taskId: string }) {
             <PlaceLink address={messageAddress(threadId, message)}>
               {visible((i18n.language === "zh" && said.message_zh) || said.message)}
             </PlaceLink>
-            <time className="hint" dateTime={at} title={longTime(at)}>
-              {shortTime(at)}
-            </time>
+            <Ago at={at} className="hint" />
           </li>
         ))}
       </ol>

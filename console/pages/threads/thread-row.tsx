@@ -18,7 +18,7 @@ import { plainLine } from "../../markdown/plain-line.ts";
 import { loadable } from "../../parts/loadable.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
-import { longTime, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
 import { deleteSoon } from "../delete-soon.ts";
 import { focusAtFirst } from "../../parts/focus.ts";
 
@@ -106,9 +106,7 @@ export function ThreadRow({
         </span>
         <Words thread={thread} />
       </a>
-      <time className="thread-time" dateTime={thread.updated_at} title={longTime(thread.updated_at)}>
-        {shortTime(thread.updated_at)}
-      </time>
+      <Ago at={thread.updated_at} className="thread-time" />
       <RowMenu
         thread={thread}
         isStop={isStop}

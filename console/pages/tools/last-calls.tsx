@@ -4,7 +4,8 @@ import { runAddress, threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { longTime, preciseDuration, shortTime } from "../../text/time.ts";
+import { Ago } from "../../parts/values/ago.tsx";
+import { preciseDuration } from "../../text/time.ts";
 import { PlaceLink } from "../place-link.tsx";
 
 /** When the tool was called last, what came of it, and where that was. */
@@ -21,9 +22,7 @@ export function LastCalls({ tool }: { tool: string }) {
         {data?.map(({ thread_id, call_id, message_id, run_id, status, started_at, duration_ms, message }) => (
           <li key={`${thread_id} ${call_id}`}>
             <p className="filters hint">
-              <time dateTime={started_at} title={longTime(started_at)}>
-                {shortTime(started_at)}
-              </time>
+              <Ago at={started_at} />
               <b className="chip" data-status={status}>
                 {t(`tools.status.${status}`)}
               </b>

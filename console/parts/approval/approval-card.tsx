@@ -10,7 +10,8 @@ import type { Approval } from "../../api/shapes.ts";
 import { isTyping } from "../../app/keys.ts";
 import { preferences } from "../../app/kept/preferences.ts";
 import { visible } from "../../markdown/links.ts";
-import { longTime, preciseDuration, shortTime } from "../../text/time.ts";
+import { Ago } from "../values/ago.tsx";
+import { longTime, preciseDuration } from "../../text/time.ts";
 import { Button } from "../button.tsx";
 import { lazyComponent } from "../loadable.ts";
 import { Loading } from "../states.tsx";
@@ -235,9 +236,7 @@ function useReady(): { isReady: () => boolean; makeReady: () => void } {
 function Times({ approval: { asked_at, expires_at } }: { approval: Approval }) {
   return (
     <span className="approval-times">
-      <time dateTime={asked_at} title={longTime(asked_at)}>
-        {shortTime(asked_at)}
-      </time>
+      <Ago at={asked_at} />
       {expires_at !== null && <TimeLeft until={expires_at} />}
     </span>
   );

@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { revokeGrant, useGrants } from "../../api/approvals.ts";
 import type { Approval } from "../../api/shapes.ts";
 import { visible } from "../../markdown/links.ts";
-import { shortTime } from "../../text/time.ts";
+import { Ago } from "../values/ago.tsx";
 import { Button } from "../button.tsx";
 import { Dialog } from "../dialog.tsx";
 import { Empty, Failed, Loading } from "../states.tsx";
@@ -35,7 +35,9 @@ export function GrantsDialog({ threadId, onClose }: { threadId: string; onClose:
               <span>
                 <code>{visible(tool)}</code> <code>{visible(path_pattern)}</code>
                 <br />
-                <small className="hint">{shortTime(created_at)}</small>
+                <small className="hint">
+                  <Ago at={created_at} />
+                </small>
               </span>
               <Button
                 size="small"

@@ -4,7 +4,7 @@ import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { Empty } from "../../../parts/states.tsx";
 import { undoable } from "../../../thread/operations.ts";
-import { shortTime } from "../../../text/time.ts";
+import { Ago } from "../../../parts/values/ago.tsx";
 import { ConfirmUndo } from "./confirm-undo.tsx";
 import { OperationCard } from "./operation-card.tsx";
 import { useSnapshot } from "../thread-context.tsx";
@@ -22,7 +22,9 @@ export function ChangesDialog({ onClose }: { onClose: () => void }) {
         {runs.map(([run, own]) => (
           <section key={run} className="change-run">
             <header className="row-between">
-              <h2>{shortTime(own.at(-1)?.created_at ?? "")}</h2>
+              <h2>
+                <Ago at={own.at(-1)?.created_at ?? ""} />
+              </h2>
               {undoable(own).length > 0 && (
                 <Button size="small" onClick={() => setAsked(run)}>
                   {t("operation.undoRun")}
