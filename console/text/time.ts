@@ -1,5 +1,6 @@
 import i18next from "i18next";
 import { currentLocale } from "./language.ts";
+import { inOneUnit, inUnits, type InUnit } from "./units.ts";
 
 const minute = 60_000;
 const day = 86_400_000;
@@ -16,16 +17,18 @@ function moments(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   return format;
 }
 
+function inWords({ unit, value }: InUnit): string {
+  return i18next.t(`time.${unit}`, { value: count(value) });
+}
+
 /** A moment as it is said beside something: “2 min ago”, a time of today, else a date. */
 export function shortTime(iso: string, now = Date.now()): string {
   const at = Date.parse(iso);
   if (Number.isNaN(at)) return "";
   const age = now - at;
   if (age < minute) return i18next.t("time.justNow");
-  if (age < 60 * minute) {
-    const relative = new Intl.RelativeTimeFormat(currentLocale(), { style: "narrow" });
-    return relative.format(-Math.round(age / minute), "minute");
-  }
+  if (age < 60 * minute)
+    return i18next.t("time.ago", { time: inWords({ unit: "minutes", value: Math.floor(age / minute) }) });
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
   if (isToday) return moments({ hour: "2-digit", minute: "2-digit" }).format(at);
@@ -48,10 +51,7 @@ export function weekdayTime(at: number): string {
 
 /** How long something took. */
 export function duration(milliseconds: number): string {
-  const seconds = milliseconds / 1_000;
-  if (seconds < 10) return i18next.t("time.seconds", { count: Number(seconds.toFixed(1)) });
-  if (seconds < 60) return i18next.t("time.seconds", { count: Math.round(seconds) });
-  return i18next.t("time.minutes", { count: Math.round(seconds / 60) });
+  return inWords(inOneUnit(milliseconds));
 }
 
 /** A time of day with its date, where that is not today, as short as it can be read. */
@@ -80,19 +80,7 @@ export function dayName(iso: string): string {
 
 /** How long something took, to the millisecond where that matters. */
 export function preciseDuration(milliseconds: number): string {
-  const unit = (value: number, name: string, digits = 0): string =>
-    new Intl.NumberFormat(currentLocale(), {
-      style: "unit",
-      unit: name,
-      unitDisplay: "narrow",
-      maximumFractionDigits: digits,
-    }).format(value);
-  const time = Math.max(0, milliseconds);
-  if (time < 999.5) return unit(time, "millisecond", time < 10 ? 1 : 0);
-  if (time < 59_950) return unit(time / 1_000, "second", time < 9_950 ? 2 : 1);
-  const minutes = Math.floor(time / minute);
-  if (minutes < 60) return `${unit(minutes, "minute")} ${unit((time % minute) / 1_000, "second")}`;
-  return `${unit(Math.floor(minutes / 60), "hour")} ${unit(minutes % 60, "minute")}`;
+  return inUnits(milliseconds).map(inWords).join(" ");
 }
 
 /** In which group of a list something stands by its age. */

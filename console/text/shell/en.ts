@@ -162,7 +162,14 @@ export const shellEn = {
     last: "Edit your last message",
     undo: "Undo the latest change",
   },
-  time: { justNow: "just now", seconds: "{{count}} s", minutes: "{{count}} min" },
+  time: {
+    justNow: "just now",
+    ago: "{{time}} ago",
+    milliseconds: "{{value}} ms",
+    seconds: "{{value}} s",
+    minutes: "{{value}} min",
+    hours: "{{value}} h",
+  },
 } as const;
 
 /** What every language has. */

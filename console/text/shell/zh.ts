@@ -161,5 +161,12 @@ export const shellZh: ShellCatalogue = {
     last: "编辑您的上一条消息",
     undo: "撤销最新的改动",
   },
-  time: { justNow: "刚刚", seconds: "{{count}} 秒", minutes: "{{count}} 分钟" },
+  time: {
+    justNow: "刚刚",
+    ago: "{{time}}前",
+    milliseconds: "{{value}} 毫秒",
+    seconds: "{{value}} 秒",
+    minutes: "{{value}} 分钟",
+    hours: "{{value}} 小时",
+  },
 };

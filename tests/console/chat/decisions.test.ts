@@ -128,10 +128,10 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     tab = await stage.open({ width: 390, height: 844 });
     await ask("late.md");
     const left = tab.page.locator(".approval-times time").last();
-    await expect.poll(() => left.textContent()).toMatch(/^Rejected automatically in (?:1h|60m|59m)/u);
+    await expect.poll(() => left.textContent()).toMatch(/^Rejected automatically in (?:1 h|60 min|59 min)/u);
     const minute = 60_000;
     await tab.page.clock.setFixedTime(Date.now() + 57 * minute);
-    await expect.poll(() => left.textContent()).toMatch(/^Rejected automatically in [23]m/u);
+    await expect.poll(() => left.textContent()).toMatch(/^Rejected automatically in [23] min/u);
     await tab.page.clock.setFixedTime(Date.now() + 61 * minute);
     await expect.poll(() => left.textContent()).toBe("Time is up: it is rejected");
   });
