@@ -1,6 +1,7 @@
 import type { Message } from "../api/shapes.ts";
 import type { AssistantItem, Block, Call, Item, ThreadState } from "./items.ts";
 import { newCall } from "./blocks.ts";
+import { endOf } from "./endings.ts";
 
 /** A page of messages as the server keeps them, and what was known when it was asked for. */
 export interface Page {
@@ -149,9 +150,6 @@ function putCalls(calls: Map<string, Call>, { id, tool_calls }: Message, runId: 
   }
 }
 
-/** Our tools begin the text of a failure with these words. */
-const failure = /^Error \(\w+\)/u;
-
 function putResult(
   calls: Map<string, Call>,
   { tool_call_id: id, name, content, timestamp, whole_result }: Message,
@@ -159,6 +157,5 @@ function putResult(
   if (id === null) return;
   const known = calls.get(id) ?? newCall(id, name ?? "", undefined);
   const endedAt = known.endedAt ?? (timestamp === null ? undefined : Date.parse(timestamp));
-  const status = failure.test(content) ? "failed" : "done";
-  calls.set(id, { ...known, result: content, whole: whole_result ?? undefined, status, endedAt });
+  calls.set(id, { ...known, result: content, whole: whole_result ?? undefined, status: endOf(content), endedAt });
 }

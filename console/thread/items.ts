@@ -90,7 +90,7 @@ export interface Call {
   /** The arguments; while they come, only their text. */
   args: Readonly<Record<string, unknown>> | undefined;
   argsText: string;
-  status: "preparing" | "waiting" | "running" | "done" | "failed" | "cut";
+  status: "preparing" | "waiting" | "running" | "done" | "failed" | "refused" | "cut";
   result: string | undefined;
   /** Where the server keeps all of a result of which this is only a part. */
   whole: { id: string; characters: number } | undefined;
@@ -101,6 +101,11 @@ export interface Call {
   runId: string | undefined;
   /** The agents that do the work of the call, in their order. */
   agents: readonly { id: string; name: string; task: string }[];
+}
+
+/** Whether a call has a result of its own. */
+export function isOver({ status }: Pick<Call, "status">): boolean {
+  return status === "done" || status === "failed" || status === "refused";
 }
 
 /** A whole conversation. Lists and maps are replaced where they change, so that a reader sees what has. */

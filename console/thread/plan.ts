@@ -16,7 +16,7 @@ const states: Readonly<Record<string, PlanStep["state"]>> = { in_progress: "runn
 
 /** The plan that a call writes down; `undefined` of any other call, and while its arguments come. */
 export function stepsOf({ name, args, status }: Call): readonly PlanStep[] | undefined {
-  if (name !== planTool || status === "failed") return undefined;
+  if (name !== planTool || status === "failed" || status === "refused") return undefined;
   const read = z.safeParse(Todos, args).data;
   return read?.todos.map(({ content, status: said }) => ({ text: content, state: states[said] ?? "pending" }));
 }

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { blockAfter, closed, newCall, readArguments, withCall } from "./blocks.ts";
 import { CustomData, LifecycleData, MessageData, outputText, ToolData, type ThreadEvent } from "./events.ts";
-import type { AssistantItem, Item, ThreadState } from "./items.ts";
+import { endOf } from "./endings.ts";
+import { isOver, type AssistantItem, type Item, type ThreadState } from "./items.ts";
 import { editable, inBatch } from "./editable.ts";
 import { noteOf } from "./notes.ts";
 
@@ -93,8 +94,7 @@ function onTool(state: ThreadState, event: ThreadEvent): ThreadState {
   const data = z.safeParse(ToolData, event.data).data;
   if (data === undefined) return state;
   const call = state.calls.get(data.tool_call_id) ?? newCall(data.tool_call_id, data.tool_name ?? "", event.runId);
-  const isOver = call.status === "done" || call.status === "failed";
-  if (isOver) return state;
+  if (isOver(call)) return state;
   switch (data.event) {
     case "tool-started": {
       const args = readArguments(data.input) ?? call.args;
@@ -110,8 +110,11 @@ function onTool(state: ThreadState, event: ThreadEvent): ThreadState {
       return withCall(state, { ...call, output: call.output + (data.delta ?? "") });
     case "tool-finished":
       return withCall(state, { ...call, status: "done", result: outputText(data.output), endedAt: event.timestamp });
-    case "tool-error":
-      return withCall(state, { ...call, status: "failed", result: data.message ?? "", endedAt: event.timestamp });
+    case "tool-error": {
+      const result = data.message ?? "";
+      const status = endOf(result) === "refused" ? "refused" : "failed";
+      return withCall(state, { ...call, status, result, endedAt: event.timestamp });
+    }
     default:
       return state;
   }
@@ -160,8 +163,7 @@ function ended(
   }
   const calls = editable(state.calls);
   for (const call of calls.values()) {
-    if (call.runId !== runId || call.status === "done" || call.status === "failed" || call.status === "waiting")
-      continue;
+    if (call.runId !== runId || isOver(call) || call.status === "waiting") continue;
     calls.set(call.id, { ...call, status: "cut", endedAt: event.timestamp });
   }
   const isOther = state.runId !== undefined && state.runId !== runId;
@@ -216,7 +218,7 @@ function withStatus(state: ThreadState, payload: unknown): ThreadState {
   const told = z.safeParse(Status, payload).data;
   const call = told && state.calls.get(told.tool_call_id);
   if (call === undefined || told?.status !== "awaiting_confirmation") return state;
-  return call.status === "done" || call.status === "failed" ? state : withCall(state, { ...call, status: "waiting" });
+  return isOver(call) ? state : withCall(state, { ...call, status: "waiting" });
 }
 
 /** An agent begins: what it says belongs to the call that it works for. */

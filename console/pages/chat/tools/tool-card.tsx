@@ -7,6 +7,7 @@ import CircleSlash from "icon:circle-slash";
 import CircleX from "icon:circle-x";
 import LoaderCircle from "icon:loader-circle";
 import RefreshCw from "icon:refresh-cw";
+import type { TFunction } from "i18next";
 import { memo, use, useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useThreadDetails } from "../../../api/threads.ts";
@@ -19,7 +20,8 @@ import { Disclosure } from "../../../parts/disclosure.tsx";
 import { lazyComponent } from "../../../parts/loadable.ts";
 import { jsonText } from "../../../text/json-text.ts";
 import { duration } from "../../../text/time.ts";
-import type { Call } from "../../../thread/items.ts";
+import { refusalOf } from "../../../thread/endings.ts";
+import { isOver, type Call } from "../../../thread/items.ts";
 import { ItemComponent, useCall, useOpenThread, useSnapshot } from "../thread-context.tsx";
 import { namingOf } from "./tool-names.ts";
 import { CallFigure } from "./call-figure.tsx";
@@ -33,6 +35,7 @@ const icons: Record<Call["status"], ReactNode> = {
   running: <LoaderCircle size={16} className="spin" />,
   done: <CircleCheck size={16} />,
   failed: <CircleX size={16} />,
+  refused: <CircleSlash size={16} />,
   cut: <CircleSlash size={16} />,
 };
 const noItems: readonly string[] = [];
@@ -67,10 +70,12 @@ export const ToolCard = memo(function ToolCard({ callId }: { callId: string }) {
         <code className="tool-subject">
           {visible(agents.map(({ task }) => task).join(" · ")).slice(0, 300) || subject}
         </code>
+        {call.status === "waiting" && <span className="tool-time">{t("tool.waiting")}</span>}
         <Duration call={call} />
         <ChevronRight size={15} className="chevron" />
       </button>
       {!isOpen && call.status === "failed" && <p className="tool-error">{visible(firstLine(call.result ?? ""))}</p>}
+      {call.status === "refused" && <p className="tool-refusal">{refusalWords(t, call.result)}</p>}
       {!isOpen && call.status === "running" && call.output !== "" && (
         <p className="tool-output">{visible(lastLine(call.output))}</p>
       )}
@@ -91,6 +96,15 @@ function firstLine(text: string): string {
   return text.split("\n")[0]?.slice(0, 300) ?? "";
 }
 
+/** A person's or a rule's no, in the words of the page. */
+function refusalWords(t: TFunction, result = ""): string {
+  const { why, said } = refusalOf(result);
+  const words = visible(said.slice(0, 300));
+  if (why === "rule") return firstLine(words);
+  const what = t(`tool.refusal.${why}`);
+  return said === "" ? what : t("tool.refusal.because", { what, said: words });
+}
+
 function lastLine(text: string): string {
   return text.trimEnd().split("\n").at(-1)?.slice(-300) ?? "";
 }
@@ -99,7 +113,7 @@ function Body({ call }: { call: Call }) {
   const { t } = useTranslation();
   const args = call.args === undefined ? call.argsText : jsonText(call.args);
   const path = pathOf(call);
-  const isOver = call.status === "done" || call.status === "failed" || call.status === "cut";
+  const { status } = call;
   return (
     <div className="tool-body">
       <p className="tool-name">
@@ -111,7 +125,7 @@ function Body({ call }: { call: Call }) {
       {call.result !== undefined && <ToolResult call={call} text={call.result} />}
       {call.result === undefined && call.output !== "" && <ToolResult call={call} text={call.output} />}
       {call.result === undefined && call.output === "" && <p className="hint">{t("tool.noResult")}</p>}
-      {isOver && call.agents.length === 0 && <RunAgain call={call} />}
+      {(isOver(call) || status === "cut") && call.agents.length === 0 && <RunAgain call={call} />}
     </div>
   );
 }

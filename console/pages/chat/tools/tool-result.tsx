@@ -18,12 +18,13 @@ export function ToolResult({ call, text }: { call: Call; text: string }) {
   const [isWhole, setWhole] = useState(false);
   const [isAsked, setAsked] = useState(false);
   const isFailed = call.status === "failed";
+  const label = isFailed ? "tool.error" : call.status === "refused" ? "tool.told" : "tool.result";
   const lines = text.split("\n");
   const shown = isWhole ? text : lines.slice(0, firstLines).join("\n").slice(0, firstCharacters);
   const { whole } = call;
   return (
     <div className="tool-result" data-failed={isFailed || undefined}>
-      <p className="tool-label">{isFailed ? t("tool.error") : t("tool.result")}</p>
+      <p className="tool-label">{t(label)}</p>
       {isAsked && whole !== undefined ? (
         <WholeResult id={whole.id} />
       ) : (
