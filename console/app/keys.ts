@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { currentCommands } from "./commands.ts";
+import { currentCommands, type Command } from "./commands.ts";
 import { preferences } from "./kept/preferences.ts";
 
 /** Milliseconds between the two keys of one shortcut. */
@@ -33,7 +33,7 @@ export function useKeys(): void {
           : event.key.toLowerCase();
       const isSecond = first !== "" && event.timeStamp - at < pause;
       const wanted = isSecond ? `${first} ${name}` : name;
-      const command = currentCommands().findLast(({ keys }) => keys === wanted);
+      const command = commandOf(wanted, event);
       first = !isSecond && name === "g" ? name : "";
       at = event.timeStamp;
       if (command === undefined) return;
@@ -43,6 +43,14 @@ export function useKeys(): void {
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
   }, []);
+}
+
+/** The command of a key: one that decides, else the one that was registered last. */
+function commandOf(wanted: string, { repeat }: KeyboardEvent): Command | undefined {
+  const found = currentCommands().filter(({ keys }) => keys === wanted);
+  const deciding = found.find(({ isMeant }) => isMeant?.());
+  if (deciding !== undefined) return repeat ? undefined : deciding;
+  return found.findLast(({ isMeant }) => isMeant === undefined);
 }
 
 const isApple = /Mac|iPhone|iPad/u.test(navigator.userAgent);

@@ -2,13 +2,11 @@ import CircleHelp from "icon:circle-question-mark";
 import Lock from "icon:lock";
 import ShieldAlert from "icon:shield-alert";
 import * as z from "zod/mini";
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { answerApproval, type Decision } from "../../api/approvals.ts";
 import { ApiError } from "../../api/client.ts";
 import type { Approval } from "../../api/shapes.ts";
-import { isTyping } from "../../app/keys.ts";
-import { preferences } from "../../app/kept/preferences.ts";
 import { visible } from "../../markdown/links.ts";
 import { Ago } from "../values/ago.tsx";
 import { longTime, preciseDuration } from "../../text/time.ts";
@@ -19,6 +17,7 @@ import { notify, notifyError } from "../toast.tsx";
 import { Words } from "../words.tsx";
 import { EffectView } from "./effect.tsx";
 import { AnswerForm, RejectForm } from "./forms.tsx";
+import { useDecidingKeys, type Deciding } from "./deciding-keys.ts";
 import { RememberForm } from "./grants.tsx";
 
 const EditForm = lazyComponent(async () => (await import("./edit-form.tsx")).EditForm, <Loading />);
@@ -69,36 +68,18 @@ export function ApprovalCard({
       setSending(false);
     }
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (
-      isTyping(event.target) ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      !preferences().singleKeys ||
-      mode !== "choose"
-    )
-      return;
-    const actions: Record<string, (() => void) | undefined> = {
-      a: takes.has("approve") ? () => void answer({ type: "approve" }) : undefined,
-      e: takes.has("edit") ? () => setMode("edit") : undefined,
-      r: takes.has("reject") ? () => setMode("reject") : undefined,
-      v: () => setShowsAll(!showsAll),
-      l: onLater,
-    };
-    const act = actions[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    act();
-  };
+  const approve = () => void answer({ type: "approve" });
+  const toggle = () => setShowsAll(!showsAll);
+  const keys = useDecidingKeys(
+    mode === "choose" ? { ...decidingOf(approval, approve, setMode), v: toggle, l: onLater } : undefined,
+  );
   return (
     <div
       role="group"
       className="approval-card"
       aria-label={isAction ? t("approval.title") : t("approval.question")}
       tabIndex={0}
-      onKeyDown={onKeyDown}
+      {...keys}
       // What is sent after something was entered here is meant, however new the card is.
       onInput={makeReady}
       data-approval={approval.id}
@@ -112,7 +93,7 @@ export function ApprovalCard({
         <Times approval={approval} />
       </header>
       {approval.kind === "chain_confirm" && <Locked approval={approval} />}
-      {isAction && <EffectView approval={approval} isWhole={showsAll} onToggle={() => setShowsAll(!showsAll)} />}
+      {isAction && <EffectView approval={approval} isWhole={showsAll} onToggle={toggle} />}
       {mode === "edit" && (
         <EditForm
           approval={approval}
@@ -143,7 +124,7 @@ export function ApprovalCard({
         <Buttons
           approval={approval}
           isSending={isSending}
-          onApprove={() => void answer({ type: "approve" })}
+          onApprove={approve}
           onMode={setMode}
           onLater={onLater}
           isPutOff={isPutOff}
@@ -151,6 +132,20 @@ export function ApprovalCard({
       )}
     </div>
   );
+}
+
+/** The keys of the answers that an approval takes. */
+function decidingOf(
+  { allowed_decisions, tool }: Approval,
+  approve: () => void,
+  choose: (mode: Mode) => void,
+): Deciding {
+  const takes = new Set(allowed_decisions);
+  return {
+    a: takes.has("approve") ? approve : undefined,
+    e: takes.has("edit") && tool !== null ? () => choose("edit") : undefined,
+    r: takes.has("reject") ? () => choose("reject") : undefined,
+  };
 }
 
 /** The ways to answer that are a button, each with its key. */

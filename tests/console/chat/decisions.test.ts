@@ -85,6 +85,21 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     await say(tab, "clean up three.md");
     await card.waitFor();
     expect(await isThere("three.md")).toBe(true);
+    // In a field a letter is a letter, and no key is shown; from anywhere else the keys are those of the only card.
+    const key = card.locator("kbd").first();
+    await tab.page.locator(".composer-field").focus();
+    await expect.poll(() => key.isVisible()).toBe(false);
+    await press(tab, "a");
+    expect(await tab.page.locator(".composer-field").inputValue()).toBe("a");
+    await tab.page.locator(".composer-field").fill("");
+    await tab.page.locator("main").focus();
+    await key.waitFor();
+    // Two keys of a place are none of a card.
+    await press(tab, "g", "a");
+    await tab.page.getByRole("heading", { name: "Agents and rules" }).waitFor();
+    expect(await isThere("three.md")).toBe(true);
+    await tab.page.goBack();
+    await key.waitFor();
     // A card that has just appeared takes no answer.
     await card.focus();
     await expect.poll(async () => (await press(tab, "a"), card.count())).toBe(0);
