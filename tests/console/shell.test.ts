@@ -136,7 +136,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
         .getByRole("button", { name: /^Reject/u })
         .first()
         .click();
-      await tab.page.getByRole("textbox", { name: "Reason (the model reads it)" }).fill("keep it");
+      await tab.page.getByRole("textbox", { name: "Reason (optional)" }).fill("keep it");
       await tab.page
         .getByRole("button", { name: /^Reject/u })
         .first()

@@ -206,8 +206,8 @@ export const chatEn = {
     reject: "Reject",
     later: "Later",
     respond: "Answer",
-    reason: "Reason (the model reads it)",
-    reasonPlaceholder: "For example: use the other folder",
+    reason: "Reason (optional)",
+    reasonPlaceholder: "The assistant reads it, for example: use the other folder",
     remember: "Don’t ask again for {{tool}} on",
     locked:
       "{{tool}} is locked: each message runs only one tool by itself. Unlock it, or answer with one of these words:",

@@ -108,7 +108,9 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
 
   it("puts questions off apart from the others, and approves those that are marked at once (UI-13)", async () => {
     tab = await stage.open();
-    for (const name of ["a.md", "b.md", "c.md"]) await ask(name);
+    await ask("a.md");
+    const thread = await ask("b.md");
+    await ask("c.md");
     await tab.page.goto(`${stage.server.url}/console/inbox`);
     const cards = tab.page.locator(".inbox .approval-card");
     const card = (name: string) => cards.filter({ hasText: name });
@@ -137,6 +139,16 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     await expect
       .poll(async () => [await isThere("a.md"), await isThere("b.md"), await isThere("c.md")])
       .toEqual([false, true, false]);
+    // The last one is answered by keys alone, and without a reason: that is a no of the person, not an error.
+    const reason = tab.page.getByRole("textbox", { name: "Reason (optional)" });
+    await tab.page.locator("main").focus();
+    await expect.poll(async () => (await press(tab, "r"), reason.count())).toBe(1);
+    await reason.fill("");
+    await press(tab, "Enter");
+    await expect.poll(() => cards.count()).toBe(0);
+    await tab.page.goto(`${stage.server.url}/console/t/${thread}`);
+    await sees(tab, "You rejected this call");
+    expect(await tab.page.getByText("Error (denied)").count()).toBe(0);
   });
 
   it("says of a question how long there is to answer, and when that is over (UI-13)", async () => {
