@@ -5,14 +5,47 @@ import { contentOf, type FileContent } from "./file-content.ts";
 import { Operation, OperationDiff } from "./shapes.ts";
 
 /** The lines that an operation changed. */
-export function useDiff(threadId: string, operationId: string, limit: number, enabled = true) {
+export function useDiff(threadId: string, operationId: string, limit: number) {
   return useQuery({
     queryKey: ["diff", threadId, operationId, limit],
     queryFn: ({ signal }) =>
       request(`/threads/${threadId}/operations/${operationId}/diff?limit=${limit}`, OperationDiff, { signal }),
-    enabled,
     staleTime: 60_000,
   });
+}
+
+const Net = z.array(
+  z.object({
+    path: z.string(),
+    before: z.nullable(z.string()),
+    after: z.nullable(z.string()),
+    operations: z.array(z.string()),
+  }),
+);
+const Folder = z.object({ entries: z.array(z.object({ path: z.string(), kind: z.string() })) });
+
+/**
+ * Whether an operation made or deleted a folder. One with lines is of a text; of others the server knows it as long as they
+ * count, and what was put back is looked at where it stands.
+ */
+export function useIsFolder(threadId: string, { operation_id, type, status, path, lines_added }: Operation): boolean {
+  const { data } = useQuery({
+    queryKey: ["is-folder", threadId, operation_id],
+    queryFn: async ({ signal }) => {
+      const within = encodeURIComponent(path);
+      const changes = await request(`/threads/${threadId}/changes?path=${within}&limit=1000`, Net, { signal });
+      const own = changes.find((one) => one.path === path && one.operations.includes(operation_id));
+      if (own !== undefined) return (type === "delete" ? own.before : own.after) === "folder";
+      if (type !== "delete" || status !== "undone") return false;
+      const around = encodeURIComponent(path.split("/").slice(0, -1).join("/"));
+      const { entries } = await request(`/files?path=${around}`, Folder, { signal });
+      return entries.some((entry) => entry.path === path && entry.kind === "folder");
+    },
+    enabled: lines_added === null && (type === "delete" || type === "create") && status !== "pending",
+    staleTime: Infinity,
+    retry: false,
+  });
+  return data ?? false;
 }
 
 /** The whole of a file before or after an operation. */

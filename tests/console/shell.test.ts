@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await expect(access(workspace("old.md"))).rejects.toThrow("ENOENT");
     await tabTo(tab, /^Undo/u, "Shift+Tab");
     await press(tab, "u");
-    await tab.page.locator(".operations-card").getByText("Undone").waitFor();
+    await tab.page.locator(".operations-card").getByText("Undone: the file is there again").waitFor();
     await access(workspace("old.md"));
 
     // The name, a place, and a chat that is looked for.

@@ -3,7 +3,18 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { begin, chromiumPath, leave, openStage, rests, say, sees, type Stage, type Tab } from "../console-page.ts";
+import {
+  begin,
+  chromiumPath,
+  leave,
+  openStage,
+  press,
+  rests,
+  say,
+  sees,
+  type Stage,
+  type Tab,
+} from "../console-page.ts";
 
 /** A picture of one pixel. */
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -16,6 +27,9 @@ function answer({ messages }: ModelRequest): ModelStep {
     toolCalls: [{ name: "create_file", arguments: { path, content } }],
   });
   if (last.includes("long note") && done === 0) return create("long.md", "line\n".repeat(40) + "the last line\n");
+  if (last.includes("a folder") && done === 0) {
+    return { toolCalls: [{ name: "create_folder", arguments: { path: "plans" } }] };
+  }
   if (last.includes("two notes") && done < 2) return create(`note-${done}.md`, "one\n");
   return { text: done > 0 ? "It is done." : "Good day." };
 }
@@ -106,7 +120,7 @@ describe.skipIf(chromiumPath === undefined)("what stands in a chat", () => {
     await rests(tab);
   });
 
-  it("shows the whole of a file that was changed (UI-12)", async () => {
+  it("shows the whole of a file that was changed, and a folder as one (UI-12)", async () => {
     tab = await stage.open();
     await begin(tab, "make a long note");
     await sees(tab, "It is done.");
@@ -115,8 +129,18 @@ describe.skipIf(chromiumPath === undefined)("what stands in a chat", () => {
     const dialog = tab.page.getByRole("dialog", { name: "long.md" });
     await dialog.getByText("the last line").waitFor();
     await dialog.getByRole("button", { name: "Before" }).click();
-    await dialog.getByText("There is no file on this side").waitFor();
+    await dialog.getByText("There was no file before").waitFor();
     expect(await dialog.getByText("the last line").count()).toBe(0);
+    await press(tab, "Escape");
+    // A folder has no lines, and what was undone says what is there now.
+    await say(tab, "make a folder");
+    const folder = tab.page.locator(".conversation .operations-card").filter({ hasText: "plans" });
+    await folder.locator(".operation-open").click();
+    await folder.getByText("This is a folder").waitFor();
+    expect(await folder.getByRole("button", { name: "View the whole file" }).count()).toBe(0);
+    await rests(tab);
+    await folder.getByRole("button", { name: "Undo" }).click();
+    await folder.getByText("Undone: the new folder is gone again").waitFor();
   });
 
   it("says of a further tool of a guarded message that it is locked, and unlocks it (UI-08)", async () => {

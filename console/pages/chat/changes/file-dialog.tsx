@@ -27,9 +27,11 @@ export function FileDialog({
 }) {
   const { t } = useTranslation();
   const [side, setSide] = useState<"before" | "after">(operation.type === "delete" ? "before" : "after");
+  const none = noneOn(operation.type, side);
   const read = useQuery({
     queryKey: ["content", threadId, operation.operation_id, side],
     queryFn: ({ signal }) => readContent(threadId, operation.operation_id, side, signal),
+    enabled: none === undefined,
   });
   const sides = { before: t("operation.before"), after: t("operation.after") };
   return (
@@ -42,14 +44,25 @@ export function FileDialog({
             </button>
           ))}
         </div>
-        <FileView
-          path={operation.path}
-          read={read}
-          gone={{ title: t("operation.noFile"), hint: t("operation.noFileHint") }}
-        />
+        {none === undefined ? (
+          <FileView
+            path={operation.path}
+            read={read}
+            gone={{ title: t("operation.contentLost"), hint: t("operation.contentLostHint") }}
+          />
+        ) : (
+          <Empty title={t(`operation.${none}`)} />
+        )}
       </div>
     </Dialog>
   );
+}
+
+/** Why a side of a change has no file, or none of its own. */
+function noneOn(type: Operation["type"], side: "before" | "after") {
+  if (type === "move") return "moved";
+  if (type === "create" && side === "before") return "noneBefore";
+  return type === "delete" && side === "after" ? "noneAfter" : undefined;
 }
 
 /** What a file holds, as far as it can be shown; what cannot be is downloaded, where it lies in the workspace. */

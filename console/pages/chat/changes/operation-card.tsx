@@ -1,12 +1,17 @@
+import File from "icon:file";
 import FilePenLine from "icon:file-pen-line";
 import FileSearch from "icon:file-search";
 import FilePlus from "icon:file-plus";
 import FileX from "icon:file-x";
 import FileSymlink from "icon:file-symlink";
+import Folder from "icon:folder";
+import FolderPlus from "icon:folder-plus";
+import FolderX from "icon:folder-x";
 import Undo from "icon:undo-2";
+import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { undoHunk, undoTogether, useDiff, type Conflict } from "../../../api/operations.ts";
+import { undoHunk, undoTogether, useDiff, useIsFolder, type Conflict } from "../../../api/operations.ts";
 import type { Operation } from "../../../api/shapes.ts";
 import { CopyButton } from "../../../markdown/code.tsx";
 import { visible } from "../../../markdown/links.ts";
@@ -19,6 +24,9 @@ import { FileDialog } from "./file-dialog.tsx";
 import { useChangesPlace } from "./changes-place.tsx";
 
 const icons = { create: FilePlus, modify: FilePenLine, delete: FileX, move: FileSymlink, edit: FilePenLine };
+const folderIcons = { ...icons, create: FolderPlus, delete: FolderX };
+const undoneIcons = { create: FileX, modify: File, delete: File, move: File, edit: File };
+const undoneFolderIcons = { ...undoneIcons, create: FolderX, delete: Folder };
 /** Operations of a message that are shown at once, and lines of a diff. */
 const shownFirst = 5;
 const firstLines = 20;
@@ -50,13 +58,11 @@ export function OperationCard({ operation }: { operation: Operation }) {
   const { t } = useTranslation();
   const { id: threadId, sync } = useChangesPlace();
   const [isOpen, setOpen] = useState(false);
-  const [limit, setLimit] = useState(firstLines);
   const [isUndoing, setUndoing] = useState(false);
   const [showsFile, setShowsFile] = useState(false);
   const [conflicts, setConflicts] = useState<readonly Conflict[]>();
-  const diff = useDiff(threadId, operation.operation_id, limit, isOpen);
-  const Icon = icons[operation.type];
   const isUndone = operation.status === "undone";
+  const isFolder = useIsFolder(threadId, operation);
   const undo = async () => {
     setUndoing(true);
     try {
@@ -69,15 +75,6 @@ export function OperationCard({ operation }: { operation: Operation }) {
       setUndoing(false);
     }
   };
-  const takeHunkBack = async (hunk: number) => {
-    try {
-      await undoHunk(threadId, operation.operation_id, hunk);
-      notify(t("operation.hunkUndone", { hunk }));
-      await sync();
-    } catch (error) {
-      notifyError(error);
-    }
-  };
   return (
     <div role="group" className="operations-card" data-status={operation.status} aria-label={operation.summary}>
       <div className="operation-head">
@@ -88,36 +85,74 @@ export function OperationCard({ operation }: { operation: Operation }) {
           onClick={() => setOpen(!isOpen)}
           title={t("operation.viewDiff")}
         >
-          <Icon size={16} />
+          <OperationIcon operation={operation} isFolder={isFolder} />
           <span className="operation-path">{visible(operation.path)}</span>
           <LineCounts added={operation.lines_added} removed={operation.lines_removed} />
         </button>
-        <IconButton label={t("operation.viewFile")} onClick={() => setShowsFile(true)}>
-          <FileSearch size={15} />
-        </IconButton>
-        <CopyButton text={operation.path} label={t("operation.copyPath")} className="icon-button" />
-        {isUndone && <span className="chip">{t("operation.undone")}</span>}
+        {isUndone && <span className="operation-undone">{undoneWords(t, operation, isFolder)}</span>}
         {!isUndone && operation.can_undo && (
           <Button size="small" kind="quiet" disabled={isUndoing} onClick={() => void undo()}>
             <Undo size={14} />
             {isUndoing ? t("operation.undoing") : t("operation.undo")}
           </Button>
         )}
+        {!isFolder && (
+          <IconButton label={t("operation.viewFile")} onClick={() => setShowsFile(true)}>
+            <FileSearch size={15} />
+          </IconButton>
+        )}
+        <CopyButton text={operation.path} label={t("operation.copyPath")} className="icon-button" />
       </div>
       {showsFile && <FileDialog threadId={threadId} operation={operation} onClose={() => setShowsFile(false)} />}
       {conflicts !== undefined && (
         <ConfirmUndo operations={[operation]} found={conflicts} onClose={() => setConflicts(undefined)} />
       )}
-      {isOpen && diff.isPending && <Loading lines={2} />}
-      {isOpen && diff.error !== null && <Failed error={diff.error} onRetry={() => void diff.refetch()} />}
-      {isOpen && diff.data !== undefined && (
-        <Diff diff={diff.data} onUndo={isUndone || !operation.can_undo ? undefined : takeHunkBack} />
-      )}
-      {isOpen && (diff.data?.more ?? 0) > 0 && limit < allLines && (
+      {isOpen && (isFolder ? <p className="hint">{t("operation.folder")}</p> : <Differences operation={operation} />)}
+    </div>
+  );
+}
+
+/** What an undo has come to. */
+function undoneWords(t: TFunction, { type, old_path }: Operation, isFolder: boolean): string {
+  if (type === "move") return t("operation.back.move", { path: visible(old_path ?? "") });
+  if (type === "modify" || type === "edit") return t("operation.back.modify");
+  return t(`operation.back.${type}${isFolder ? "Folder" : ""}`);
+}
+
+/** What was done; of what was taken back, what is there now. */
+function OperationIcon({ operation: { type, status }, isFolder }: { operation: Operation; isFolder: boolean }) {
+  const ofFiles = status === "undone" ? undoneIcons : icons;
+  const ofFolders = status === "undone" ? undoneFolderIcons : folderIcons;
+  const Icon = isFolder ? ofFolders[type] : ofFiles[type];
+  return <Icon size={16} />;
+}
+
+/** The lines that differ, each hunk with its way back. */
+function Differences({ operation }: { operation: Operation }) {
+  const { t } = useTranslation();
+  const { id: threadId, sync } = useChangesPlace();
+  const [limit, setLimit] = useState(firstLines);
+  const { data, error, isPending, refetch } = useDiff(threadId, operation.operation_id, limit);
+  const takeHunkBack = async (hunk: number) => {
+    try {
+      await undoHunk(threadId, operation.operation_id, hunk);
+      notify(t("operation.hunkUndone", { hunk }));
+      await sync();
+    } catch (error) {
+      notifyError(error);
+    }
+  };
+  const isFixed = operation.status === "undone" || !operation.can_undo;
+  return (
+    <>
+      {isPending && <Loading lines={2} />}
+      {error !== null && <Failed error={error} onRetry={() => void refetch()} />}
+      {data !== undefined && <Diff diff={data} onUndo={isFixed ? undefined : takeHunkBack} />}
+      {(data?.more ?? 0) > 0 && limit < allLines && (
         <button type="button" className="code-more" onClick={() => setLimit(allLines)}>
           {t("tool.showAll")}
         </button>
       )}
-    </div>
+    </>
   );
 }
