@@ -17,7 +17,7 @@ import { Failed, Loading } from "../parts/states.tsx";
 import { notifyError } from "../parts/toast.tsx";
 import { Ago } from "../parts/values/ago.tsx";
 import { AttachedPaths, AttachForm, useDraftPaths, useUploads } from "./chat/composer/attachments.tsx";
-import { Choices, NoMessages, takeChoicesAlong, useChoices } from "./chat/composer/choices.tsx";
+import { Choices, invitation, NoMessages, takeChoicesAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
 
 const addModel = loadable(() => import("./models/add-model.tsx"));
@@ -117,7 +117,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
       setSending(false);
     }
   };
-  const placeholder = t("chat.placeholder", { name: choices.name });
+  const placeholder = invitation(t, choices);
   return (
     <form
       className="composer home-composer"

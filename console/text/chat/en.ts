@@ -16,6 +16,7 @@ export const chatEn = {
     you: "You",
     assistant: "Assistant",
     placeholder: "Message {{name}}",
+    placeholderOwn: "Message the assistant",
     placeholderBusy: "Type ahead: your message is sent when this run is done",
     answer: "Answer the question above, or write something else",
     send: "Send",

@@ -44,9 +44,9 @@ export const graphZh: GraphCatalogue = {
     newValue: "新值",
   },
   graph: {
-    title: "图",
-    none: "此服务器没有提供任何图",
-    noneHint: "图由 langgraph.json 列出。",
+    title: "工作流图",
+    none: "此服务器没有提供任何工作流图",
+    noneHint: "工作流图由 langgraph.json 列出。",
     gone: "此图未提供服务",
     assistant: "助手",
     assistants: "助手",

@@ -10,7 +10,7 @@ export const dataZh: Words<typeof dataEn> = {
     empty: "尚无内容",
     open: "{{name}} 之下的内容",
     choose: "选择一个命名空间，查看其内容",
-    chooseHint: "图和客户端在这里保存比对话更长久的数据。",
+    chooseHint: "工作流图和客户端在这里保存比对话更长久的数据。",
     add: "新建条目",
     search: "搜索这些条目",
     nothing: "此处没有内容",

@@ -57,7 +57,7 @@ export const serverZh: Words<typeof serverEn> = {
     size: "大小",
     disk: "磁盘",
     freeOf: "共 {{total}}，可用 {{free}}",
-    graphs: "图",
+    graphs: "工作流图",
     served: "已提供",
     backups: "备份",
     backup: {

@@ -2,6 +2,7 @@ import ChevronDown from "icon:chevron-down";
 import Cpu from "icon:cpu";
 import SlidersHorizontal from "icon:sliders-horizontal";
 import Bot from "icon:bot";
+import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
@@ -30,6 +31,11 @@ export interface RunChoices {
   chooseAssistant: (id: string) => void;
   chooseModel: (name: string | undefined) => void;
   chooseMode: (mode: Mode) => void;
+}
+
+/** What stands in an empty field for messages. The assistant of this server is called by no name. */
+export function invitation(t: TFunction, { isOurs, name }: RunChoices): string {
+  return isOurs && name === "agent" ? t("chat.placeholderOwn") : t("chat.placeholder", { name });
 }
 
 /** Without a share of the window for what is found by searching. */

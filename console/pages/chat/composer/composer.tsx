@@ -10,7 +10,7 @@ import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { Unsent } from "../../../app/kept/outbox.ts";
 import { AttachedPaths, AttachForm, useDraftPaths, useUploads } from "./attachments.tsx";
-import { Choices, NoMessages, useChoices } from "./choices.tsx";
+import { Choices, invitation, NoMessages, useChoices } from "./choices.tsx";
 import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
 import { useSlash } from "./slash.tsx";
@@ -56,11 +56,7 @@ export function Composer({ threadId }: { threadId: string }) {
     event.preventDefault();
     void send();
   };
-  const placeholder = isBusy
-    ? t("chat.placeholderBusy")
-    : isAsked
-      ? t("chat.answer")
-      : t("chat.placeholder", { name: choices.name });
+  const placeholder = isBusy ? t("chat.placeholderBusy") : isAsked ? t("chat.answer") : invitation(t, choices);
   return (
     <form
       className="composer"
