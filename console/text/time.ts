@@ -121,3 +121,9 @@ export function shortCount(value: number): string {
 export function percent(share: number): string {
   return new Intl.NumberFormat(currentLocale(), { style: "percent", maximumFractionDigits: 0 }).format(share);
 }
+
+/** An amount of money in the currency of the models' prices, which is not known here: 0.00012, 3.4, 12.35. */
+export function money(amount: number): string {
+  const digits = Math.abs(amount) < 1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
+  return new Intl.NumberFormat(currentLocale(), digits).format(amount);
+}

@@ -22,7 +22,7 @@ import { IconButton } from "../../parts/button.tsx";
 import { loadable } from "../../parts/loadable.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { notifyError } from "../../parts/toast.tsx";
-import { count, percent, shortCount } from "../../text/time.ts";
+import { count, money, percent, shortCount } from "../../text/time.ts";
 import { deleteSoon } from "../delete-soon.ts";
 import { ChangesDialog } from "./changes/changes-dialog.tsx";
 import { useOpenThread, useSnapshot } from "./thread-context.tsx";
@@ -163,7 +163,7 @@ function Spent({ usage }: { usage: ThreadDetails["total_usage"] | undefined }) {
   return (
     <span className="usage spent" title={label} role="img" aria-label={label}>
       {t("chat.tokens", { tokens: shortCount(tokens) })}
-      {usage.cost !== null && ` · ${usage.cost.toPrecision(3)}`}
+      {usage.cost !== null && ` · ${t("chat.cost", { cost: money(usage.cost) })}`}
     </span>
   );
 }

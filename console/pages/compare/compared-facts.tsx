@@ -6,7 +6,7 @@ import { runAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { runStatuses } from "../../run/run-filter.ts";
-import { count, shortMoment } from "../../text/time.ts";
+import { count, money, shortMoment } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 import { PlaceLink } from "../place-link.tsx";
 
@@ -104,7 +104,7 @@ function numbersOf({ run, trace: { spans } }: Side): Record<NumberName, number |
 
 function written(value: number | null, name: NumberName): string {
   if (value === null) return "–";
-  return name === "cost" ? value.toPrecision(3) : count(value);
+  return name === "cost" ? money(value) : count(value);
 }
 
 function signed(value: number, name: NumberName): string {

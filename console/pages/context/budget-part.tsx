@@ -2,7 +2,7 @@ import { useTranslation } from "react-i18next";
 import type { ThreadContext } from "../../api/context.ts";
 import { useThreadDetails } from "../../api/threads.ts";
 import { work } from "../../text/inspector/work.ts";
-import { count, percent } from "../../text/time.ts";
+import { count, money, percent } from "../../text/time.ts";
 import { Fact } from "./fact.tsx";
 
 /** How the window is shared, what the model costs, and what the chat has used so far. */
@@ -16,7 +16,7 @@ export function BudgetPart({ threadId, context }: { threadId: string; context: T
     user_input: t("context.question"),
     history: t("context.history"),
   };
-  const cost = (amount: number) => `${amount.toPrecision(3)} ${price?.currency ?? ""}`.trim();
+  const cost = (amount: number) => `${money(amount)} ${price?.currency ?? ""}`.trim();
   return (
     <div className="schema-form">
       <dl className="run-facts">

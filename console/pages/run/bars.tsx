@@ -2,7 +2,7 @@ import ChevronRight from "icon:chevron-right";
 import { useTranslation } from "react-i18next";
 import { timeMarks, type Span, type SpanRow, type Stretch } from "../../run/spans.ts";
 import type { Used } from "../../run/critical-path.ts";
-import { count, longTime, preciseDuration } from "../../text/time.ts";
+import { count, longTime, money, preciseDuration } from "../../text/time.ts";
 import { useSpanTitle } from "./span-title.ts";
 import { work } from "../../text/inspector/work.ts";
 
@@ -83,7 +83,7 @@ export function Bar({
         {isCritical && <span className="visually-hidden">{t("run.critical")}</span>}
         {used !== undefined && (
           <small className="span-used" title={t("run.used", { tokens: count(used.tokens) })}>
-            {used.cost === null ? t("run.used", { tokens: count(used.tokens) }) : used.cost.toPrecision(3)}
+            {used.cost === null ? t("run.used", { tokens: count(used.tokens) }) : money(used.cost)}
           </small>
         )}
         <small className="span-took">{took}</small>

@@ -20,7 +20,7 @@ import { Menu } from "../../parts/menu.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { runStatuses } from "../../run/run-filter.ts";
-import { count, longTime, preciseDuration, shortTime } from "../../text/time.ts";
+import { count, longTime, money, preciseDuration, shortTime } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 import { EditInput } from "./edit-input.tsx";
 
@@ -148,7 +148,7 @@ function CallFacts({ run, spans }: { run: StartedRun; spans: Trace["spans"] }) {
           <Fact name={t("run.tokensOut")}>{count(usage.output_tokens)}</Fact>
         </>
       )}
-      {cost !== null && <Fact name={t("run.cost")}>{cost.toPrecision(3)}</Fact>}
+      {cost !== null && <Fact name={t("run.cost")}>{money(cost)}</Fact>}
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
 import { Empty } from "../../parts/states.tsx";
 import { nodePath, usageBy, type Span, type UsageRow } from "../../run/spans.ts";
-import { count, preciseDuration } from "../../text/time.ts";
+import { count, money, preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** Tokens and cost of a run, by node and by model. */
@@ -47,7 +47,7 @@ function UsageTable({ title, rows }: { title: string; rows: readonly UsageRow[] 
               </td>
               <td>{count(row.output)}</td>
               <td>{row.milliseconds === null ? "–" : preciseDuration(row.milliseconds)}</td>
-              <td>{row.cost === null ? "–" : row.cost.toPrecision(3)}</td>
+              <td>{row.cost === null ? "–" : money(row.cost)}</td>
             </tr>
           ))}
         </tbody>

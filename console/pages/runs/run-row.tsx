@@ -13,7 +13,7 @@ import { Menu } from "../../parts/menu.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { Ago } from "../../parts/values/ago.tsx";
-import { count, preciseDuration } from "../../text/time.ts";
+import { count, money, preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** Whether a run can still be stopped. */
@@ -82,7 +82,7 @@ export function RunRow({
         {usage !== null && count(usage.input_tokens + usage.output_tokens)}
       </span>
       <span role="cell" className="run-cell-cost">
-        {usage !== null && usage.cost > 0 && usage.cost.toPrecision(3)}
+        {usage !== null && usage.cost > 0 && money(usage.cost)}
       </span>
       <span role="cell" className="run-cell-problem" title={run.error_code ?? run.cancel_reason}>
         {visible(run.error_code ?? run.cancel_reason ?? "")}

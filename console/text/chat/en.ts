@@ -73,6 +73,7 @@ export const chatEn = {
     mode: { agent: "Agent: uses tools", plan: "Plan: changes nothing", chat: "Chat: no tools" },
     spent: "{{input}} input tokens, {{output}} output tokens",
     tokens: "{{tokens}} tokens",
+    cost: "cost {{cost}}",
     retrieval: "Context reserved for search results",
     oneTool: "One tool at a time, then ask",
     modelDefault: "The server’s model",

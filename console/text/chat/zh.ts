@@ -71,6 +71,7 @@ export const chatZh: ChatCatalogue = {
     mode: { agent: "使用工具工作", plan: "只做计划，不改动", chat: "只对话，不用工具" },
     spent: "模型读取了 {{input}} 个词元，写出了 {{output}} 个",
     tokens: "{{tokens}} 词元",
+    cost: "费用 {{cost}}",
     retrieval: "为检索到的内容留出空间",
     oneTool: "每次一个工具，之后询问",
     modelDefault: "服务器默认模型",

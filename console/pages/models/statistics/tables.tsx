@@ -5,7 +5,7 @@ import { Button } from "../../../parts/button.tsx";
 import { byModel, type ModelDay, type sumOf } from "../../../run/model-days.ts";
 import { manage } from "../../../text/manage/words.ts";
 import { calendarDay, count, preciseDuration } from "../../../text/time.ts";
-import { money } from "./measured.ts";
+import { measured } from "./measured.ts";
 
 /** How many days are shown at first. */
 const pageSize = 31;
@@ -88,7 +88,7 @@ function Sums({ row }: { row: ReturnType<typeof sumOf> }) {
         {row.cached_tokens > 0 && <small> ({t("statistics.cached", { count: row.cached_tokens })})</small>}
       </td>
       <td>{count(row.output_tokens)}</td>
-      <td>{money(row.cost)}</td>
+      <td>{measured(row.cost, "cost")}</td>
       <td>{time(row.mean_first_token_ms)}</td>
       <td>{time(row.mean_duration_ms)}</td>
     </>
