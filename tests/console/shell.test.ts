@@ -108,6 +108,12 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.goBack();
     await tab.page.getByRole("heading", { name: "Inbox" }).waitFor();
     await unread.waitFor({ state: "detached" });
+    // Its time goes on without a reload.
+    const time = row.locator("time");
+    await expect.poll(() => time.textContent()).toBe("just now");
+    await tab.page.clock.setFixedTime(Date.now() + 5 * 60_000);
+    await tab.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await expect.poll(() => time.textContent()).toMatch(/^[45] min ago$/u);
   });
 
   it("answers the third of five questions from the inbox with six keys", async () => {
