@@ -80,6 +80,12 @@ export default defineConfig({
           groups: [
             { name: "first", tags: ["$initial"] },
             { name: "icons", test: /^\0icon:/u },
+            // Small parts of many pages: each in a file of its own costs more than it holds.
+            { name: "parts", test: /console\/(?:parts\/(?:disclosure|confirm|diff)|text\/json-text)\.tsx?$/u },
+            {
+              name: "words",
+              test: /console\/(?:text\/manage\/words|pages\/(?:facts|read-only|forms\/(?:delete-button|draft-buttons)))\.tsx?$/u,
+            },
           ],
         },
       },
