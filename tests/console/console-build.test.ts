@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,6 +87,18 @@ describe("a build of the console that fails", () => {
     expect(await build.state()).toEqual({ status: "building" });
     await expect.poll(() => build.state()).toMatchObject({ status: "ready" });
     expect(builds()).toBe(2);
+  });
+
+  it("has a page meanwhile in the reader's language, which goes on by itself and whose style its policy allows", async () => {
+    const routes = consoleRoutes({ state: async () => ({ status: "building" }) });
+    const page = await routes.request("/console/", { headers: { "accept-language": "zh-CN" } });
+    expect([page.status, page.headers.get("refresh"), page.headers.get("retry-after")]).toEqual([503, "1", "1"]);
+    const html = await page.text();
+    expect(html).toContain("几秒钟");
+    expect(await (await routes.request("/console/")).text()).toContain("a few seconds");
+    const [, style = ""] = /<style>(.*)<\/style>/su.exec(html) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    expect(page.headers.get("content-security-policy")).toContain(`style-src 'sha256-${hash}'`);
   });
 
   it("names on its page what failed and what to do", async () => {

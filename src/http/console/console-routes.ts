@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Hono } from "hono";
 import { systemCode } from "@millrace/engine/errors/errors";
+import { languageOf } from "@millrace/engine/http/answers/wire";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { ConsoleBuild } from "./console-build.ts";
 
@@ -59,12 +60,12 @@ export function consoleRoutes(build: ConsoleBuild): HttpApp {
         context.header("Retry-After", String(retrySeconds));
         // The browser reloads by itself; this needs no script.
         context.header("Refresh", String(retrySeconds));
-        return page(context, "Millrace", "The console is being built. This page opens it in a moment.");
+        return page(context, `<i></i><h1>Millrace</h1><p role="status">${waiting[languageOf(context)]}</p>`);
       case "failed":
         return page(
           context,
-          "The console could not be built",
-          `${state.reason}\n\n${state.suggestion} The API is not affected.`,
+          `<h1>The console could not be built</h1><pre>${escaped(state.reason)}</pre>
+          <p>${escaped(state.suggestion)} The API is not affected.</p>`,
         );
       case "ready":
         return answerFile(context, state.folder, path);
@@ -73,9 +74,25 @@ export function consoleRoutes(build: ConsoleBuild): HttpApp {
   return routes;
 }
 
-function page(context: HttpContext, title: string, text: string): Response {
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Millrace</title><h1>${title}</h1><pre>${escaped(text)}</pre></html>`;
-  return context.body(html, 503, { ...guards, "Content-Type": types[".html"] ?? "", "Cache-Control": "no-store" });
+const waiting = {
+  en: "The first start takes a few seconds. This page goes on by itself.",
+  zh: "首次启动需要几秒钟，完成后会自动进入。",
+};
+
+/** The console's own style is not there yet. */
+const style = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
+body{display:grid;place-content:center;justify-items:center;min-height:100vh;margin:0;padding:0 1rem;box-sizing:border-box}
+h1{font-size:1.25rem;margin:.75rem 0 0}p{margin:.25rem 0;text-align:center}pre{max-width:90vw;overflow:auto}
+i{width:28px;height:28px;border:3px solid #8886;border-top-color:#2563eb;border-radius:50%;animation:turn 1s linear infinite}
+@keyframes turn{to{rotate:1turn}}@media(prefers-reduced-motion){i{animation:none}}`;
+const ownStyle = `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`;
+const ownGuards = { ...guards, "Content-Security-Policy": policy.replace("style-src 'self'", ownStyle) };
+
+/** A page in place of the console. `body` is HTML. */
+function page(context: HttpContext, body: string): Response {
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Millrace</title>`;
+  const html = `<!doctype html><html lang="${languageOf(context)}">${head}<style>${style}</style>${body}</html>`;
+  return context.body(html, 503, { ...ownGuards, "Content-Type": types[".html"] ?? "", "Cache-Control": "no-store" });
 }
 
 function escaped(text: string): string {
