@@ -13,6 +13,7 @@ import { runAgain, stopRun, useRunSummary, type StartedRun } from "../../api/run
 import type { FullAssistant } from "../../api/graphs.ts";
 import { useBeginning } from "../../api/runs/states.ts";
 import type { Trace } from "../../api/runs/trace.ts";
+import { useThreadDetails } from "../../api/threads.ts";
 import { compareAddress, graphAddress, runAddress, threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
@@ -54,10 +55,7 @@ export function RunHead({
           {shortTime(run.created_at)}
         </time>
         <span className="space" />
-        <Button size="small" onClick={() => navigate(threadAddress(run.thread_id))}>
-          <MessageSquare size={14} />
-          {t("run.openChat")}
-        </Button>
+        <ToChat threadId={run.thread_id} />
         {isOver && error === undefined && (
           <Button size="small" onClick={again}>
             <RotateCcw size={14} />
@@ -107,6 +105,24 @@ export function RunHead({
       )}
       {isEditing && <EditInput run={run} onClose={() => setEditing(false)} />}
     </header>
+  );
+}
+
+/** Leads to the chat of the run, which says what was asked. */
+function ToChat({ threadId }: { threadId: string }) {
+  const { t } = useTranslation(work);
+  const [, navigate] = useLocation();
+  const name = visible(useThreadDetails(threadId).data?.name ?? "");
+  return (
+    <Button
+      className="run-chat"
+      size="small"
+      title={t("run.openChat")}
+      onClick={() => navigate(threadAddress(threadId))}
+    >
+      <MessageSquare size={14} />
+      <span className="span-text">{name === "" ? t("run.openChat") : name}</span>
+    </Button>
   );
 }
 
