@@ -20,8 +20,9 @@ import { Button } from "../../parts/button.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { RunState, Took } from "../../parts/run-state.tsx";
 import { notifyError } from "../../parts/toast.tsx";
+import { Ago } from "../../parts/values/ago.tsx";
 import { runStatuses } from "../../run/run-filter.ts";
-import { count, longTime, money, preciseDuration, shortTime } from "../../text/time.ts";
+import { count, money, preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 import { EditInput } from "./edit-input.tsx";
 
@@ -51,9 +52,7 @@ export function RunHead({
           <span className="chip">{visible(assistant.name)}</span>
         )}
         <RunState status={status} />
-        <time dateTime={run.created_at} title={longTime(run.created_at)} className="hint">
-          {shortTime(run.created_at)}
-        </time>
+        <Ago at={run.created_at} className="hint" />
         <span className="space" />
         <ToChat threadId={run.thread_id} />
         {isOver && error === undefined && (

@@ -7,10 +7,10 @@ import type { StartedRun } from "../../../api/runs/all-runs.ts";
 import { startGraphRun } from "../../../api/graphs.ts";
 import { runAddress } from "../../../app/addresses.ts";
 import { Button } from "../../../parts/button.tsx";
+import { Ago } from "../../../parts/values/ago.tsx";
 import { Channels } from "../../../parts/values/channels.tsx";
 import { Empty, Failed, Loading } from "../../../parts/states.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
-import { shortTime } from "../../../text/time.ts";
 import { work } from "../../../text/inspector/work.ts";
 import type { Place } from "../place.ts";
 import { CheckpointList, useCheckpoints, useParent } from "./checkpoints.tsx";
@@ -49,7 +49,7 @@ export function StateTab({ run, place, go }: { run: StartedRun; place: Place; go
               {t("run.values")}
             </button>
           </div>
-          <span className="hint">{shortTime(shown.created_at ?? "")}</span>
+          <Ago at={shown.created_at ?? ""} className="hint" />
           <span className="space" />
           {shown.next.length > 0 && (
             <Button size="small" onClick={() => void runFrom(id)}>
