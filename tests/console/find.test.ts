@@ -137,7 +137,7 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
 
   it("finds within a chat by the key, over all of its messages, and goes from one to the next", async () => {
     tab = await stage.open({ path: `/t/${long}` });
-    await tab.page.getByText("message 399").waitFor();
+    await tab.page.locator(".conversation-item").last().getByText("message 399").waitFor();
     await press(tab, "Control+f");
     await tab.page.keyboard.type("HERON");
     await tab.page.getByRole("status").getByText("2 of 2").waitFor();
