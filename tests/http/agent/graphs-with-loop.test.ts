@@ -20,7 +20,7 @@ beforeEach(async () => {
     ],
   });
   folder = await mkdtemp(join(tmpdir(), "millrace-loop-"));
-  const file = join(projectFolder, "tests/http/work/graphs-with-loop.ts");
+  const file = join(projectFolder, "tests/http/agent/graphs-with-loop.ts");
   const graphs = join(folder, "langgraph.json");
   await writeFile(
     graphs,
