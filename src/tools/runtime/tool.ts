@@ -40,7 +40,7 @@ export interface ToolContext {
   askAbout: AskAbout;
   server: ServerParts;
   conversation: ConversationParts;
-  /** Toolkits' services, limited to this session. */
+  /** Toolkits' services, limited to the session of the run. */
   toolkitServices: ToolkitServices;
   /** Characters of a result shown to the model; absent: unknown. */
   resultLength?: number | undefined;

@@ -18,7 +18,7 @@ import { chosenAtCheckpoint } from "./design-review.ts";
 /** Placeholder for values the session does not have: the request or the files do. */
 const inRequest = "as the request and the files say";
 
-/** Values for the task texts; `null`: unknown in this session. */
+/** Values for the task texts; `null`: unknown in the conversation. */
 function knownOf(state: GraphState) {
   const { circuit_file_path: circuit, sim_result_path: result, last_metrics, ...goals } = circuitState(state);
   return {
