@@ -1,4 +1,3 @@
-import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
@@ -119,32 +118,6 @@ function isTraced(callbacks: RunnableConfig["callbacks"], by: readonly string[])
 const childConfigKey = Symbol.for("lc:child_config");
 const contextVariablesKey = Symbol.for("lc:context_variables");
 
-/**
- * The `configurable` key under which a run passes its steps a handler; its two underscores hide it from clients and
- * spans.
- */
-const stepHandlerKey = "__millrace_step_handler";
-
-/** Whether steps receive their run's handler. */
-let lendsHandlers = false;
-
-/**
- * Where a run's handlers are attached. A handler on the run costs every superstep, so one that only counts model calls
- * goes to the steps, unless the run has handlers anyway, or completeness matters: a model that is itself a node is in
- * no step.
- */
-export function placeHandlers(
-  tracers: readonly BaseCallbackHandler[],
-  usage: (BaseCallbackHandler & { readonly hasLimits: boolean }) | undefined,
-  hasOthers: boolean,
-): { callbacks: BaseCallbackHandler[]; configurable: Record<string, BaseCallbackHandler> } {
-  if (usage === undefined) return { callbacks: [...tracers], configurable: {} };
-  const isOfRun = tracers.length > 0 || hasOthers || usage.hasLimits || !lendsHandlers;
-  return isOfRun
-    ? { callbacks: [...tracers, usage], configurable: {} }
-    : { callbacks: [], configurable: { [stepHandlerKey]: usage } };
-}
-
 /** What LangChain keeps per step in its async storage; the property bag of a span that is never sent. */
 type StepStore = { tracingEnabled: false; extra: { [childConfigKey]: unknown }; [contextVariablesKey]?: unknown };
 
@@ -159,22 +132,14 @@ export function skipIdleTracing(): boolean {
   const original = provider.runWithConfig.bind(provider);
   provider.runWithConfig = function runWithConfig<T>(config: RunnableConfig, callback: () => T, noRoot?: boolean): T {
     if (isTraced(config?.callbacks, langsmith)) return original(config, callback, noRoot);
-    // Only `placeHandlers` sets this key. Of all that a run does, only the step's own calls pay for its handler.
-    const handler = config?.configurable?.[stepHandlerKey] as BaseCallbackHandler | undefined;
-    const isHandled = handler === undefined || config?.callbacks !== undefined;
     const storage = provider.getInstance();
     const previous: unknown = storage.getStore();
     const variables =
       typeof previous === "object" && previous !== null && contextVariablesKey in previous
         ? { [contextVariablesKey]: previous[contextVariablesKey] }
         : undefined;
-    const store: StepStore = {
-      tracingEnabled: false,
-      extra: { [childConfigKey]: isHandled ? config : { ...config, callbacks: [handler] } },
-      ...variables,
-    };
+    const store: StepStore = { tracingEnabled: false, extra: { [childConfigKey]: config }, ...variables };
     return storage.run(noRoot === true ? variables : store, callback);
   };
-  lendsHandlers = true;
   return true;
 }

@@ -239,14 +239,14 @@ it("counts the models that graphs of somebody else ask, however they ask them an
   try {
     const guest = as(server, "guest");
     for (const stream_mode of ["values", "messages-tuple", "events"]) {
-      model.push(...Array.from({ length: 3 }, () => ({ text: "Hello.", usage: used })));
+      model.push(...Array.from({ length: 4 }, () => ({ text: "Hello.", usage: used })));
       const body = { assistant_id: "asking", input: { messages: [{ role: "user", content: "Hello" }] }, stream_mode };
       const path = `/threads/${await guest.thread()}/runs/stream`;
       expect(await (await guest.send("POST", path, body)).text()).toContain("Hello.");
     }
-    expect(await guest.usage()).toMatchObject({ day: { requests: 9, total_tokens: 9 * 1100 } });
+    expect(await guest.usage()).toMatchObject({ day: { requests: 12, total_tokens: 12 * 1100 } });
     const rows = await (await guest.send("GET", "/usage/models")).json();
-    expect(rows).toMatchObject([{ model: expect.stringContaining("openai:"), requests: 9, failed: 0 }]);
+    expect(rows).toMatchObject([{ model: expect.stringContaining("openai:"), requests: 12, failed: 0 }]);
   } finally {
     await server.remove();
   }

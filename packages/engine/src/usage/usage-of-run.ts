@@ -1,8 +1,11 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Serialized } from "@langchain/core/load/serializable";
+import { CallbackManager, type CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { LLMResult } from "@langchain/core/outputs";
+import { Pregel } from "@langchain/langgraph/pregel";
 import { z } from "zod";
 import { limitsOf, type LimitName, type OwnerLimits } from "../config/owner-limits.ts";
+import { withinRun } from "../storage/attempt-store.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Usage, UsageEntry } from "../storage/usage.ts";
@@ -115,7 +118,8 @@ const Answer = z.object({
 
 /**
  * Counts the model calls of a graph that calls models itself, as far as answers report usage, and refuses them above
- * the owner's limit. The agent's loop does both for its own calls.
+ * the owner's limit. The agent's loop does both for its own calls. It is a handler of the run only where it may have to
+ * refuse a call; otherwise models report to it, as `observeModelCalls` says.
  */
 export class UsageHandler extends BaseCallbackHandler {
   readonly name = "usage";
@@ -143,7 +147,8 @@ export class UsageHandler extends BaseCallbackHandler {
     ...callbackArguments: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>
   ) {
     const [, , runId, , , , metadata] = callbackArguments;
-    await this.#begin(runId, metadata);
+    await this.#refuseAboveLimit();
+    this.begin(runId, metadata);
   }
 
   override async handleLLMStart(
@@ -152,12 +157,17 @@ export class UsageHandler extends BaseCallbackHandler {
     ...callbackArguments: [string, string?, Record<string, unknown>?, string[]?, Record<string, unknown>?]
   ) {
     const [runId, , , , metadata] = callbackArguments;
-    await this.#begin(runId, metadata);
+    await this.#refuseAboveLimit();
+    this.begin(runId, metadata);
   }
 
-  async #begin(runId: string, metadata: Record<string, unknown> = {}): Promise<void> {
+  async #refuseAboveLimit(): Promise<void> {
     const spent = await this.#account.spent();
     if (spent !== undefined) throw limitError(spent);
+  }
+
+  /** Notes that a call begins; `metadata` is what LangChain says of its model. */
+  begin(runId: string, metadata: Record<string, unknown> = {}): void {
     const { ls_provider, ls_model_name } = Origin.parse(metadata);
     const model = [ls_provider, ls_model_name].filter((part) => part !== "").join(":");
     this.#calls.set(runId, { model, price: this.#priceOf(ls_provider, ls_model_name), begun: performance.now() });
@@ -185,4 +195,67 @@ export class UsageHandler extends BaseCallbackHandler {
     const isStopped = error instanceof Error && error.name === "AbortError";
     if (call !== undefined && !isStopped) await this.#account.countFailure(call.model);
   }
+}
+
+/** Whether models report their calls; `undefined` until a run wants to know of them. */
+let isObserving: boolean | undefined;
+/** What receives them, by the stop signal of the run. */
+const receivers = new WeakMap<AbortSignal, UsageHandler>();
+
+/**
+ * Makes `usage` receive the calls of models in the run of this stop signal. `false` where it has to be a callback handler: an
+ * owner's limit holds also where the graph passes only its configuration on, and a graph may bring a LangChain of its own.
+ */
+export function receivesModelCalls(usage: UsageHandler, graph: object, signal: AbortSignal): boolean {
+  isObserving ??= observeModelCalls();
+  if (!isObserving || usage.hasLimits || !(graph instanceof Pregel)) return false;
+  receivers.set(signal, usage);
+  return true;
+}
+
+/**
+ * Makes models report their calls. A callback handler would do so too, but LangChain gives it to every runnable around the
+ * model and asks it for every token: 14 % of a short agent's run. Returns `false`, doing nothing, if the library differs from
+ * the version this was written for (@langchain/core 1.4).
+ */
+function observeModelCalls(): boolean {
+  if (CallbackManager.configure?.length !== 7) return false;
+  const configure = CallbackManager.configure.bind(CallbackManager);
+  CallbackManager.configure = (inherited, ...parameters) => {
+    const options = parameters[5];
+    // Only models pass this option; tools and retrievers do not.
+    const isModel = options !== undefined && "tracerInheritableMetadata" in options;
+    const signal = isModel ? withinRun.getStore() : undefined;
+    const usage = signal === undefined ? undefined : receivers.get(signal);
+    const manager = configure(usage === undefined ? inherited : (inherited ?? []), ...parameters);
+    if (usage !== undefined && manager !== undefined) reportTo(usage, manager);
+    return manager;
+  };
+  return true;
+}
+
+/** Reports the calls that a model starts with this manager. */
+function reportTo(usage: UsageHandler, manager: CallbackManager): void {
+  const startChatModel = manager.handleChatModelStart.bind(manager);
+  const startModel = manager.handleLLMStart.bind(manager);
+  const report = (calls: CallbackManagerForLLMRun[]): CallbackManagerForLLMRun[] => {
+    for (const call of calls) reportCall(usage, call, manager.metadata);
+    return calls;
+  };
+  manager.handleChatModelStart = async (...parameters) => report(await startChatModel(...parameters));
+  manager.handleLLMStart = async (...parameters) => report(await startModel(...parameters));
+}
+
+function reportCall(usage: UsageHandler, call: CallbackManagerForLLMRun, metadata: Record<string, unknown>): void {
+  const end = call.handleLLMEnd.bind(call);
+  const fail = call.handleLLMError.bind(call);
+  usage.begin(call.runId, metadata);
+  call.handleLLMEnd = async (output, ...parameters) => {
+    await usage.handleLLMEnd(output, call.runId);
+    await end(output, ...parameters);
+  };
+  call.handleLLMError = async (error, ...parameters) => {
+    await usage.handleLLMError(error, call.runId);
+    await fail(error, ...parameters);
+  };
 }

@@ -7,8 +7,7 @@ import { streamModes, type StreamMode } from "../../run-events.ts";
 import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
-import { placeHandlers } from "../../tracing.ts";
-import type { UsageHandler } from "../../usage/usage-of-run.ts";
+import { receivesModelCalls, type UsageHandler } from "../../usage/usage-of-run.ts";
 import { answersLeft, type Ending, readPause, toRunError } from "../status.ts";
 import type { ActiveRun } from "../active-run.ts";
 import type { StreamCompanion } from "../companion.ts";
@@ -130,8 +129,9 @@ function configurableOf(
 function optionsOf(execution: GraphStream, plan: StreamPlan, lent: JsonObject) {
   const { active, run, graph } = execution;
   const { kwargs } = run;
-  const hasOthers = plan.modes.includes("messages") || kwargs.stream_mode.includes("events");
-  const { callbacks, configurable } = placeHandlers(execution.tracers, execution.usage, hasOthers);
+  const { tracers, usage } = execution;
+  const isHandler = usage !== undefined && !receivesModelCalls(usage, graph, active.stop.signal);
+  const callbacks = isHandler ? [...tracers, usage] : [...tracers];
   const config = RunConfig.parse(kwargs.config);
   const ownLimit = execution.hasLoop ? execution.recursionLimit : undefined;
   // Where nothing is said, the graph's own LangGraph knows its limit.
@@ -146,7 +146,7 @@ function optionsOf(execution: GraphStream, plan: StreamPlan, lent: JsonObject) {
     control: active.stop.control,
     store: execution.store,
     runId: run.run_id,
-    configurable: configurableOf(execution, config.configurable ?? {}, { ...lent, ...configurable }),
+    configurable: configurableOf(execution, config.configurable ?? {}, lent),
     context: kwargs.context,
     metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
     ...(recursionLimit === undefined ? {} : { recursionLimit }),
