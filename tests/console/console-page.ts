@@ -213,6 +213,12 @@ export async function rests({ page }: Tab): Promise<void> {
   await page.locator(".stop-button").waitFor({ state: "detached", timeout: 20_000 });
 }
 
+/** Opens the newest message of the user for editing, by the key. A message has its actions a moment after it is shown. */
+export async function editLast({ page }: Tab): Promise<void> {
+  await page.locator("[data-edit]:enabled").last().waitFor();
+  await page.locator(".composer-field").press("ArrowUp");
+}
+
 /** Presses keys one after the other, as a person does who has no mouse. */
 export async function press({ page }: Tab, ...keys: string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);

@@ -2,7 +2,18 @@ import { access, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { axeFindings, begin, chromiumPath, leave, openStage, press, rests, sees, shownTexts } from "../console-page.ts";
+import {
+  axeFindings,
+  begin,
+  chromiumPath,
+  editLast,
+  leave,
+  openStage,
+  press,
+  rests,
+  sees,
+  shownTexts,
+} from "../console-page.ts";
 import type { Stage, Tab } from "../console-page.ts";
 
 /** Where the model waits in the middle of its plan. */
@@ -71,7 +82,7 @@ describe.skipIf(chromiumPath === undefined)("calls of tools in a chat", () => {
     await rests(tab);
     const dialog = tab.page.getByRole("dialog");
     const edit = async (text: string): Promise<void> => {
-      await tab.page.locator(".composer-field").press("ArrowUp");
+      await editLast(tab);
       await tab.page.getByRole("textbox", { name: "Edit and run again" }).fill(text);
       await press(tab, "Enter");
     };

@@ -8,6 +8,7 @@ import { startWebServer, type WebServer } from "@millrace/testing/web-server";
 import {
   begin,
   chromiumPath,
+  editLast,
   leave,
   openPalette,
   openStage,
@@ -95,7 +96,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await begin(tab, "hello");
     await sees(tab, "You said: hello");
     await rests(tab);
-    await tab.page.locator(".composer-field").press("ArrowUp");
+    await editLast(tab);
     await tab.page.getByRole("textbox", { name: "Edit and run again" }).fill("good day");
     await tab.page.keyboard.press("Enter");
     await sees(tab, "You said: good day");
@@ -119,7 +120,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await rests(tab);
     const field = page.getByRole("textbox", { name: "Edit and run again" });
     await page.route("**/rerun", (route) => route.abort());
-    await page.locator(".composer-field").press("ArrowUp");
+    await editLast(tab);
     await field.fill("good day");
     await page.keyboard.press("Enter");
     await page.locator(".toast").first().waitFor();
@@ -128,7 +129,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await page.reload();
     await sees(tab, "You said: hello");
     await rests(tab);
-    await page.locator(".composer-field").press("ArrowUp");
+    await editLast(tab);
     expect(await field.inputValue()).toBe("good day");
     await page.keyboard.press("Enter");
     await sees(tab, "You said: good day");

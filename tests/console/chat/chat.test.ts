@@ -3,6 +3,7 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
   begin,
   chromiumPath,
+  editLast,
   leave,
   openStage,
   rests,
@@ -190,7 +191,7 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await sees(tab, "You said: hello");
     await rests(tab);
     // With an empty field the arrow opens the last own message.
-    await tab.page.locator(".composer-field").press("ArrowUp");
+    await editLast(tab);
     await tab.page.getByRole("textbox", { name: "Edit and run again" }).fill("good day");
     await tab.page.keyboard.press("Enter");
     await sees(tab, "You said: good day");
