@@ -23,6 +23,10 @@ interface Values {
   __interrupt__?: { value: unknown }[];
 }
 
+interface Used {
+  day: { requests: number; total_tokens: number };
+}
+
 /** Holds the answers to what graphs ask until it is opened. */
 class Gate {
   readonly asked: string[] = [];
@@ -128,6 +132,14 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
       const [, former] = await client.threads.getHistory<Values>(thread);
       const forked = await run(chat, thread, { ...say("fork"), checkpointId: former?.checkpoint.checkpoint_id });
       expect(contents(forked)).toEqual(["hi", "begin 1", "again", "begin 3", "fork", "begin 5"]);
+    });
+
+    it("has what its model calls use counted, waited for or streamed", async () => {
+      const used = async () => ((await (await fetch(`${server.url}/usage`)).json()) as Used).day;
+      const { requests, total_tokens } = await used();
+      await run(chat, await newThread(), say("hi"));
+      await events(chat, ["messages-tuple"], say("hi"));
+      expect(await used()).toMatchObject({ requests: requests + 2, total_tokens: total_tokens + 14 });
     });
 
     it("streams values, updates and the pieces of an answer", async () => {
