@@ -253,6 +253,7 @@ describe("the trace of an agent's run", () => {
               toolCalls: [
                 { name: "list_files", arguments: { path: "." } },
                 { name: "read_file", arguments: { path: "none.txt" } },
+                { name: "read_mind", arguments: {} },
               ],
               usage: { input: 10, output: 5 },
             };
@@ -288,8 +289,9 @@ describe("the trace of an agent's run", () => {
     expect(tools.map(({ name, status, node }) => `${name} ${status} ${node}`)).toEqual([
       "list_files success call_tool",
       "read_file error call_tool",
+      "read_mind error call_tool",
     ]);
-    expect(new Set(tools.map(({ parent }) => parent)).size).toBe(2);
+    expect(new Set(tools.map(({ parent }) => parent)).size).toBe(3);
     expect(found.spans[0]).toMatchObject({ usage: { input_tokens: 30, output_tokens: 12, cached_tokens: 3 } });
     await agents.close();
     agents = await agents.restart();
@@ -314,6 +316,17 @@ describe("the trace of an agent's run", () => {
       expect.arrayContaining(["node free_work checkpoint", "tool list_files ledger", "model openai:scripted state"]),
     );
     expect(found.spans[0]).toMatchObject({ usage: { input_tokens: 30, output_tokens: 12, cached_tokens: 3 } });
+    const { values } = await agents.client.threads.getState<{ messages: { tool_calls?: { id: string }[] }[] }>(
+      thread_id,
+    );
+    const ids = values.messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id }) => id));
+    const tools = found.spans.filter(({ kind }) => kind === "tool");
+    expect(tools.map(({ tool_call_id }) => tool_call_id).toSorted()).toEqual(ids.toSorted());
+    expect(tools.map(({ name, status, source, error }) => [name, status, source, error?.error]).toSorted()).toEqual([
+      ["list_files", "success", "ledger", undefined],
+      ["read_file", "error", "ledger", "not_found"],
+      ["read_mind", "error", "state", "tool_not_found"],
+    ]);
     const tool = found.spans.find(({ name }) => name === "list_files");
     expect(found.spans.find(({ id }) => id === tool?.parent)).toMatchObject({ name: "free_work" });
     const output = await agents.send(
@@ -343,6 +356,7 @@ describe("the trace of an agent's run", () => {
       expect(parents.toSorted(), stream_mode.join(", ")).toEqual([
         "model < free_work",
         "model < free_work",
+        "tool < free_work",
         "tool < free_work",
         "tool < free_work",
       ]);

@@ -1,10 +1,12 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { z } from "zod";
+import { isToolMessage, messageText } from "../../message-kinds.ts";
 import { readExtras } from "../../sessions/messages/message-fields.ts";
-import type { Run } from "../../storage/records.ts";
+import type { Run, ToolCallRecord } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { readNewest } from "../follow/follow.ts";
 import { isOver } from "../status.ts";
-import { messagesOf, noteCost } from "./trace-events.ts";
+import { messagesOf, noteCost, repliesIn } from "./trace-events.ts";
 import { newSpan, type SpanRecord } from "./span.ts";
 
 type Kept = Pick<Storage, "checkpointer" | "ledger" | "requests">;
@@ -53,41 +55,75 @@ function stepOf(
   return [step, ...nodes];
 }
 
-/** The tool calls of a run that the ledger knows: for a run whose log does not tell of them. */
-export async function callsOf({ ledger }: Kept, run: Run): Promise<SpanRecord[]> {
+/** What a tool came to that did not do what it was asked. */
+const FailedResult = z.object({ success: z.literal(false), errorType: z.string(), message: z.string() });
+
+/** How a message begins that says that its call failed, and why. */
+const failed = /^Error \((\w+)\)/u;
+
+/**
+ * The tool calls of a run, for a run whose log does not tell of them: those that the ledger knows, and those that never
+ * began, for example of a tool that there is not, by their results in the session's newest `state`.
+ */
+export async function callsOf({ ledger }: Kept, run: Run, state: unknown): Promise<SpanRecord[]> {
   const calls = await ledger.list(run.session_id);
-  return calls
-    .filter(({ run_id }) => run_id === run.run_id)
-    .map(({ tool_call_id, tool, state, started_at, finished_at }) =>
-      newSpan({
-        id: tool_call_id,
-        parent: run.run_id,
-        kind: "tool",
-        name: tool,
-        start: Date.parse(started_at),
-        end: finished_at === null ? null : Date.parse(finished_at),
-        status: state === "finished" ? "success" : "running",
-        tool_call_id,
-        source: "ledger",
-      }),
-    );
+  const asked = repliesOfRun(run, state).flatMap(({ id, tool_calls = [] }) =>
+    tool_calls.map((call, index) => ({ id: call.id ?? "", name: call.name, ledger_id: `${id}/${index}` })),
+  );
+  const begun = calls.filter(({ run_id }) => run_id === run.run_id);
+  const known = new Set(begun.map(({ tool_call_id }) => tool_call_id));
+  const unbegun = new Map(asked.filter(({ ledger_id }) => !known.has(ledger_id)).map(({ id, name }) => [id, name]));
+  const callIds = new Map(asked.map(({ id, ledger_id }) => [ledger_id, id]));
+  return [
+    ...begun.map((call) => spanOfCall(call, run, callIds.get(call.tool_call_id))),
+    ...messagesOf(state).flatMap((message) => spanOfRefusal(message, run, unbegun)),
+  ];
+}
+
+/** Agents' calls, which are not in the session, go by their id in the ledger. */
+function spanOfCall(call: ToolCallRecord, { run_id: parent }: Run, callId = call.tool_call_id): SpanRecord {
+  const { tool_call_id: id, tool: name, state, started_at, finished_at, result } = call;
+  const failure = FailedResult.safeParse(result).data;
+  const error = failure === undefined ? null : { error: failure.errorType, message: failure.message };
+  const about = { id, parent, kind: "tool", name, tool_call_id: callId, source: "ledger", error } as const;
+  return newSpan({
+    ...about,
+    start: Date.parse(started_at),
+    end: finished_at === null ? null : Date.parse(finished_at),
+    status: state === "started" ? "running" : error === null ? "success" : "error",
+  });
+}
+
+function spanOfRefusal(message: BaseMessage, run: Run, unbegun: ReadonlyMap<string, string>): SpanRecord[] {
+  if (!isToolMessage(message)) return [];
+  const { tool_call_id: id } = message;
+  const text = messageText(message);
+  const [name, error] = [unbegun.get(id), failed.exec(text)?.[1]];
+  if (name === undefined || error === undefined) return [];
+  const time = Date.parse(readExtras(message).timestamp ?? "");
+  const at = Number.isNaN(time) ? null : time;
+  const about = { id, parent: run.run_id, kind: "tool", name, tool_call_id: id, source: "state" } as const;
+  return [newSpan({ ...about, start: at, end: at, status: "error", error: { error, message: text } })];
+}
+
+/** What the models of a run have said, in the session's newest state. */
+function repliesOfRun({ run_id }: Run, state: unknown): AIMessage[] {
+  return repliesIn(state).filter((message) => readExtras(message).llm_metadata?.["run_id"] === run_id);
 }
 
 /**
- * The model calls of a run by their replies in the session's newest state: for a run whose log does not tell of them. Each
+ * The model calls of a run by their replies in the session's newest `state`: for a run whose log does not tell of them. Each
  * began when its first request was sent, where that is kept.
  */
-export async function repliesOf({ checkpointer, requests }: Kept, run: Run): Promise<SpanRecord[]> {
-  const messages = messagesOf((await readNewest({ checkpointer }, run.session_id))?.values);
+export async function repliesOf({ requests }: Kept, run: Run, state: unknown): Promise<SpanRecord[]> {
   const asked = new Map<string | null, number>();
   // The newest request comes first: of those of one call, the oldest stays.
   for (const { model_call_id, asked_at } of await requests.calls(run.session_id, run.run_id)) {
     asked.set(model_call_id, Date.parse(asked_at));
   }
-  return messages.flatMap((message) => {
-    const { llm_metadata: told, timestamp } = readExtras(message);
-    if (told?.["run_id"] !== run.run_id || message.id === undefined) return [];
-    const time = Date.parse(timestamp ?? "");
+  return repliesOfRun(run, state).flatMap((message) => {
+    if (message.id === undefined) return [];
+    const time = Date.parse(readExtras(message).timestamp ?? "");
     const about = { id: message.id, parent: run.run_id, kind: "model", name: "model", message_id: message.id } as const;
     const span = newSpan({ ...about, end: Number.isNaN(time) ? null : time, status: "success", source: "state" });
     noteCost(span, message);

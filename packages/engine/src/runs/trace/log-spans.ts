@@ -10,7 +10,7 @@ import {
   EndedTask,
   Envelope,
   isOfModel,
-  messagesOf,
+  repliesIn,
   noteCost,
   OfTrace,
   saysSomething,
@@ -172,7 +172,7 @@ export class LogSpans {
 
   /** The model calls of a node end with it; its result says what they have cost. */
   #endModels(node: SpanRecord, status: SpanRecord["status"], result: unknown): SpanRecord[] {
-    for (const message of messagesOf(result)) {
+    for (const message of repliesIn(result)) {
       const model = message.id === undefined ? undefined : this.#models.get(message.id);
       if (model !== undefined) noteCost(model, message);
     }

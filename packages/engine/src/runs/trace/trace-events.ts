@@ -68,12 +68,17 @@ export function added(
   };
 }
 
-/** The replies in what a node has returned, or in a state. */
-export function messagesOf(result: unknown): AIMessage[] {
+/** The messages in what a node has returned, or in a state. */
+export function messagesOf(result: unknown): BaseMessage[] {
   if (typeof result !== "object" || result === null || !("messages" in result)) return [];
   const { messages } = result;
   const list: unknown[] = Array.isArray(messages) ? messages : [messages];
-  return list.filter((message) => isBaseMessage(message)).filter((message) => isAIMessage(message));
+  return list.filter((message) => isBaseMessage(message));
+}
+
+/** The replies among them. */
+export function repliesIn(result: unknown): AIMessage[] {
+  return messagesOf(result).filter((message) => isAIMessage(message));
 }
 
 /** What a reply says beside its words about its call. */

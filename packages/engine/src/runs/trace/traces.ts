@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { isBaseMessage, isBaseMessageChunk } from "../../message-kinds.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
-import { followRun, readSoFar, type RunSources } from "../follow/follow.ts";
+import { followRun, readNewest, readSoFar, type RunSources } from "../follow/follow.ts";
 import { isOver } from "../status.ts";
 import { callsOf, joinSpans, repliesOf, stepsOf } from "./kept-spans.ts";
 import { LogSpans } from "./log-spans.ts";
@@ -150,10 +150,13 @@ export class Traces {
   async #kept(run: Run, { spans }: LogSpans): Promise<SpanRecord[]> {
     const { storage } = this.#sources;
     const has = (kind: SpanRecord["kind"]): boolean => spans.some((span) => span.kind === kind);
+    // Calls that never began are shown when their run is over: a long state is not read at each look.
+    const isTold = has("model") && (has("tool") || !isOver(run.status));
+    const state = isTold ? undefined : (await readNewest(storage, run.session_id))?.values;
     const [steps, models, tools] = await Promise.all([
       has("node") ? [] : stepsOf(storage, run),
-      has("model") ? [] : repliesOf(storage, run),
-      has("tool") ? [] : callsOf(storage, run),
+      has("model") ? [] : repliesOf(storage, run, state),
+      has("tool") ? [] : callsOf(storage, run, state),
     ]);
     return [...steps, ...models, ...tools];
   }
