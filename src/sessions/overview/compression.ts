@@ -6,6 +6,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, type CompressionRequest } from "../../state.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { Session } from "@millrace/engine/storage/records";
 import { indexOfMessage, messagesIn } from "@millrace/engine/sessions/messages/conversation";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
@@ -32,26 +33,33 @@ export const CompressionPreview = z.object({
 });
 export type CompressionPreview = z.infer<typeof CompressionPreview>;
 
-/** Only graphs of this program keep a summary in their state. */
-const WithSummary = z.object({ conversation_summary: ConversationSummary.nullable() });
+/** Only graphs of this program keep a summary in their state; before the first turn there is none. */
+const WithSummary = z.object({ conversation_summary: ConversationSummary.nullish() });
+
+/** Whether the graph of a thread keeps a summary, though its state has no place for it yet. */
+async function willKeepSummary({ metadata }: Session, graphs: Graphs): Promise<boolean> {
+  const { graph_id } = metadata;
+  return typeof graph_id === "string" && graphs.hasLoop(await graphs.ofSession(graph_id, {}, "threads.read"));
+}
 
 /**
  * Previews a compression. Throws `not_found` for an unknown message, `invalid_state` if the graph cannot compress or
  * there is nothing to compress.
  */
 export async function previewCompression(
-  { storage, runs }: Pick<OwnerScope, "storage" | "runs">,
+  { storage, runs, graphs }: Pick<OwnerScope, "storage" | "runs"> & { graphs: Graphs },
   session: Session,
   request: CompressionRequest,
   server: UsualModel,
 ): Promise<CompressionPreview> {
   const values = await readValues(storage, session.session_id);
   const parsed = WithSummary.safeParse(values);
-  if (!parsed.success) {
+  const stored = parsed.data?.conversation_summary;
+  if (stored === undefined && !(parsed.success && (await willKeepSummary(session, graphs)))) {
     throw new AppError("invalid_state", "The graph of this thread keeps no summary of its conversation.");
   }
   const messages = messagesIn(values);
-  const summary = parsed.data.conversation_summary;
+  const summary = stored ?? null;
   const { context } = await lastRunOf(runs, session);
   const chosen = context["model"];
   const model = typeof chosen === "string" ? chosen : server.model;

@@ -112,6 +112,29 @@ describe("POST /threads/:id/compress", () => {
   });
 });
 
+describe("a conversation that came from elsewhere", () => {
+  it("is compressed before its first turn, where its graph keeps a summary", async () => {
+    const messages = Array.from({ length: 16 }, (_, at) => ({
+      type: at % 2 === 0 ? "human" : "ai",
+      id: `far-${at}`,
+      content: `words ${at}`,
+    }));
+    const body = { format: "millrace.session", version: 1, session_name: "far", graph_id: "agent", messages };
+    const { thread_id: thread } = z
+      .looseObject({ thread_id: z.string() })
+      .parse(await fixture.json("POST", "/threads/import", body));
+    const told = Preview.parse(await fixture.json("POST", `/threads/${thread}/compress/preview`, {}));
+    expect(told).toMatchObject({ message_count: 16, summary: { goal: "words 0" } });
+    fixture.model.push({ fault: { kind: "status", status: 401 } });
+    const run = z
+      .looseObject({ run_id: z.string() })
+      .parse(await fixture.json("POST", `/threads/${thread}/compress`, {}));
+    await fixture.server.client.runs.join(thread, run.run_id);
+    const { values: after } = await fixture.server.client.threads.getState(thread);
+    expect(after).toMatchObject({ conversation_summary: { goal: "words 0" } });
+  });
+});
+
 describe("a message that is deleted where a summary ends", () => {
   it("leaves what the summary speaks about out of the next request", async () => {
     const other = await fixture.talk(...Array.from({ length: 6 }, (_, at) => `hello once more ${at}`));
