@@ -15,7 +15,7 @@ afterAll(() => postgres?.stop());
 
 /** The fault suite plays many more, by processes: `npm run test:faults -- --only roaming`. */
 describe.skipIf(postgres === undefined)("three servers of which any gets the next request", () => {
-  it("keep what was sent, stopped, approved, edited, forked, copied and deleted", async () => {
+  it("keep what was sent, stopped, approved, edited, forked, copied and deleted", { timeout: 180_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "millrace-sequences-"));
     const [servers, model] = [
       await createServers(postgres),

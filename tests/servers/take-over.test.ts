@@ -4,10 +4,13 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../support/processes/server-process.ts";
 import { startPostgres } from "../support/processes/postgres.ts";
-import { createServers, leaseSeconds } from "./two-servers.ts";
+import { createServers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
+
+/** How long one may be silent here, in seconds. */
+const leaseSeconds = 3;
 
 /** A graph that notes each of its steps in a file, and waits between them until another file is there. */
 const graph = `
@@ -26,7 +29,7 @@ export const patient = new StateGraph(z.object({ place: z.string(), door: z.stri
   .addEdge(START, "first").addEdge("first", "wait").addEdge("wait", "last").addEdge("last", END).compile();
 `;
 
-describe.skipIf(postgres === undefined)("a server that goes away", () => {
+describe.skipIf(postgres === undefined)("a server that goes away", { timeout: 180_000 }, () => {
   it("is replaced by another one, whether it was frozen or killed, and what it wakes up with is refused", async () => {
     const servers = await createServers(postgres);
     const folder = mkdtempSync(join(tmpdir(), "millrace-"));

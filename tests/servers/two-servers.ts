@@ -15,11 +15,11 @@ export interface Servers {
   close(): Promise<void>;
 }
 
-/** How long a server may be silent in these tests, in seconds: long enough for a busy machine. */
-export const leaseSeconds = 3;
-
-/** A new database, and servers on it. `postgres`: that of the file of tests, which stops it; `lease`: see `leaseSeconds`. */
-export async function createServers(postgres: TestPostgres | undefined, lease = leaseSeconds): Promise<Servers> {
+/**
+ * A new database, and servers on it. `postgres`: that of the file of tests, which stops it; `lease`: how long a server may be
+ * silent, in seconds. All of them share the process of the test: none is to be taken for gone because that is busy.
+ */
+export async function createServers(postgres: TestPostgres | undefined, lease = 60): Promise<Servers> {
   const url = (await postgres?.create()) ?? "";
   const opened: (() => Promise<unknown>)[] = [];
   return {

@@ -36,8 +36,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
   };
 
   beforeEach(async () => {
-    // None of them is to be taken for gone because the machine is busy.
-    servers = await createServers(postgres, 60);
+    servers = await createServers(postgres);
     folder = realpathSync(mkdtempSync(join(tmpdir(), "millrace-")));
     opened = Promise.withResolvers();
     model = await startModelServer({
