@@ -113,7 +113,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
       await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace'");
     });
     await expect.poll(() => database.rows("SELECT 1 AS one").catch(() => undefined)).toEqual([{ one: 1 }]);
-    const hasty = new PostgresDatabase(url, { patience: 100 });
+    const hasty = new PostgresDatabase(url, { patience: 1_000 });
     await expect(hasty.rows("SELECT pg_sleep(60)")).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(await hasty.rows("SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await hasty.close();

@@ -115,7 +115,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
   it("that stays open and says nothing more costs one statement, and the next one has another", async () => {
     // Enough to connect, and not for an answer.
     faults.push({ kind: "half-open", after: 700 });
-    const database = new PostgresDatabase(proxied, { patience: 300 });
+    const database = new PostgresDatabase(proxied, { patience: 1_000 });
     const long = database.rows("SELECT repeat('x', 5000) AS text");
     await expect(long).rejects.toMatchObject({ code: "storage_unavailable", recoverable: true });
     expect(await database.rows("SELECT 1 AS one")).toEqual([{ one: 1 }]);
@@ -123,7 +123,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
   });
 
   it("that stays open in a transaction takes it back whole", async () => {
-    const database = new PostgresDatabase(proxied, { patience: 300 });
+    const database = new PostgresDatabase(proxied, { patience: 1_000 });
     await database.change("CREATE TABLE notes (text text)");
     proxy.cut();
     faults.push({ kind: "half-open", after: 700 });
@@ -140,7 +140,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     const storage = await createPostgresStorage(proxied);
     await storage.sessions.create(sessionRecord("s1"));
     await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
-    const database = new PostgresDatabase(proxied, { patience: 300 });
+    const database = new PostgresDatabase(proxied, { patience: 1_000 });
     const stream = new AttemptStream(database, new Threads(database), { session_id: "s1", run_id: "r1", attempt: 1 });
     const event: RunEvent = { id: 0, at: 0, event: "metadata", data: { run_id: "r1", attempt: 1 } };
     await withClient(url, async (client) => {

@@ -54,13 +54,20 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await (await start()).close();
     await former("1 hour");
     const refused = start();
-    // The other one's next beat.
-    const beats = setInterval(() => void query("UPDATE server_lock SET until = until + interval '1 second'"), 50);
-    await expect(refused).rejects.toMatchObject({
-      code: "conflict",
-      message: expect.stringContaining("on elsewhere"),
-    });
-    clearInterval(beats);
+    // The other one's beats, one after the other.
+    let isOver = false;
+    const beating = (async () => {
+      while (!isOver) await query("UPDATE server_lock SET until = until + interval '1 second'");
+    })();
+    try {
+      await expect(refused).rejects.toMatchObject({
+        code: "conflict",
+        message: expect.stringContaining("on elsewhere"),
+      });
+    } finally {
+      isOver = true;
+      await beating;
+    }
   });
 
   it("that was taken over takes nothing more from the server that had it", async () => {
