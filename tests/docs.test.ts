@@ -164,7 +164,8 @@ describe("the README, followed word by word", () => {
       stdio: ["ignore", "pipe", "inherit"],
     });
     await saysAddress(server, url);
-  });
+    // A start takes its time on a busy machine.
+  }, 180_000);
 
   afterAll(async () => {
     server.kill("SIGTERM");
