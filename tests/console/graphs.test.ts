@@ -42,6 +42,8 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
         "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))",
       );
       expect(await tab.page.locator(".react-flow__edge-path").count(), graph).toBe(drawn.edges.length);
+      // The drawing does not wait for the schemas, by which the form is made.
+      await tab.page.locator(".start-panel .schema-form form").first().waitFor();
       const message = tab.page.getByRole("textbox", { name: "Message 1" });
       if ((await message.count()) > 0) await message.fill("Hello");
       await submit(tab);
@@ -187,6 +189,8 @@ describe.skipIf(chromiumPath === undefined)("any graph of the langgraph.json", (
       .getByLabel("Versions", { exact: true })
       .locator("option", { hasText: "Version 2 (active)" })
       .waitFor({ state: "attached" });
+    // The list is read again before the page goes on to the new version.
+    await expect.poll(() => tab.page.getByLabel("Versions", { exact: true }).inputValue()).toBe("2");
     expect(await client.assistants.get(made.assistant_id)).toMatchObject({ version: 2, context: { tone: "casual" } });
     await tab.page.getByLabel("Versions", { exact: true }).selectOption("1");
     await tab.page.getByRole("button", { name: "Context" }).click();
@@ -255,7 +259,7 @@ describe.skipIf(chromiumPath === undefined)("a graph with an unusual schema", ()
     await tab.page.getByRole("textbox", { name: "Input" }).fill('{"n": 4}');
     await submit(tab);
     await expect.poll(() => state(tab).textContent()).toMatch(/Done/u);
-    expect(await panel(tab).locator(".channels").textContent()).toContain("8");
+    await expect.poll(() => panel(tab).locator(".channels").textContent()).toContain("8");
   });
 
   it("of no answer takes a text as it is written, and JSON where it is an object or a list", async () => {

@@ -475,7 +475,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
 
     it.each(looks)(
       "have no fault that axe finds, and no edge beyond the window: $width $locale $theme",
-      { timeout: 200_000 },
+      { timeout: 300_000 },
       async (look) => {
         const tab = await stage.open(look);
         const found: string[] = [];
@@ -552,7 +552,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
 
     it.each(failures)(
       "say what it is when the server is slow and answers %i",
-      { timeout: 120_000 },
+      { timeout: 300_000 },
       async (status, words) => {
         const tab = await stage.open();
         const { page } = tab;
