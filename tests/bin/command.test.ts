@@ -100,7 +100,8 @@ describe("millrace completion", () => {
   });
 });
 
-describe("millrace new", () => {
+// It starts some programs; a busy machine takes its time for that.
+describe("millrace new", { timeout: 180_000 }, () => {
   it("makes a project whose test is green and whose graph is served, and touches no folder that has something", async () => {
     expect((await millrace(["new", "My Graphs"])).code).toBe(0);
     const made = join(folder, "My Graphs");

@@ -27,7 +27,8 @@ async function doctor(env: Record<string, string> = {}): Promise<{ out: string; 
   return { out, code };
 }
 
-describe("millrace doctor", () => {
+// Each starts some programs; a busy machine takes its time for that.
+describe("millrace doctor", { timeout: 180_000 }, () => {
   it("looks in an empty folder at the assistant that a start would serve, and makes nothing but its folder", async () => {
     const { out, code } = await doctor();
     expect(out).toMatch(/^ok {5}served {8}the assistant, since there is no langgraph\.json here$/mu);

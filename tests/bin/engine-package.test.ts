@@ -28,7 +28,7 @@ describe("the engine as a package", () => {
     expect(existsSync(join(projectFolder, "packages/engine/package.json.kept"))).toBe(false);
   });
 
-  it("serves a graph of an empty folder that it is installed in", { timeout: 60_000 }, async () => {
+  it("serves a graph of an empty folder that it is installed in", { timeout: 180_000 }, async () => {
     writeFileSync(join(app, "package.json"), '{ "type": "module" }');
     writeFileSync(join(app, "langgraph.json"), '{ "graphs": { "echo": "./echo.ts:graph" } }');
     writeFileSync(

@@ -50,7 +50,7 @@ async function serving(cwd: string, env: Record<string, string>, use: (url: stri
   child.stderr?.on("data", (part) => (said += String(part)));
   child.stdout?.on("data", (part) => (said += String(part)));
   try {
-    await expect.poll(() => child.exitCode ?? said, { timeout: 30_000 }).toMatch(/"url":"/u);
+    await expect.poll(() => child.exitCode ?? said, { timeout: 90_000 }).toMatch(/"url":"/u);
     await use(/"url":"([^"]+)"/u.exec(said)?.[1] ?? "");
     child.kill("SIGTERM");
     expect(await closed, said).toEqual([0, null]);
@@ -109,7 +109,7 @@ describe("the package", () => {
 
   it(
     "serves the assistant in an empty folder, and one command more makes a turn that uses a tool",
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const empty = join(folder, "empty");
       mkdirSync(empty);
@@ -137,7 +137,7 @@ describe("the package", () => {
     },
   );
 
-  it("adds the toolkits of langgraph.json to the assistant, without a fork", { timeout: 60_000 }, async () => {
+  it("adds the toolkits of langgraph.json to the assistant, without a fork", { timeout: 180_000 }, async () => {
     const project = join(app, "texts");
     mkdirSync(project);
     const write = (name: string, text: string): void => writeFileSync(join(project, name), text);
@@ -175,7 +175,7 @@ describe("the package", () => {
     );
   });
 
-  it("does what docs/start/package.md shows", { timeout: 60_000 }, async () => {
+  it("does what docs/start/package.md shows", { timeout: 180_000 }, async () => {
     const page = readFileSync(join(projectFolder, "docs/start/package.md"), "utf8");
     const blocks = [...page.matchAll(/^```(json|ts)\n([\s\S]*?)^```$/gmu)];
     const project = join(app, "page");
@@ -197,7 +197,7 @@ describe("the package", () => {
 
   it(
     "makes a project whose test is green at once, and which names where the package came from",
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const specs = async (name: string): Promise<unknown> => {
         await run(process.execPath, [program, "new", name], app);
@@ -218,7 +218,7 @@ describe("the package", () => {
     },
   );
 
-  it("brings a test kit, with types, that needs no key", { timeout: 60_000 }, async () => {
+  it("brings a test kit, with types, that needs no key", { timeout: 180_000 }, async () => {
     const project = join(app, "kit");
     mkdirSync(project);
     for (const name of readdirSync(kit)) cpSync(join(kit, name), join(project, name.replace("kit.", "graph.test.")));

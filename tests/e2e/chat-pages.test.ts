@@ -123,7 +123,7 @@ describe.each([
         await until(page, isTelling);
         await page.act("stop");
         const status = async (): Promise<string> => (await server.client.threads.get(page.threadId())).status;
-        await expect.poll(status, { timeout: 10_000 }).toBe("idle");
+        await expect.poll(status).toBe("idle");
         const kept = await stored(page.threadId());
         expect(kept.map(({ type }) => type).slice(-2)).toEqual(["human", "ai"]);
         expect(kept.at(-1)?.text).toContain(story);

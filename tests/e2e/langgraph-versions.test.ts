@@ -82,7 +82,7 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
     server.configure({ MILLRACE_GRAPHS: join(installed ?? "", "langgraph.json") });
     await server.start();
     client = server.client;
-  });
+  }, 180_000);
   afterAll(async () => {
     await server.stop();
     await gate.close();
@@ -297,7 +297,7 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
     await expect(refused).rejects.toThrow(/400.*0\.2\.20.*0\.2\.24/su);
   });
 
-  it("each goes on after the server was killed, and repeats nothing that has ended", async () => {
+  it("each goes on after the server was killed, and repeats nothing that has ended", { timeout: 180_000 }, async () => {
     const begun = await Promise.all(
       langgraphVersions.map(async (version) => {
         const thread = await newThread();
