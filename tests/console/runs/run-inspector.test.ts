@@ -68,6 +68,7 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
 
   it("shows what each step changed, and runs again from one, with other values and with another input", async () => {
     const failing = await start("failing", { steps: 4 });
+    await stage.server.client.runs.join(failing.thread, failing.run).catch(() => undefined);
     tab = await stage.open({ path: addressOf(failing, "?view=state"), theme: "dark" });
     await tab.page.locator(".checkpoints li").nth(2).waitFor();
     await tab.page.keyboard.press("[");
@@ -168,6 +169,8 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     tab = await stage.open({ path: addressOf(nested, "?view=events"), width: 390 });
     await tab.page.locator(".event-row").first().waitFor();
     await tab.page.getByRole("searchbox", { name: "Filter events" }).fill("leaf_two");
+    // The list follows the field, later than its next letter.
+    await tab.page.locator(".event-row button").first().filter({ hasText: "leaf_two" }).waitFor();
     await tab.page.locator(".event-row button").first().click();
     await tab.page.locator(".event-open").getByText("leaf_two").first().waitFor();
     await tab.page.getByRole("searchbox", { name: "Filter events" }).fill("nothing like this");
