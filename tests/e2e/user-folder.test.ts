@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
@@ -31,6 +31,12 @@ async function readJson(file: string): Promise<unknown> {
   return JSON.parse(await readFile(file, "utf8"));
 }
 
+/** Changes a file at once: one that is written bit by bit is served halfway where the machine is busy. */
+async function save(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text);
+  await rename(`${file}.new`, file);
+}
+
 function run(url: string, graph: string, input: Record<string, unknown> = {}): Promise<unknown> {
   return new Client({ apiUrl: url, callerOptions: { maxRetries: 0 } }).runs.wait(crypto.randomUUID(), graph, {
     input,
@@ -38,7 +44,8 @@ function run(url: string, graph: string, input: Record<string, unknown> = {}): P
   });
 }
 
-describe("a folder with a langgraph.json and no code of ours", () => {
+// Each starts servers of its own, some more than one; a busy machine takes its time for that.
+describe("a folder with a langgraph.json and no code of ours", { timeout: 180_000 }, () => {
   it("is served by one command, and what fails to load is named with the reason", async () => {
     command = new Command(["start", "--config", join(folder, "langgraph.json")], tmpdir());
     const url = await command.url();
@@ -130,7 +137,7 @@ describe("a folder with a langgraph.json and no code of ours", () => {
     const { thread_id } = await client.threads.create();
     await client.runs.wait(thread_id, "asking", { input: {} });
     const heard = command.lines.length;
-    await writeFile(join(folder, "greeting.ts"), `export const greet = (): string => "changed";\n`);
+    await save(join(folder, "greeting.ts"), `export const greet = (): string => "changed";\n`);
     await command.says(/greeting\.ts has changed/u, heard);
     const again = await command.url(heard);
     expect(await run(again, "state_schema")).toMatchObject({ seen: ["changed"] });
@@ -139,7 +146,7 @@ describe("a folder with a langgraph.json and no code of ours", () => {
   });
 });
 
-describe("what is served anew", () => {
+describe("what is served anew", { timeout: 180_000 }, () => {
   it("is what was served before, while an edit cannot be loaded, and the edit when it can", async () => {
     await serveOnly("state_schema");
     command = new Command(["dev"], folder);
@@ -151,14 +158,14 @@ describe("what is served anew", () => {
       [`process.exit(3);\nexport const greet = (): string => "never";\n`, /has ended; see above/u],
     ] as const) {
       const heard = command.lines.length;
-      await writeFile(greeting, edit);
+      await save(greeting, edit);
       await command.says(/^greeting\.ts has changed, and cannot be served:$/u, heard);
       await command.says(/^What was served before is served on/u, heard);
       expect(command.lines.slice(heard).join("\n")).toMatch(reason);
       expect(await run(url, "state_schema")).toMatchObject({ seen: ["hello from langgraph.json"] });
     }
     const heard = command.lines.length;
-    await writeFile(greeting, `export const greet = (): string => "mended";\n`);
+    await save(greeting, `export const greet = (): string => "mended";\n`);
     const again = await command.url(heard);
     expect(await run(again, "state_schema")).toMatchObject({ seen: ["mended"] });
     expect((await new Client({ apiUrl: again }).threads.get(thread_id)).thread_id).toBe(thread_id);
@@ -174,7 +181,7 @@ describe("what is served anew", () => {
       /^The server has ended, see above\. The next change of a file starts it again; Ctrl-C ends this\.$/u,
     );
     const heard = command.lines.length;
-    await writeFile(join(folder, "langgraph.json"), manifest);
+    await save(join(folder, "langgraph.json"), manifest);
     expect(await run(await command.url(heard), "functional", { value: 1 })).toBeDefined();
     expect(command.lines.slice(heard).join("\n")).not.toContain("has ended");
   });

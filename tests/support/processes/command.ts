@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { programEnvironment } from "./program.ts";
@@ -10,6 +9,9 @@ export class Command {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
   #heard = Promise.withResolvers<void>();
+  /** Whether all that it has printed was heard, which may be after its end. */
+  #isOver = false;
+  readonly #over = Promise.withResolvers<void>();
 
   constructor(words: string[], folder: string, environment: Record<string, string> = {}) {
     this.#child = spawn(process.execPath, [join(projectFolder, "bin/millrace.cjs"), ...words], {
@@ -25,7 +27,11 @@ export class Command {
         this.#heard = Promise.withResolvers<void>();
       });
     }
-    this.#child.once("exit", () => this.#heard.resolve());
+    this.#child.once("close", () => {
+      this.#isOver = true;
+      this.#over.resolve();
+      this.#heard.resolve();
+    });
   }
 
   /** The next line that matches, from the `from`th on. Throws when the process ends without it. */
@@ -35,7 +41,7 @@ export class Command {
         const match = pattern.exec(line);
         if (match !== null) return match;
       }
-      if (this.#child.exitCode !== null) throw new Error(`It ended without: ${pattern}\n${this.lines.join("\n")}`);
+      if (this.#isOver) throw new Error(`It ended without: ${pattern}\n${this.lines.join("\n")}`);
       await this.#heard.promise;
     }
   }
@@ -45,7 +51,7 @@ export class Command {
   }
 
   async exit(): Promise<number | null> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "exit");
+    await this.#over.promise;
     return this.#child.exitCode;
   }
 
