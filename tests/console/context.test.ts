@@ -87,7 +87,9 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     const sent = asked.at(-1);
     await page.goto(`${stage.server.url}/console/t/${thread}/context`);
     await page.getByRole("button", { name: "Copy as curl" }).click();
-    const command: unknown = await page.evaluate("navigator.clipboard.readText()");
+    const copied = (): Promise<unknown> => page.evaluate("navigator.clipboard.readText()");
+    await expect.poll(copied).toContain("curl");
+    const command = await copied();
     expect(command).not.toContain("test-key");
     // A shell sends what the model was sent, to where it was sent.
     const fake = 'curl() { printf "%s\\n" "$@"; cat; }';

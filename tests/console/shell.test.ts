@@ -61,6 +61,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await sees(tab, "It is done.");
     await rests(tab);
     await expect(access(workspace("old.md"))).rejects.toThrow("ENOENT");
+    await tab.page.locator(".operations-card").getByRole("button", { name: "Undo" }).waitFor();
     await tabTo(tab, /^Undo/u, "Shift+Tab");
     await press(tab, "u");
     await tab.page.locator(".operations-card").getByText("Undone: the file is there again").waitFor();
@@ -96,15 +97,19 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     const row = tab.page.locator(`.thread-row:has(a[href$="${thread}"])`);
     const unread = row.getByRole("img", { name: "Unread" });
     const { client } = stage.server;
-    await expect.poll(async () => (await client.threads.get(thread)).metadata?.["read_at"]).toBeDefined();
+    // It is noted when the chat begins and once more at its end, by the page that shows it.
+    const info = async () => (await stage.server.send("GET", `/threads/${thread}/info`)).json();
+    const isRead = { status: "idle", read_at: expect.any(String), unread_since: null };
+    await expect.poll(info).toMatchObject(isRead);
     await press(tab, "g", "i");
     await tab.page.getByRole("heading", { name: "Inbox" }).waitFor();
     await row.waitFor();
-    expect(await unread.count()).toBe(0);
+    await expect.poll(() => unread.count()).toBe(0);
     await client.runs.wait(thread, "agent", { input: { messages: [{ role: "user", content: "by a program" }] } });
     await unread.waitFor();
     await row.locator("a").click();
     await sees(tab, "You said: by a program");
+    await expect.poll(info).toMatchObject(isRead);
     await tab.page.goBack();
     await tab.page.getByRole("heading", { name: "Inbox" }).waitFor();
     await unread.waitFor({ state: "detached" });
@@ -135,7 +140,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await tab.page.locator(`[data-approval="${third}"]:focus`).waitFor();
     await expect.poll(async () => (await press(tab, "a"), cards.count())).toBe(4);
     expect(await tab.page.locator(`[data-approval="${third}"]`).count()).toBe(0);
-    expect(await tab.page.title()).toBe("(4) Inbox · Millrace");
+    await expect.poll(() => tab.page.title()).toBe("(4) Inbox · Millrace");
     // The others are answered no, with a word for the model.
     for (let left = 4; left > 0; left -= 1) {
       await tab.page

@@ -128,6 +128,8 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await scroller.hover();
     await tab.page.mouse.wheel(0, -400);
     await tab.page.getByRole("button", { name: "Go to the end" }).waitFor();
+    // The button comes before the wheel has done all of it.
+    await expect.poll(fromEnd).toBeGreaterThanOrEqual(400);
     const place = await scroller.evaluate((element) => element.scrollTop);
     pause.resolve();
     await rests(tab);
@@ -198,7 +200,10 @@ describe.skipIf(chromiumPath === undefined)("a chat in the console", () => {
     await rests(tab);
     expect(await shownTexts(tab)).toEqual(["good day", "You said: good day"]);
     expect(await storedTexts(stage, thread)).toEqual(await shownTexts(tab));
+    const begun = tab.page.waitForResponse((response) => response.url().endsWith("/rerun"));
     await tab.page.getByRole("article", { name: "Assistant" }).getByRole("button", { name: "Regenerate" }).click();
+    // Until then the former answer stands there, which is the same.
+    await begun;
     await rests(tab);
     await expect.poll(() => shownTexts(tab)).toEqual(["good day", "You said: good day"]);
     await tab.page.getByRole("article", { name: "Assistant" }).getByRole("button", { name: "Fork from here" }).click();

@@ -99,7 +99,8 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
       [1568, 784],
       [300, 400],
     ]);
-    // They go along with the first message of a chat.
+    // They go along with the first message of a chat, which is not sent before they are there.
+    await expect.poll(() => tab.page.locator(".composer .attachment img").count()).toBe(2);
     await begin(tab, "look");
     await expect.poll(() => tab.page.locator(".user-bubble .attachment img").count()).toBe(2);
     await rests(tab);
