@@ -153,6 +153,8 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     const undone = one.tab.page.locator(".conversation .operations-card[data-status=undone]");
     await expect.poll(() => undone.count()).toBe(3);
     expect([await isThere("a.md"), await isThere("b.md"), await isThere("c.md")]).toEqual([false, false, false]);
+    // The question above the list of changes closes by itself, a moment after they are shown.
+    await one.tab.page.locator(".path-list").waitFor({ state: "detached" });
     await one.tab.page.keyboard.press("Escape");
   },
   "read a file with its history, and take back what a run did": async (one) => {
@@ -202,7 +204,7 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.tab.page.locator(".user-bubble .attachment").getByText("notes.md").waitFor();
     await one.tab.page.locator(".user-bubble .attachment img").waitFor();
     await rests(one.tab);
-    expect(sent).toContain(`data:image/png;base64,${picture}`);
+    await expect.poll(() => sent).toContain(`data:image/png;base64,${picture}`);
     expect(sent).toContain("notes.md");
   },
   compress: async (one) => {
@@ -324,6 +326,8 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.write(store.key, "likes");
     await one.write(store.value, '{"drink": "tea"}');
     await one.use(store.add, true);
+    // The dialog has a field of that name too.
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await one.write(store.value, '{"drink": "coffee"}');
     // Another has written meanwhile: what was written here stays, and one of both is chosen.
     const body = { namespace: ["people", "ada"], key: "likes", value: { drink: "water" }, ttl: 60 };

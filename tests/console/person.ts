@@ -154,6 +154,8 @@ export class Person {
     await this.tab.page.locator(".home").waitFor();
     await this.say(text);
     await this.tab.page.waitForURL(/\/console\/t\//u);
+    // The address comes before the page, which is what says whether a run works.
+    await this.tab.page.locator(".conversation").waitFor();
     return new URL(this.tab.page.url()).pathname.split("/").at(-1) ?? "";
   }
 
