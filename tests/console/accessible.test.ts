@@ -128,14 +128,15 @@ describe.skipIf(chromiumPath === undefined)("the console for who does not see it
     ] as const) {
       await page.locator(".title-bar").getByRole("button", { name }).focus();
       await press(tab, "Enter");
-      await page.getByRole(role).waitFor();
+      // It hears keys when it has the focus, a moment after it is shown.
+      await page.locator(`[role=${role}]:focus-within`).waitFor();
       await press(tab, "Escape");
       await page.getByRole(role).waitFor({ state: "detached" });
       await expect.poll(focused).toBe(name);
     }
     await page.locator(".title-bar").getByRole("button", { name: "More actions" }).focus();
     await press(tab, "Enter");
-    await page.getByRole("menu").waitFor();
+    await page.locator("[role=menu]:focus-within").waitFor();
     await press(tab, "Shift+Tab");
     await page.getByRole("menu").waitFor({ state: "detached" });
     await expect.poll(focused).toBe("Changes");
