@@ -39,6 +39,9 @@ function start(environment: Record<string, string>, isTerminal = false): () => s
   return () => said;
 }
 
+/** A start may take its time on a busy machine. */
+const patience = { timeout: 50_000 };
+
 const url = /http:\/\/127\.0\.0\.1:\d+/u;
 
 it.each([
@@ -46,7 +49,7 @@ it.each([
   ["without them where NO_COLOR is set", { NO_COLOR: "1" }, false],
 ])("speaks to people in a terminal, %s", async (_, environment: Record<string, string>, hasColours) => {
   const said = start({ ...environment, MILLRACE_CONSOLE: "on", MILRACE_MODEL: "x" }, true);
-  await expect.poll(said).toContain("Ctrl-C stops it.");
+  await expect.poll(said, patience).toContain("Ctrl-C stops it.");
   const plain = stripVTControlCharacters(said());
   expect(plain === said()).toBe(!hasColours);
   expect(plain).toMatch(/WARN.*unknown_variable .*MILRACE_MODEL.*did you mean MILLRACE_MODEL\?/u);
@@ -73,7 +76,7 @@ it.each([
 
 it("takes two signals at once for one, finishes what runs, and stops at once when asked again", async () => {
   const said = start({ MILLRACE_DRAIN_SECONDS: "60" });
-  await expect.poll(said).toContain('"msg":"listening"');
+  await expect.poll(said, patience).toContain('"msg":"listening"');
   const address = url.exec(said())?.[0] ?? "";
   const body = JSON.stringify({ assistant_id: "gated", input: { door: "never opened" } });
   const headers = { "content-type": "application/json" };
