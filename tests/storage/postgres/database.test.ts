@@ -1,5 +1,7 @@
+import pg from "pg";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { placeOf, PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
+import { Listener } from "@millrace/engine/storage/postgres/database/listener";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
 import { startPostgres, withClient } from "../../support/processes/postgres.ts";
@@ -157,4 +159,33 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
       { name: "b", value: 4 },
     ]);
   });
+});
+
+it.skipIf(server === undefined)("is heard by a process that was busy while the first notice came", async () => {
+  const url = (await server?.create()) ?? "";
+  const client = new pg.Client(url);
+  await client.connect();
+  const silent: unknown[] = [];
+  const listener = new Listener({
+    url,
+    channels: () => ["busy"],
+    notify: async (channel, payload) => {
+      // The notice is sent when its time is counted already, and comes while nothing is read.
+      setImmediate(() => {
+        void client.query("SELECT pg_notify($1, $2)", [channel, payload]);
+        for (const over = performance.now() + 1_300; performance.now() < over;);
+      });
+    },
+    onNotice: () => undefined,
+    onRestored: () => undefined,
+    onSilent: (reason) => void silent.push(reason),
+  });
+  try {
+    await listener.start();
+    expect(silent).toEqual([]);
+    expect(listener.listens).toBe(true);
+  } finally {
+    await listener.stop();
+    await client.end();
+  }
 });

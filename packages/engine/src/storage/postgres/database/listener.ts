@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import pg from "pg";
 import { withTimeout } from "../../../concurrency/abort.ts";
 import { AppError } from "../../../errors/errors.ts";
@@ -112,7 +113,9 @@ export class Listener {
     signal.addEventListener("abort", leave);
     try {
       await this.#parts.notify(channel, payload);
-      await withTimeout(promise, testPatience, () => {
+      await withTimeout(promise, testPatience, async () => {
+        // A process that was busy reads first what has come meanwhile.
+        await setImmediate();
         throw new AppError("storage_unavailable", "A notice from PostgreSQL to this server has not arrived.", {
           suggestion: "Name an address without a pooler in MILLRACE_DATABASE_LISTEN_URL.",
         });
