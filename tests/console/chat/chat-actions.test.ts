@@ -345,7 +345,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     // A preview comes first, and says where nothing can be compressed.
     await makeRoom.click();
     const dialog = tab.page.getByRole("dialog");
-    await dialog.getByText("keeps no summary", { exact: false }).waitFor();
+    await dialog.getByText("There is nothing to compress: 2 messages", { exact: false }).waitFor();
     expect(await dialog.getByRole("button", { name: "Compress" }).isDisabled()).toBe(true);
     await tab.page.unrouteAll({ behavior: "ignoreErrors" });
   });
