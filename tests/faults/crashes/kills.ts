@@ -9,7 +9,8 @@ import { openWorld, type World } from "../harness/world.ts";
 export const kills: Scenario = {
   name: "kills",
   async run({ long, random, say }) {
-    const count = long ? 150 : 24;
+    // In the short form each shape twice.
+    const count = long ? 150 : 2 * shapeNames.length;
     const world = await openWorld(answer);
     try {
       const aftermath = new Aftermath(world);
