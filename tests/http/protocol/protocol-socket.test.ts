@@ -202,7 +202,9 @@ describe("a socket of the protocol", () => {
     const messages = answers.map(({ message }) => String(message));
     const refused = messages.filter((message) => message.includes(`At most ${socketLimits.commands} commands`));
     expect(refused.length).toBeGreaterThan(0);
-    expect(messages.filter((message) => message.includes("No assistant found")).length).toBe(count - refused.length);
+    const done = messages.filter((message) => !refused.includes(message));
+    expect(done.filter((message) => !message.includes("No assistant found"))).toEqual([]);
+    expect(done.length).toBeGreaterThanOrEqual(socketLimits.commands);
     const started = await client.send("run.start", { assistant_id: "counter", input: { value: 1 } });
     expect(started.type).toBe("success");
   });

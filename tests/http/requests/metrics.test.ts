@@ -134,8 +134,10 @@ it("tells of runs, models, tools, tokens, the database and the process", async (
     ]);
     expect(told.of("millrace_breakers")).toEqual([{ value: "1", labels: { vendor: "openai", state: "closed" } }]);
     const queries = dashboardQueries();
+    // Only a server on PostgreSQL tells of others.
+    const known = new Map([["millrace_servers", new Set<string>()], ...told.labelsOf]);
     const unknown = queries.flatMap((query) =>
-      unknownIn(query, told.labelsOf).map((name) => `${query.title}: ${name} in ${query.expr}`),
+      unknownIn(query, known).map((name) => `${query.title}: ${name} in ${query.expr}`),
     );
     expect(unknown).toEqual([]);
     const shown = queries.map(({ expr }) => expr).join(" ");
