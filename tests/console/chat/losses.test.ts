@@ -29,8 +29,11 @@ const kinds = ["reload", "cut", "freeze", "kill", "kill and reload", "cut and re
 type Kind = (typeof kinds)[number];
 
 const words = Array.from({ length: 24 }, (_, index) => `word${index}`);
-/** Where the model stops in its answer until the loss is over. */
+/** Where the model stops in its answer until the loss is over; asked again, it comes one word further. */
 let hold = { after: 0, until: Promise.resolve() };
+/** The text that was asked for last, and whether it was asked for again. */
+let asked = { text: "", again: false };
+const chunksOf = (text: string): string[] => [`Answer to ${text}:`, ...words.map((word) => ` ${word}`)];
 
 function answer({ messages }: ModelRequest): ModelStep {
   const at = messages.findLastIndex(({ role }) => role === "user");
@@ -39,8 +42,9 @@ function answer({ messages }: ModelRequest): ModelStep {
   if (last.includes("list") && !hasResult) {
     return { text: `I look for ${last}.`, toolCalls: [{ name: "list_files", arguments: { path: "" } }] };
   }
-  const chunks = [`Answer to ${last}:`, ...words.map((word) => ` ${word}`)];
-  return { chunks, text: chunks.join(""), hold };
+  const chunks = chunksOf(last);
+  asked = { text: last, again: asked.text === last };
+  return { chunks, text: chunks.join(""), hold: asked.again ? { ...hold, after: hold.after + 1 } : hold };
 }
 
 const Stored = z.object({ messages: z.array(z.object({ id: z.string(), role: z.string(), content: z.string() })) });
@@ -140,6 +144,14 @@ describe.skipIf(chromiumPath === undefined)("what is lost in the middle of a run
       if (!isNew) await say(tab, text);
       if (hold.after > 0) await sees(tab, `Answer to ${text}:`);
       await lose(kind);
+      if (kind.startsWith("kill") && hold.after > 0) {
+        // The words of the attempt that was lost make room for those of the next one, and not only when it is over.
+        const again = chunksOf(text)
+          .slice(0, hold.after + 1)
+          .join("");
+        const begun = async () => (await shownTexts(tab)).filter((shown) => shown.startsWith(`Answer to ${text}:`));
+        await expect.poll(begun, { message: name, timeout: 30_000 }).toEqual([again]);
+      }
       // Some of it goes on while the page is away, some after it is back.
       if (random() < 0.5) gate.resolve();
       if (kind === "freeze") await devtools.send("Page.setWebLifecycleState", { state: "active" });
@@ -151,7 +163,8 @@ describe.skipIf(chromiumPath === undefined)("what is lost in the middle of a run
       const whole = await stored(thread);
       await expect.poll(() => shownTexts(tab), { message: name, timeout: 40_000 }).toEqual(whole);
       await tab.page.locator(".stop-button").waitFor({ state: "detached" });
-      expect(await shownTexts(tab), name).toEqual(whole);
+      // A page that is new shows for a moment what an earlier attempt had said, while it reads the run's events.
+      await expect.poll(() => shownTexts(tab), { message: name }).toEqual(whole);
     }
     expect(tab.problems).toEqual([]);
   });

@@ -61,7 +61,10 @@ async function hit(database: string, { kills, freezes, random, say }: Hits): Pro
         if (isFreeze) await cluster.freeze(1_000 * lease + 500 + random.below(2_000), true);
         // Some are back at once, before their lease is over.
         else await cluster.kill(kills <= 10 ? done % 3 !== 1 : done % 4 === 0);
-        if ((done + 1) % 20 === 0) say(`${done + 1} of ${all} kills and freezes`);
+        if ((done + 1) % 20 === 0) {
+          const times = Object.values(cluster.takeOvers).flat();
+          say(`${done + 1} of ${all} kills and freezes, go on elsewhere after ${quantile(times, 0.99)} ms at p99`);
+        }
       }
     })();
     await Promise.race([hitting, working]);

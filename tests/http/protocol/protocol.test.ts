@@ -263,7 +263,7 @@ describe("a record over several runs", () => {
     const events = [...before, ...after];
     expect(seqs(events)).toEqual([...new Set(seqs(events))].toSorted((a, b) => a - b));
     const ofRoot = events.filter(({ method, params }) => method === "lifecycle" && params.namespace.length === 0);
-    expect(ofRoot.map(({ params }) => params.data["event"])).toEqual(["running", "completed"]);
+    expect(ofRoot.map(({ params }) => params.data["event"])).toEqual(["running", "running", "completed"]);
     expect(dataOf(events, "values").at(-1)).toMatchObject({ passed: true });
     await Promise.all([back.leave(), whole.leave()]);
   });

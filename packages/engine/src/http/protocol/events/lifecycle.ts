@@ -17,7 +17,7 @@ export interface AgentTree {
 
 /** The graphs of one run, as events of the channel `lifecycle`. */
 export interface Lifecycles {
-  /** The run starts. */
+  /** An attempt of the run starts: the first one, or one that takes the run up after a crash. */
   begin(): ProtocolBody[];
   /**
    * An event was emitted at this namespace: every graph on the path has started. Ends of earlier graphs are emitted
@@ -85,7 +85,7 @@ export function createLifecycles(graphName: string): Lifecycles {
   };
 
   return {
-    begin: () => (root.status === "started" ? [move(root, "running")] : []),
+    begin: () => [move(root, "running")],
     seen(namespace) {
       // Fast path: every token comes here, and nearly all change nothing.
       if (ended.length + ending.length === 0 && graphs.has(keyOf(namespace))) return [];

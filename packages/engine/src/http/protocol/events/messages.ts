@@ -27,6 +27,8 @@ type MessageEvent = Extract<RunEvent, { event: "messages" }>;
 interface MessageStreams {
   /** One chunk, or a whole message. */
   emit(event: MessageEvent): ProtocolBody[];
+  /** The run begins again after a crash: a message under the id of an unfinished one starts anew. */
+  attemptBegan(): void;
   /** A task is over, and so are its messages. */
   taskEnded(task: string): ProtocolBody[];
   /** The run ended by itself. */
@@ -97,6 +99,7 @@ export function createMessageStreams(
       // A whole message that was already streamed adds nothing.
       return known === undefined ? [...events, ...add(message, content), ...finish(message)] : finish(message);
     },
+    attemptBegan: () => open.clear(),
     taskEnded: (task) => finishable([...open.values()].filter((message) => message.task === task)).flatMap(finish),
     runEnded() {
       const byTask = Map.groupBy(open.values(), ({ task, namespace }) => task ?? namespace.join("|"));

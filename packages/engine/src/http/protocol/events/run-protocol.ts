@@ -45,11 +45,15 @@ export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): Run
     held.push(...bodies);
     return [];
   };
+  let hasBegun = false;
+  /** Readers drop at `running` what an earlier attempt left unfinished: this one writes it anew. */
   const begin = (): ProtocolBody[] => {
-    const started = lifecycles.begin();
+    steps.attemptBegan();
     const answered = Object.keys(Answers.safeParse(run.kwargs.command?.["resume"]).data ?? {});
-    if (started.length === 0 || answered.length === 0) return started;
-    return [...started, { method: "input.answered", namespace: [], data: { interrupt_ids: answered } }];
+    const isFirst = !hasBegun;
+    hasBegun = true;
+    if (!isFirst || answered.length === 0) return lifecycles.begin();
+    return [...lifecycles.begin(), { method: "input.answered", namespace: [], data: { interrupt_ids: answered } }];
   };
 
   return {
@@ -81,6 +85,8 @@ type Step = Extract<RunEvent, { namespace: string[] }>;
 
 /** The events of a run's steps, by channel. */
 interface Steps {
+  /** An attempt starts: messages that the one before left unfinished are not continued. */
+  attemptBegan(): void;
   emit(event: Step): ProtocolBody[];
   /** The events at the end of a run that ended by itself. */
   end(): ProtocolBody[];
@@ -116,6 +122,7 @@ function createSteps(loopNodes: ReadonlySet<string>, lifecycles: Lifecycles): St
   };
 
   return {
+    attemptBegan: () => messages.attemptBegan(),
     isPaused: () => isPaused,
     end: () => messages.runEnded(),
     emit(event) {
