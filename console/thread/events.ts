@@ -33,6 +33,13 @@ export function readEvent(value: unknown): ThreadEvent | undefined {
   return { method, seq, runId, ...params };
 }
 
+const Subscribed = z.object({ type: z.literal("success"), result: z.object({ replayed_events: z.number() }) });
+
+/** How many events of the past follow the answer to a subscription; `undefined` for what is no such answer. */
+export function pastOf(value: unknown): number | undefined {
+  return z.safeParse(Subscribed, value).data?.result.replayed_events;
+}
+
 const Content = z.object({
   type: z.string(),
   text: z.optional(z.string()),

@@ -5,8 +5,9 @@ import { followThread, type ConnectionState } from "../api/live/events.ts";
 import type { FeedEvent } from "../api/live/feed.ts";
 import { stopThread } from "../api/runs/runs.ts";
 import { Activity, Message, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
-import { isTurn, readEvent, type ThreadEvent } from "./events.ts";
+import { isTurn, pastOf, readEvent, type ThreadEvent } from "./events.ts";
 import { withPage } from "./from-messages.ts";
+import { queuedOf } from "./queued.ts";
 import { emptyThread, type Item, type ThreadState, type UserItem } from "./items.ts";
 import { reduceAll, withItem } from "./reduce.ts";
 
@@ -54,9 +55,14 @@ export class OpenThread {
   #waiting: ThreadEvent[] = [];
   /** Whether events are held back until the first page is there. */
   #holds = true;
+  /** Events of the past that are on their way: what a lost attempt said is not drawn before it is taken back. */
+  #owed = 0;
   #isScheduled = false;
   #syncing: Promise<void> | undefined;
   #syncAgain = false;
+  /** Runs that are being asked for, and how many were. */
+  #asking = 0;
+  #asked = 0;
 
   constructor(id: string) {
     this.id = id;
@@ -70,6 +76,7 @@ export class OpenThread {
       onEvent: (event) => this.#take(event),
       onState: (connection) => {
         this.#set({ connection });
+        if (connection !== "open") this.#forgetPast();
         if (connection === "open") void this.sync();
       },
     });
@@ -107,6 +114,7 @@ export class OpenThread {
   async #ask(): Promise<void> {
     const { signal } = this.#closing;
     let { ended } = this.#snapshot.thread;
+    const asked = this.#asking > 0 ? undefined : this.#asked;
     try {
       const [page, activity, approvals, operations] = await Promise.all([
         request(`/threads/${this.id}/messages?limit=${pageSize}`, MessagePage, { signal }),
@@ -129,8 +137,9 @@ export class OpenThread {
         isWhole: page.before === null,
       });
       const usage = thread.usage === 0 || !activity.is_loading ? activity.usage_ratio : thread.usage;
+      const isEarly = asked !== this.#asked || this.#asking > 0;
       this.#set({
-        thread: { ...thread, usage, isBusy: activity.is_loading },
+        thread: { ...thread, usage, isBusy: activity.is_loading || (isEarly && thread.isBusy) },
         activity,
         approvals,
         operations: operations.operations,
@@ -210,9 +219,16 @@ export class OpenThread {
     this.#set({ thread: withItem(this.#snapshot.thread, item) });
   }
 
-  /** Says that a run was started or is about to be, before its events come. */
-  expectRun(): void {
+  /** Says that a run is asked for, before its events come; what was read of the server meanwhile may be older than it. */
+  async expectRun<Answer>(asks: Promise<Answer>): Promise<Answer> {
     this.#set({ thread: { ...this.#snapshot.thread, isBusy: true } });
+    this.#asking += 1;
+    try {
+      return await asks;
+    } finally {
+      this.#asking -= 1;
+      this.#asked += 1;
+    }
   }
 
   /** Stops what works in the thread. Where that does not arrive, it can be asked for again. */
@@ -236,14 +252,21 @@ export class OpenThread {
 
   #take(value: unknown): void {
     const event = readEvent(value);
-    if (event === undefined) return;
-    this.#waiting.push(event);
+    const owed = event === undefined ? pastOf(value) : undefined;
+    this.#owed = owed ?? Math.max(0, this.#owed - 1);
+    if (event !== undefined) this.#waiting.push(event);
     if (!this.#holds) this.#schedule();
+  }
+
+  /** A past that came only in part comes again. */
+  #forgetPast(): void {
+    if (this.#owed > 0) this.#waiting = [];
+    this.#owed = 0;
   }
 
   /** Events are applied once a frame; in a tab in the background, twice a second. */
   #schedule(): void {
-    if (this.#isScheduled || this.#waiting.length === 0) return;
+    if (this.#isScheduled || this.#waiting.length === 0 || this.#owed > 0) return;
     this.#isScheduled = true;
     const work = (): void => {
       this.#isScheduled = false;
@@ -254,7 +277,7 @@ export class OpenThread {
   }
 
   #flush(): void {
-    if (this.#waiting.length === 0) return;
+    if (this.#waiting.length === 0 || this.#owed > 0) return;
     const events = this.#waiting;
     this.#waiting = [];
     this.#set({ thread: reduceAll(this.#snapshot.thread, events) });
@@ -265,29 +288,6 @@ export class OpenThread {
     this.#snapshot = { ...this.#snapshot, ...changes };
     for (const listener of this.#listeners) listener();
   }
-}
-
-const Attached = z.object({ attachments: z._default(z.array(z.object({ path: z.string() })), []) });
-const QueuedInput = z.object({
-  messages: z.array(
-    z.looseObject({ id: z.optional(z.string()), content: z.unknown(), additional_kwargs: z.optional(Attached) }),
-  ),
-});
-
-function queuedOf(run: Run): UserItem {
-  const { assistant_id: assistant = "", kwargs } = run;
-  const last = z.safeParse(QueuedInput, kwargs?.input).data?.messages.at(-1);
-  const text = typeof last?.content === "string" ? last.content : "";
-  return {
-    kind: "user",
-    id: last?.id ?? run.run_id,
-    text,
-    attachments: (last?.additional_kwargs?.attachments ?? []).map(({ path }) => ({ name: path })),
-    ...(typeof last?.content === "string" && { waits: { assistant, context: kwargs?.context ?? {} } }),
-    timestamp: run.created_at,
-    state: "queued",
-    runId: run.run_id,
-  };
 }
 
 function hasCall(item: Item | undefined, callId: string): boolean {

@@ -167,6 +167,28 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
     expect(await marked()).toBe("");
   });
 
+  it("goes as far as was asked for before anything was found", async () => {
+    tab = await stage.open({ path: `/t/${long}` });
+    await tab.page.locator(".conversation-item").last().getByText("message 399").waitFor();
+    await press(tab, "Control+f");
+    const answered = Promise.withResolvers<void>();
+    await tab.page.route("**/search?*", async (route) => {
+      await answered.promise;
+      await route.continue();
+    });
+    await tab.page.evaluate(holdPauses);
+    await tab.page.keyboard.type("heron");
+    // Once before it is looked for, twice while it is.
+    await press(tab, "Enter");
+    const asked = tab.page.waitForRequest("**/search?*");
+    await tab.page.evaluate("rest()");
+    await asked;
+    await press(tab, "Enter", "Enter");
+    answered.resolve();
+    await expect.poll(() => tab.page.getByRole("status").allTextContents()).toContain("1 of 2");
+    await found().getByText("the heron of message 2").waitFor();
+  });
+
   it("lists the chats of a state, a graph or the archive, as the address says", async () => {
     const kept = await bringIn("In the archive", [{ type: "human", id: "k", content: "kept" }]);
     await stage.server.send("PATCH", `/threads/${kept}/info`, { archived: true });

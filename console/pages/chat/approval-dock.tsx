@@ -20,10 +20,7 @@ export function ApprovalDock() {
   const deferred = approvals.filter(({ id }) => later.has(id)).map(({ id }) => id);
   const several = approvable(shown).length;
   if (approvals.length === 0) return null;
-  const onAnswered = () => {
-    thread.expectRun();
-    void thread.sync();
-  };
+  const onAnswered = () => void thread.expectRun(Promise.resolve()).then(() => thread.sync());
   return (
     <div className="approval-dock" role="group" aria-label={t("approval.waitingOne")}>
       {several > 1 && (

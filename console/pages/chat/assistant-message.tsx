@@ -127,8 +127,7 @@ function Interrupted({ item }: { item: AssistantItem }) {
   const take = async (how: "continue" | "regenerate") => {
     try {
       if (how === "regenerate" && !(await files.decide(questionBefore(thread, item.id)))) return;
-      thread.expectRun();
-      await takeUp(thread.id, how);
+      await thread.expectRun(takeUp(thread.id, how));
     } catch (error) {
       notifyError(error);
     }
@@ -167,8 +166,7 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
     try {
       // All of the answer is given anew, from what was asked on.
       if (!(await files.decide(questionBefore(thread, item.id)))) return;
-      thread.expectRun();
-      await rerun(thread.id, item.id);
+      await thread.expectRun(rerun(thread.id, item.id));
     } catch (error) {
       notifyError(error);
     }
@@ -246,8 +244,8 @@ function Suggestions({ suggested }: { suggested: Suggested }) {
   const thread = useOpenThread();
   const isOpen = suggested.state === "active";
   const pick = (id: string) => () => {
-    thread.expectRun();
-    choose(thread.id, id)
+    thread
+      .expectRun(choose(thread.id, id))
       .catch(notifyError)
       .finally(() => void thread.sync());
   };

@@ -46,8 +46,7 @@ function ErrorBar({ id, text }: { id: string; text: string }) {
   const again = async (message: string) => {
     try {
       if (!(await files.decide(message))) return;
-      thread.expectRun();
-      await rerun(thread.id, message);
+      await thread.expectRun(rerun(thread.id, message));
     } catch (error) {
       notifyError(error);
     }

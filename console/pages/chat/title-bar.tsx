@@ -50,9 +50,8 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
   const dialog = compressing.useModule(shown === "compress");
   const close = () => setShown(undefined);
   const shorten = async (how: Compression) => {
-    thread.expectRun();
     try {
-      await compress(thread.id, how);
+      await thread.expectRun(compress(thread.id, how));
     } finally {
       await thread.sync();
     }

@@ -115,8 +115,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
         setSending(false);
         return;
       }
-      await rerun(thread.id, item.id, text);
-      thread.expectRun();
+      await thread.expectRun(rerun(thread.id, item.id, text));
       leave();
     } catch (error) {
       setSending(false);

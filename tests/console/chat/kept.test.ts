@@ -61,6 +61,47 @@ describe.skipIf(chromiumPath === undefined)("what a chat keeps when something go
     held.resolve();
   });
 
+  it("a run that was just begun can be stopped, whatever the server had said before it (STOP-17)", async () => {
+    held = Promise.withResolvers();
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "first");
+    await rests(tab);
+    const early = Promise.withResolvers<void>();
+    await page.route(
+      "**/status",
+      async (route) => {
+        const response = await route.fetch();
+        await early.promise;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    const asked = page.waitForRequest("**/status");
+    await stage.server.send("PATCH", `/threads/${thread}`, { metadata: { changed: true } });
+    await asked;
+    await say(tab, "wait");
+    await page.locator(".stop-button").waitFor();
+    await page.evaluate(`
+      window.gone = 0;
+      new MutationObserver((changes) => {
+        for (const { removedNodes } of changes) for (const node of removedNodes) {
+          if (node.matches?.(".stop-button")) window.gone += 1;
+        }
+      }).observe(document.body, { childList: true, subtree: true });
+    `);
+    const isWorking = page.waitForResponse(
+      async (response) => response.url().endsWith("/status") && (await response.text()).includes('"is_loading":true'),
+    );
+    early.resolve();
+    await isWorking;
+    await page.locator(".stop-button").waitFor();
+    held.resolve();
+    await sees(tab, "You said: wait");
+    await rests(tab);
+    expect(await page.evaluate("window.gone")).toBe(1);
+  });
+
   it("the conversation stays when it cannot be read again, and says so", async () => {
     tab = await stage.open();
     const { page } = tab;

@@ -41,10 +41,7 @@ export function Composer({ threadId }: { threadId: string }) {
     const unsent: Unsent = { said, assistant: choices.assistant, context: choices.context };
     setText("");
     setPaths([]);
-    if (!isBusy) {
-      show(thread, unsent, "sending");
-      thread.expectRun();
-    }
+    if (!isBusy) show(thread, unsent, "sending");
     await deliver(unsent);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {

@@ -15,10 +15,10 @@ export function useDelivery(threadId: string, giveBack: (unsent: Unsent) => void
   const thread = useOpenThread();
   const isThere = useSnapshot(({ connection, isLoading }) => connection === "open" && !isLoading);
   const [tries, setTries] = useState(0);
-  const deliver = async (unsent: Unsent) => {
+  const deliver = async (unsent: Unsent, sent: ReturnType<typeof sendMessage>) => {
     const { id } = unsent.said;
     try {
-      const outcome = await sendMessage(threadId, unsent);
+      const outcome = await sent;
       if (outcome === "sent") await thread.sync();
       if (outcome !== "unanswered") return;
       show(thread, unsent, "failed");
@@ -34,13 +34,13 @@ export function useDelivery(threadId: string, giveBack: (unsent: Unsent) => void
     for (const unsent of unsentOf(threadId)) {
       const known = thread.snapshot().thread.items.get(unsent.said.id);
       if (known?.kind === "user" && known.state === "sent") forgetUnsent(threadId, unsent.said.id);
-      else await deliver(unsent);
+      else await deliver(unsent, sendMessage(threadId, unsent));
     }
   });
   useEffect(() => {
     if (isThere) void sendAgain();
   }, [isThere, threadId, tries]);
-  return deliver;
+  return (unsent) => deliver(unsent, thread.expectRun(sendMessage(threadId, unsent)));
 }
 
 /** Shows a message that the server may not have. */

@@ -26,34 +26,44 @@ export function FindBar({ onClose }: { onClose: () => void }) {
   const found = useHits(id, query);
   const hits = useMemo(() => found.data?.pages.toReversed().flatMap((page) => page.hits) ?? [], [found.data]);
   const total = found.data?.pages[0]?.total ?? 0;
-  // Counted from the newest: what is read of older ones changes nothing.
+  // Counted from the newest: what is read of older ones changes nothing. It may be asked for before anything is found.
   const [passed, setPassed] = useState({ query, count: 0 });
-  const count = passed.query === query ? passed.count : 0;
+  const place = (steps: number) => {
+    // Beyond an end it goes on at the other, as far as that is known.
+    const known = steps >= hits.length && found.hasNextPage ? total : hits.length;
+    return known === 0 ? steps : ((steps % known) + known) % known;
+  };
+  const count = passed.query === query ? place(passed.count) : 0;
   const shown = hits.at(-1 - count)?.message_id ?? undefined;
+  const lacks = count >= hits.length && found.hasNextPage && !found.isFetching && found.error === null;
+  useEffect(() => {
+    if (lacks) void found.fetchNextPage();
+  }, [found, lacks]);
   useHighlight(query);
   useFindKey(field);
   useEffect(() => field.current?.focus(), []);
   useEffect(() => {
     if (shown !== undefined) navigate(messageAddress(id, shown, search), { replace: true });
   }, [id, navigate, search, shown]);
-  const go = async (by: number) => {
-    const next = count + by;
-    if (next >= hits.length && found.hasNextPage) await found.fetchNextPage();
-    // Beyond an end it goes on at the other, as far as that is known.
-    const known = next >= hits.length && found.hasNextPage ? total : hits.length;
-    if (known > 0) setPassed({ query, count: (next + known) % known });
+  const go = (by: number) => {
+    const wanted = words.trim();
+    setPassed((now) => ({ query: wanted, count: (now.query === wanted ? place(now.count) : 0) + by }));
+    if (found.isFetchNextPageError) void found.fetchNextPage();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (isComposing(event.nativeEvent)) return;
     const by = { Enter: event.shiftKey ? -1 : 1, ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (by !== undefined) void go(by);
+    if (by !== undefined) go(by);
     else if (event.key === "Escape") onClose();
     else return;
     event.preventDefault();
   };
-  const place = { at: total - count, total };
   const told =
-    found.error !== null ? messageOf(found.error) : total > 0 ? t("find.place", place) : t("find.none", { query });
+    found.error !== null
+      ? messageOf(found.error)
+      : total > 0
+        ? t("find.place", { at: total - count, total })
+        : t("find.none", { query });
   return (
     <div className="list-tools" role="search">
       <label className="search-field">
@@ -72,10 +82,10 @@ export function FindBar({ onClose }: { onClose: () => void }) {
       <span className="hint" role="status">
         {query === "" || found.isPending ? "" : told}
       </span>
-      <IconButton label={t("find.older")} disabled={total < 2} onClick={() => void go(1)}>
+      <IconButton label={t("find.older")} disabled={total < 2} onClick={() => go(1)}>
         <ChevronUp size={16} />
       </IconButton>
-      <IconButton label={t("find.newer")} disabled={total < 2} onClick={() => void go(-1)}>
+      <IconButton label={t("find.newer")} disabled={total < 2} onClick={() => go(-1)}>
         <ChevronDown size={16} />
       </IconButton>
       <IconButton label={t("app.close")} onClick={onClose}>
