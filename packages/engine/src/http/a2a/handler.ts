@@ -26,8 +26,8 @@ import { languageOf } from "../answers/wire.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { admitRun, arrivalOf } from "../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../validate.ts";
+import { createArtifactReader } from "./artifacts.ts";
 import {
-  createArtifactReader,
   questionsOf,
   readMessage,
   type ClientMessage,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Run } from "../../../storage/records.ts";
-import type { InputMessage, TurnEvent } from "../turn/follow-turn.ts";
+import { type InputMessage, type TurnEvent, withoutLost } from "../turn/follow-turn.ts";
 import { failedRunBody } from "../problem.ts";
 import type { ClientCall, TurnResult, TurnUsage } from "../turn/turn-reader.ts";
 
@@ -78,8 +78,8 @@ export function toChatCompletion(events: readonly TurnEvent[], model: string): C
   const words = createGaps();
   let content = "";
   let thoughts = "";
-  for (const event of events) {
-    if ("end" in event) continue;
+  for (const event of withoutLost(events)) {
+    if ("end" in event || event.item.type === "lost") continue;
     const { type, id, text } = event.item;
     if (type === "text") content += words(id, text);
     else thoughts += text;
@@ -133,6 +133,7 @@ export function createChunks(model: string, started: Run, { usage }: { usage: bo
   };
   return (event) => {
     if (!("end" in event)) {
+      if (event.item.type === "lost") return "";
       const { type, id, text } = event.item;
       return begin() + chunk(type === "text" ? { content: words(id, text) } : { reasoning_content: text });
     }

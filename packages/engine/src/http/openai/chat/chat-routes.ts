@@ -29,6 +29,7 @@ import {
   streamTurn,
   type TurnEvent,
   wholeTurn,
+  withoutLost,
 } from "../turn/follow-turn.ts";
 import { answerFailedRun, failing, openAiBody, starting } from "../problem.ts";
 import { z } from "zod";
@@ -84,6 +85,8 @@ function streamChat(
   const received: TurnEvent[] = [];
   return streamTurn(services, context, turn.run, {
     frame: write,
+    // What was sent cannot be taken back, what was not need not be sent.
+    tidy: withoutLost,
     onItems: (events) => received.push(...events),
     onEnd: () => noteWaiting(services, turn, received),
     cancels: cancelsOnLeave(context),

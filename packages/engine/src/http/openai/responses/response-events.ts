@@ -23,7 +23,7 @@ interface OpenItem {
 export class ResponseEvents {
   readonly #run: Run;
   readonly #kept: StoredRequest;
-  readonly #output: JsonObject[] = [];
+  readonly #output: { of: string; item: JsonObject; isLost: boolean }[] = [];
   #number = 0;
   #open: OpenItem | undefined;
   #response: ResponseObject;
@@ -50,11 +50,15 @@ export class ResponseEvents {
 
   /** The events for one piece of the turn, or for its end. */
   read(event: TurnEvent): ResponseEvent[] {
-    if (!("end" in event)) return this.#numbered(this.#say(event.item.type, event.item.id, event.item.text));
+    if (!("end" in event)) {
+      const { item } = event;
+      return this.#numbered(item.type === "lost" ? this.#lose(item.id) : this.#say(item.type, item.id, item.text));
+    }
     const { end, run, question } = event;
     const questionEvents = question === "" ? [] : this.#say("text", "question", question);
     const last = [...questionEvents, ...this.#close(), ...end.calls.flatMap((call) => this.#call(call))];
-    this.#response = toResponse(run, this.#kept, this.#output, end);
+    const output = this.#output.filter(({ isLost }) => !isLost).map(({ item }) => item);
+    this.#response = toResponse(run, this.#kept, output, end);
     const { status } = this.#response;
     // There is no event for a cancelled response.
     const type = status === "completed" || status === "failed" ? `response.${status}` : "response.incomplete";
@@ -88,12 +92,19 @@ export class ResponseEvents {
     return [added, { type, ...placeOf(item), part: partOf(item) }];
   }
 
-  #close(): ResponseEvent[] {
+  /** What was said of a message stays in the stream, and is not in the response. */
+  #lose(of: string): ResponseEvent[] {
+    const events = this.#open?.of === of ? this.#close("incomplete") : [];
+    for (const said of this.#output) if (said.of === of) said.isLost = true;
+    return events;
+  }
+
+  #close(status: "completed" | "incomplete" = "completed"): ResponseEvent[] {
     const item = this.#open;
     if (item === undefined) return [];
     this.#open = undefined;
-    const whole = itemOf(item, "completed");
-    this.#output.push(whole);
+    const whole = itemOf(item, status);
+    this.#output.push({ of: item.of, item: whole, isLost: false });
     const place = placeOf(item);
     const [text, part]: [ResponseEvent, ResponseEvent] =
       item.kind === "text"
@@ -113,7 +124,7 @@ export class ResponseEvents {
     const item_id = this.#itemId("fc", output_index);
     const item = { id: item_id, type: "function_call", call_id, name };
     const whole = { ...item, arguments: args, status: "completed" };
-    this.#output.push(whole);
+    this.#output.push({ of: call_id, item: whole, isLost: false });
     const place = { item_id, output_index };
     return [
       { type: "response.output_item.added", output_index, item: { ...item, arguments: "", status: "in_progress" } },
@@ -138,7 +149,7 @@ function partOf({ kind, text }: OpenItem): JsonObject {
     : { type: "summary_text", text };
 }
 
-function itemOf(item: OpenItem, status: "in_progress" | "completed"): JsonObject {
+function itemOf(item: OpenItem, status: "in_progress" | "completed" | "incomplete"): JsonObject {
   const parts = item.text === "" ? [] : [partOf(item)];
   return item.kind === "text"
     ? { id: item.id, type: "message", status, role: "assistant", content: parts }

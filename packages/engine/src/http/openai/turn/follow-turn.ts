@@ -20,6 +20,17 @@ export type TurnEvent = { item: TurnItem } | { end: TurnResult; run: Run; questi
 /** The stream's events, and those that only measure how far its reader is behind. */
 type StreamedEvent = TurnEvent | { behind: RunEvent };
 
+/** The events without what was lost after it, and without that this is said. */
+export function withoutLost(events: readonly TurnEvent[]): TurnEvent[] {
+  const kept: TurnEvent[] = [];
+  const lost = new Set<string>();
+  for (const event of events.toReversed()) {
+    if ("item" in event && event.item.type === "lost") lost.add(event.item.id);
+    else if (!("item" in event) || !lost.has(event.item.id)) kept.push(event);
+  }
+  return kept.toReversed();
+}
+
 /** Follows a run as a turn, from beginning to end. Throws `server` if the server stops first. */
 export async function* followTurn(
   { runs }: HttpServices,
@@ -45,6 +56,8 @@ export async function* followTurn(
 export interface Following {
   /** Pieces as server-sent events. */
   frame: (event: TurnEvent) => string;
+  /** Changes what has come before anything is made of it. */
+  tidy?: (events: readonly TurnEvent[]) => TurnEvent[];
   /** Called before the end is sent. */
   onEnd?: () => Promise<void>;
   /** Called with everything before it is written. */
@@ -57,13 +70,14 @@ export function streamTurn(
   services: HttpServices,
   context: HttpContext,
   run: Run,
-  { frame, onItems, onEnd, cancels }: Following,
+  { frame, tidy, onItems, onEnd, cancels }: Following,
 ): Response {
   return sendEvents<StreamedEvent>(context, {
     // A model may think for long before its first token.
     mayBeQuiet: true,
     open: async function* (signal) {
-      for await (const batch of followTurn(services, context, run, signal)) {
+      for await (const followed of followTurn(services, context, run, signal)) {
+        const batch = tidy?.(followed) ?? followed;
         onItems?.(batch);
         if (batch.some((event) => "end" in event)) await onEnd?.();
         yield batch;

@@ -10,9 +10,10 @@ import {
   messageText,
 } from "../../../message-kinds.ts";
 import { PendingInterrupt, type Run, type RunError } from "../../../storage/records.ts";
+import { SaidAnew } from "../../answers/said-anew.ts";
 
-/** A piece of a turn's output. `id` is its message's. */
-export type TurnItem = { type: "text" | "reasoning"; id: string; text: string };
+/** A piece of a turn's output, or that what came of a message does not count: it is said anew. `id` is its message's. */
+export type TurnItem = { type: "text" | "reasoning"; id: string; text: string } | { type: "lost"; id: string };
 
 /** A call for the client to run. `args` is JSON. */
 export interface ClientCall {
@@ -70,6 +71,7 @@ export class TurnReader {
   readonly #isResumed: boolean;
   /** Emitted text by message id. */
   readonly #emitted = new Map<string, string>();
+  readonly #anew = new SaidAnew();
   readonly #usages = new Map<string, TurnUsage>();
   readonly #counted: TurnUsage[] = [];
   /** Calls without a result. */
@@ -87,8 +89,10 @@ export class TurnReader {
     switch (event.event) {
       case "messages":
         return isBaseMessage(event.data) && isAIMessage(event.data)
-          ? this.#emit(event.data, isBaseMessageChunk(event.data))
+          ? [...this.#lose(event), ...this.#emit(event.data, isBaseMessageChunk(event.data))]
           : [];
+      case "metadata":
+        return this.#lose(event);
       case "updates":
         return event.namespace.length === 0 ? this.#readUpdate(event.data) : [];
       case "custom":
@@ -116,17 +120,21 @@ export class TurnReader {
     };
   }
 
+  #lose(event: RunEvent): TurnItem[] {
+    const lost = this.#anew.read(event).filter((id) => this.#emitted.delete(id));
+    return lost.map((id) => ({ type: "lost", id }));
+  }
+
   #emit(message: BaseMessage, isPiece: boolean): TurnItem[] {
     const { id = "" } = message;
     if (!isPiece && this.#emitted.has(id)) return [];
     // A step may return its model's message without the id under which it was streamed.
     const words = messageText(message);
     if (!isPiece && words !== "" && [...this.#emitted.values()].includes(words)) return [];
-    const items: TurnItem[] = [
-      { type: "reasoning", id, text: thoughtsOf(message) },
-      { type: "text", id, text: words },
-    ];
-    const emitted = items.filter(({ text }) => text !== "");
+    const emitted = [
+      { type: "reasoning" as const, id, text: thoughtsOf(message) },
+      { type: "text" as const, id, text: words },
+    ].filter(({ text }) => text !== "");
     if (emitted.length > 0) this.#emitted.set(id, (this.#emitted.get(id) ?? "") + words);
     return emitted;
   }
