@@ -134,15 +134,17 @@ function onLifecycle(state: ThreadState, event: ThreadEvent): ThreadState {
   return ended(state, event, data);
 }
 
-/** A run that begins again after a crash says anew what it was about to say. */
+/** A run that begins again after a crash says anew what it was about to say, and so do its calls. */
 function withoutUnfinished(state: ThreadState, runId: string | undefined): ThreadState {
-  const unfinished = [...state.items.values()].filter(
-    (item) => item.kind === "assistant" && item.isStreaming && item.runId === runId,
-  );
-  if (unfinished.length === 0) return state;
   const items = editable(state.items);
-  for (const { id } of unfinished) items.delete(id);
-  return { ...state, items, order: state.order.filter((id) => items.has(id)) };
+  for (const item of items.values()) {
+    if (item.kind === "assistant" && item.isStreaming && item.runId === runId) items.delete(item.id);
+  }
+  const calls = editable(state.calls);
+  for (const call of calls.values()) {
+    if (call.runId === runId && !isOver(call) && call.output !== "") calls.set(call.id, { ...call, output: "" });
+  }
+  return { ...state, items, calls, order: state.order.filter((id) => items.has(id)) };
 }
 
 /** A run is over: what it left open is closed, and cut off where it was stopped. */

@@ -20,6 +20,7 @@ const whole = event(
   { event: "content-block-finish", content: { ...named, type: "tool_call", args: { path: "a.md" } }, ...block },
   3,
 );
+const kept = event("messages", { event: "message-finish", run_id: "reply" }, 3);
 const started = event("tools", { event: "tool-started", tool_call_id: "call", tool_name: "read_file" }, 4);
 const said = event("tools", { event: "tool-output-delta", tool_call_id: "call", delta: "half" }, 5);
 const asked = event(
@@ -29,6 +30,7 @@ const asked = event(
 );
 const finished = event("tools", { event: "tool-finished", tool_call_id: "call", output: "It says hello." }, 6);
 const failed = event("tools", { event: "tool-error", tool_call_id: "call", message: "It is not there." }, 6);
+const again = event("lifecycle", { event: "running" }, 6);
 const over = event("lifecycle", { event: "completed" }, 7);
 
 describe("the call of a tool, by its events (UI-05)", () => {
@@ -37,6 +39,7 @@ describe("the call of a tool, by its events (UI-05)", () => {
     ["has been written", [written, whole], { status: "preparing", args: { path: "a.md" } }],
     ["runs", [written, whole, started], { status: "running", args: { path: "a.md" }, startedAt: 4 }],
     ["says something while it runs", [written, whole, started, said], { status: "running", output: "half" }],
+    ["says it again after a crash", [written, whole, kept, started, said, again, said], { output: "half" }],
     ["waits for a person", [written, whole, asked], { status: "waiting" }],
     ["is done", [written, whole, started, finished], { status: "done", result: "It says hello.", endedAt: 6 }],
     ["has failed", [written, whole, started, failed], { status: "failed", result: "It is not there.", endedAt: 6 }],
