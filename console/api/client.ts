@@ -10,8 +10,10 @@ const Problem = z.object({
   error: z.optional(z.unknown()),
   code: z.optional(z.string()),
   user_message: z.optional(z.string()),
+  message_zh: z.optional(z.string()),
+  parameters: z.optional(z.array(z.string())),
   suggestion: z.optional(z.nullable(z.string())),
-  error_type: z.optional(z.string()),
+  errorType: z.optional(z.string()),
 });
 
 /** What the server, or the way to it, said instead of an answer. `status` 0: there was no answer. */
@@ -71,17 +73,15 @@ export function refused(key: string | undefined): void {
 }
 
 declare global {
-  interface Window {
-    /** What `before-paint.js` asked while the scripts of the page were loaded. */
-    millraceEarly?: { path: string; answer: Promise<Response> } | undefined;
-  }
+  /** What `before-paint.js` asked while the scripts of the page were loaded. */
+  var millraceEarly: { path: string; answer: Promise<Response> } | undefined;
 }
 
 /** The answer of a request that was sent early; it is given once. */
 function earlyAnswer(path: string): Promise<Response> | undefined {
-  const early = window.millraceEarly;
+  const early = globalThis.millraceEarly;
   if (early?.path !== path) return undefined;
-  window.millraceEarly = undefined;
+  globalThis.millraceEarly = undefined;
   return early.answer;
 }
 
@@ -100,6 +100,8 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
           ...(bytes !== undefined && { "Content-Type": "application/octet-stream" }),
           ...headerOf(key),
           ...headers,
+          // The server puts its refusals into Chinese only as JSON.
+          ...(language === "zh" && { Accept: `${headers?.["Accept"] ?? "*/*"}, application/json` }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         ...(bytes !== undefined && { body: bytes }),
@@ -116,17 +118,36 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
   throw await problemOf(response);
 }
 
+/**
+ * What a refusal says to a Chinese reader: words of its own; else those of its kind, with the values it names or, where the
+ * request has to change, with the server's own words.
+ */
+export function inChinese(told: z.infer<typeof Problem>, status: number): string | undefined {
+  const { user_message: words, message_zh, parameters, message } = told;
+  const isUnclear = status < 500 && status !== 401 && status !== 429;
+  const more = parameters?.join("、") ?? (isUnclear ? message : undefined);
+  return words === undefined || message_zh !== undefined || more === undefined ? words : `${words}（${more}）`;
+}
+
 async function problemOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const requestId = response.headers.get("x-request-id") ?? undefined;
   const read = parsed(text);
   const told = z.safeParse(Problem, read).data ?? {};
   const nested = z.safeParse(Problem, told.detail ?? told.error).data ?? {};
-  const texts = [told.user_message, nested.user_message, told.message, nested.message, told.detail, told.error];
+  const texts = [
+    inChinese(told, response.status),
+    nested.user_message,
+    told.message,
+    nested.message,
+    told.detail,
+    told.error,
+  ];
   const message =
     texts.find((one) => typeof one === "string") ?? (read === undefined && text !== "" ? text : undefined);
-  const code = told.code ?? nested.code ?? told.error_type;
-  const suggestion = told.suggestion ?? nested.suggestion ?? undefined;
+  const code = told.code ?? nested.code ?? told.errorType;
+  // The words for users say it already.
+  const suggestion = told.user_message === undefined ? (told.suggestion ?? nested.suggestion ?? undefined) : undefined;
   return new ApiError(message ?? `${response.status} ${response.statusText}`, {
     status: response.status,
     body: read,

@@ -82,6 +82,7 @@ export const Message = z.object({
   tool_call_id: z.nullable(z.string()),
   name: z.nullable(z.string()),
   whole_result: z.nullish(z.object({ id: z.string(), characters: z.number() })),
+  call_started_at: z.nullish(z.string()),
   suggestions: z.nullable(Suggestions),
   web_search_results: z.array(z.looseObject({ title: z.optional(z.string()), url: z.optional(z.string()) })),
 });
@@ -200,6 +201,7 @@ export const CommandAnswer = z.object({
   result: z.optional(z.looseObject({ run_id: z.optional(z.string()) })),
   error: z.optional(z.unknown()),
   message: z.optional(z.string()),
+  user_message: z.optional(z.string()),
 });
 
 export const ModelList = z.looseObject({

@@ -153,9 +153,8 @@ export async function changeByHand(threadId: string, call: ManualCall): Promise<
   const { approved_hash } = await request(`${addressOf(threadId, call.tool)}/preview`, Preview, { method, body });
   const result = await runByHand(threadId, call, approved_hash, crypto.randomUUID());
   if (result?.success === true) return result;
-  const message = language === "zh" ? result?.message_zh : undefined;
-  throw new ApiError(message ?? result?.message ?? "The file has changed meanwhile.", {
-    status: 409,
-    ...(result?.suggestion !== undefined && { suggestion: result.suggestion }),
-  });
+  if (result === undefined) throw new ApiError("It has changed meanwhile.", { status: 409, code: "changed" });
+  const { message, message_zh, suggestion } = result;
+  if (language === "zh" && message_zh !== undefined) throw new ApiError(message_zh, { status: 409 });
+  throw new ApiError(message, { status: 409, ...(suggestion !== undefined && { suggestion }) });
 }

@@ -5,6 +5,7 @@ import { currentKey, formsOf, keepKey } from "../api/key.ts";
 import { Button } from "../parts/button.tsx";
 import { visible } from "../markdown/links.ts";
 import { focusAtFirst } from "../parts/focus.ts";
+import { messageOf } from "../parts/states.tsx";
 
 /** What a header can hold. */
 const possibleKey = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/u;
@@ -31,9 +32,9 @@ export function SignIn({ isAgain, refusal = "" }: { isAgain: boolean; refusal?: 
     try {
       keepKey(await acceptedKey(formsOf(typed)), remember);
     } catch (error) {
-      const { status, message } = error instanceof ApiError ? error : { status: 0, message: String(error) };
-      if (status === 0) setProblem(t("state.unreachable"));
-      else setProblem(status === 401 ? `${t("signIn.wrong")} ${visible(message)}` : visible(message));
+      const message = visible(messageOf(error));
+      const isWrong = error instanceof ApiError && error.status === 401;
+      setProblem(isWrong ? `${t("signIn.wrong")} ${message}` : message);
     } finally {
       setTrying(false);
     }

@@ -1,6 +1,7 @@
 import CircleAlert from "icon:circle-alert";
 import Lock from "icon:lock";
 import SearchX from "icon:search-x";
+import i18next from "i18next";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client.ts";
@@ -44,8 +45,12 @@ export function Loading({ lines = 3 }: { lines?: number }) {
   );
 }
 
-/** What an error says. */
+/** What an error says; what the page itself has found, in the words of the page. */
 export function messageOf(error: unknown): string {
+  const { status, code } = error instanceof ApiError ? error : {};
+  if (status === 0) return i18next.t("state.unreachable");
+  if (code === "changed") return i18next.t("approval.changed");
+  if (code === "unreadable") return i18next.t("state.unreadable");
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -83,7 +88,7 @@ export function Failed({
         <CircleAlert />
       </div>
       <Title className="blank-title">{t("state.failed")}</Title>
-      <p className="blank-hint">{problem?.status === 0 ? t("state.unreachable") : messageOf(error)}</p>
+      <p className="blank-hint">{messageOf(error)}</p>
       {problem?.suggestion !== undefined && <p className="blank-hint">{problem.suggestion}</p>}
       {onRetry && <Button onClick={onRetry}>{t("app.retry")}</Button>}
       {problem?.requestId !== undefined && (

@@ -2,6 +2,7 @@ import { useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client.ts";
 import { Button } from "./button.tsx";
+import { messageOf } from "./states.tsx";
 
 interface Toast {
   id: number;
@@ -42,7 +43,7 @@ export function notify(
 /** Shows what went wrong, and what helps. */
 export function notifyError(error: unknown): void {
   if (error instanceof DOMException && error.name === "AbortError") return;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const suggestion = error instanceof ApiError ? error.suggestion : undefined;
   notify(suggestion === undefined ? text : `${text} ${suggestion}`, { kind: "error" });
 }

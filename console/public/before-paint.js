@@ -12,6 +12,7 @@
     // Without storage the system's theme and the browser's language count.
   }
   const headers = { "Accept-Language": language };
+  if (language === "zh") headers.Accept = "*/*, application/json";
   if (key) headers[key.startsWith("Bearer ") ? "Authorization" : "x-api-key"] = key;
   const answer = fetch("/me", { headers, credentials: "omit" });
   // A failure is told by the request that takes the answer.

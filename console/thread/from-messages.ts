@@ -152,10 +152,13 @@ function putCalls(calls: Map<string, Call>, { id, tool_calls }: Message, runId: 
 
 function putResult(
   calls: Map<string, Call>,
-  { tool_call_id: id, name, content, timestamp, whole_result }: Message,
+  { tool_call_id: id, name, content, timestamp, whole_result, call_started_at: begun }: Message,
 ): void {
   if (id === null) return;
   const known = calls.get(id) ?? newCall(id, name ?? "", undefined);
   const endedAt = known.endedAt ?? (timestamp === null ? undefined : Date.parse(timestamp));
-  calls.set(id, { ...known, result: content, whole: whole_result ?? undefined, status: endOf(content), endedAt });
+  // Of a run that nobody followed there are no events that told it.
+  const startedAt = known.startedAt ?? (begun ? Date.parse(begun) : undefined);
+  const told = { result: content, whole: whole_result ?? undefined, status: endOf(content) };
+  calls.set(id, { ...known, ...told, startedAt, endedAt });
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ApiError, perform, request } from "../client.ts";
+import { ApiError, inChinese, perform, request } from "../client.ts";
 import { CommandAnswer, Run } from "../shapes.ts";
 
 /** A message of a user as a run is given it. */
@@ -40,7 +40,9 @@ export async function startRun(
     body: { id: 1, method: "run.start", params },
     headers: { "Idempotency-Key": said.id },
   });
-  if (answer.type === "error") throw new ApiError(answer.message ?? String(answer.error), { status: 400 });
+  if (answer.type === "error") {
+    throw new ApiError(inChinese(answer, 400) ?? answer.message ?? String(answer.error), { status: 400 });
+  }
   return answer.result?.run_id;
 }
 

@@ -6,7 +6,7 @@ import { toolAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
-import { Failed, Loading } from "../../parts/states.tsx";
+import { Failed, Loading, messageOf } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { DraftEditor, type TextDraft } from "../draft-editor.tsx";
 import { PlaceLink } from "../place-link.tsx";
@@ -47,7 +47,7 @@ export function OwnFileEditor({
       onClose={onClose}
       isUsable={verdict.data?.valid === true && !verdict.isPlaceholderData}
     >
-      {verdict.error !== null && <p className="problem">{visible(verdict.error.message)}</p>}
+      {verdict.error !== null && <p className="problem">{visible(messageOf(verdict.error))}</p>}
       {verdict.data?.problems.map(({ severity, message, line }, at) => (
         <p key={at} className="prompt-problem" data-severity={severity}>
           {line === null ? visible(message) : t("prompts.line", { line, problem: visible(message) })}

@@ -13,7 +13,7 @@ import { importThread, useThreads } from "../../api/threads.ts";
 import type { ThreadInfo } from "../../api/shapes.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { useKeptFocus } from "../../parts/focus.ts";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { Empty, Failed, Loading, messageOf } from "../../parts/states.tsx";
 import { notify } from "../../parts/toast.tsx";
 import { isComposing } from "../../app/keys.ts";
 import { ageGroup } from "../../text/time.ts";
@@ -267,8 +267,8 @@ async function importFiles(files: readonly File[], open: (id: string) => void): 
       last = await importThread(file);
       count += 1;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      notify(i18next.t("threads.importFailed", { name: file.name, reason }), { kind: "error" });
+      const words = { name: file.name, reason: messageOf(error) };
+      notify(i18next.t("threads.importFailed", words), { kind: "error" });
     }
   }
   if (last === undefined) return;

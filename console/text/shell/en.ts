@@ -56,6 +56,7 @@ export const shellEn = {
     goneHint: "It was deleted, or the address is wrong.",
     requestId: "Request {{id}}",
     unreachable: "The server cannot be reached. Is it running?",
+    unreadable: "The server’s answer cannot be read. Is it of another version?",
   },
   signIn: {
     title: "Sign in",

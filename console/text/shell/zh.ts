@@ -56,6 +56,7 @@ export const shellZh: ShellCatalogue = {
     goneHint: "它已被删除，或者地址有误。",
     requestId: "请求 {{id}}",
     unreachable: "无法连接服务器。它在运行吗？",
+    unreadable: "无法读取服务器的回答。它是其他版本吗？",
   },
   signIn: {
     title: "登录",

@@ -4,6 +4,7 @@ import { isForcedNow } from "../model-call/callable-tools.ts";
 import { cutCalls } from "../reply/reply-message.ts";
 import type { LoopCall } from "../request.ts";
 import type { LoopState } from "../state.ts";
+import { ledgerIdOf } from "../../tools/runtime/ledger-id.ts";
 import type { RequestedCall } from "./tool-task.ts";
 
 /** A reply's calls; those above the limit are marked. */
@@ -20,7 +21,7 @@ export function requestedCalls(
   const besideAgents = asksAgents(answer, loop);
   return (answer.tool_calls ?? []).map((call, index) => ({
     call: { id: call.id ?? "", name: call.name, args: call.args },
-    ledger_id: `${place}${answer.id}/${index}`,
+    ledger_id: place + ledgerIdOf(String(answer.id), index),
     iteration,
     over_limit: index >= maxCalls,
     ...(isForced ? { forced: true as const } : {}),

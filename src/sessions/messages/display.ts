@@ -38,6 +38,10 @@ export const DisplayMessage = z.object({
   tool_call_id: z.string().nullable(),
   name: z.string().nullable(),
   whole_result: CutResult.nullable().describe("Where `content` is only a part of a tool's result: all of it"),
+  call_started_at: z
+    .string()
+    .nullable()
+    .describe("Of a tool's result: when its call began; null where that is not known"),
   suggestions: Suggestions.nullable(),
   model_view: ModelView.nullable().describe(
     "Whether it stays in the model's view, or is hidden from it; null: neither",
@@ -48,18 +52,26 @@ export type DisplayMessage = z.infer<typeof DisplayMessage>;
 
 /**
  * A conversation's messages in the form for clients; `all` determines the state of their proposals, and their
- * importance. A message with proposals has the role `suggestion`.
+ * importance. A message with proposals has the role `suggestion`. `begun`: when calls began, by the ids of their results.
  */
-export function toDisplay(messages: readonly BaseMessage[], all: readonly BaseMessage[]): DisplayMessage[] {
+export function toDisplay(
+  messages: readonly BaseMessage[],
+  all: readonly BaseMessage[],
+  begun: ReadonlyMap<string, string> = new Map(),
+): DisplayMessage[] {
   const proposals = new Map(readSuggestions(all).map((one) => [one.message_id, one]));
   const places = new Map(all.map(({ id }, place) => [id, place]));
   return messages.map((message) => ({
     ...displayOf(message, proposals.get(message.id ?? "") ?? null),
+    call_started_at: begun.get(message.id ?? "") ?? null,
     importance: levelOf(importanceOf(all, places.get(message.id) ?? -1)),
   }));
 }
 
-function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<DisplayMessage, "importance"> {
+function displayOf(
+  message: BaseMessage,
+  suggestions: Suggestions | null,
+): Omit<DisplayMessage, "importance" | "call_started_at"> {
   const { reasoning_content, hidden: _hidden, ...extras } = readExtras(message);
   const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
   const answers = "tool_call_id" in message && typeof message.tool_call_id === "string" ? message.tool_call_id : null;

@@ -62,6 +62,7 @@ export async function importSession(
   if (graph_id === null || graph_id === undefined) {
     throw new AppError("invalid_format", "The file does not say which graph the session belongs to.", {
       suggestion: "Say it with the query graph_id.",
+      message_zh: "文件没有说明会话属于哪个图。",
     });
   }
   graphs.get(graph_id);
@@ -85,14 +86,20 @@ async function readFile(file: unknown): Promise<SessionFile> {
     throw new AppError(
       "invalid_format",
       `Expected a file of the format ${exportFormat.name}, got ${JSON.stringify(got ?? null)}.`,
-      { suggestion: "Import what GET /threads/:id/export?format=json gives." },
+      {
+        suggestion: "Import what GET /threads/:id/export?format=json gives.",
+        message_zh: `这不是导出的会话文件（应为 ${exportFormat.name} 格式）。请选择以 JSON 格式导出的会话。`,
+      },
     );
   }
   if (format.version > exportFormat.version) {
     throw new AppError(
       "invalid_format",
       `The file is of version ${format.version}; this server reads up to ${exportFormat.version}.`,
-      { suggestion: "Import it with the version of the server that exported it, or a later one." },
+      {
+        suggestion: "Import it with the version of the server that exported it, or a later one.",
+        message_zh: `文件的版本是 ${format.version}，此服务器最高支持版本 ${exportFormat.version}。请用导出它的版本或更新的版本导入。`,
+      },
     );
   }
   const parsed = SessionFields.safeParse(file);
@@ -107,7 +114,9 @@ async function readFile(file: unknown): Promise<SessionFile> {
   }
   const problems = found.slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
   if (twice !== undefined) problems.push(`messages: two have the id ${twice}`);
-  throw new AppError("invalid_format", `The file cannot be read as a session: ${problems.join("; ")}.`);
+  throw new AppError("invalid_format", `The file cannot be read as a session: ${problems.join("; ")}.`, {
+    message_zh: `文件无法作为会话读取：${problems.join("；")}。`,
+  });
 }
 
 function metadataOf({ session_name, name_source, ...file }: SessionFile["fields"]): JsonObject {

@@ -56,7 +56,9 @@ export async function previewCompression(
   const parsed = WithSummary.safeParse(values);
   const stored = parsed.data?.conversation_summary;
   if (stored === undefined && !(parsed.success && (await willKeepSummary(session, graphs)))) {
-    throw new AppError("invalid_state", "The graph of this thread keeps no summary of its conversation.");
+    throw new AppError("invalid_state", "The graph of this thread keeps no summary of its conversation.", {
+      message_zh: "这个会话的图不保留对话摘要。",
+    });
   }
   const messages = messagesIn(values);
   const summary = stored ?? null;
@@ -72,6 +74,7 @@ export async function previewCompression(
       `There is nothing to compress: ${messages.length} messages, all of them are kept.`,
       {
         suggestion: "Keep fewer messages, or go on until there are more.",
+        message_zh: `没有可压缩的内容：共 ${messages.length} 条消息，全部需要保留。请减少保留的消息，或等消息更多后再压缩。`,
       },
     );
   }

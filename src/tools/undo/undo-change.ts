@@ -129,5 +129,6 @@ async function remove(context: FileContext, path: string, now: FileState): Promi
 function changedSince(path: string): AppError {
   return new AppError("conflict", `"${path}" has changed since this operation; nothing was undone.`, {
     suggestion: "Undo the later operations on it first, or change it by hand.",
+    message_zh: `“${path}”在此操作之后又有变化；未撤回任何内容。`,
   });
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ThreadEvent } from "../../../console/thread/events.ts";
 import { emptyThread } from "../../../console/thread/items.ts";
+import { Message } from "../../../console/api/shapes.ts";
+import { withPage } from "../../../console/thread/from-messages.ts";
 import { reduceAll } from "../../../console/thread/reduce.ts";
 
 const event = (method: string, data: object, timestamp: number): ThreadEvent => ({
@@ -49,5 +51,46 @@ describe("the call of a tool, by its events (UI-05)", () => {
     const { items, calls } = reduceAll(emptyThread, [begun, ...events]);
     expect(items.get("reply")).toMatchObject({ blocks: [{ kind: "call", callId: "call" }] });
     expect(calls.get("call")).toMatchObject(expected);
+  });
+});
+
+describe("the call of a tool, of a run that nobody followed", () => {
+  const message = (more: object): Message =>
+    Message.parse({
+      id: "reply",
+      role: "assistant",
+      content: "",
+      reasoning: "",
+      timestamp: "2026-11-28T10:00:05.000Z",
+      is_partial: false,
+      stop_reason: "",
+      operations: [],
+      attachments: [],
+      tool_calls: [],
+      tool_call_id: null,
+      name: null,
+      suggestions: null,
+      web_search_results: [],
+      ...more,
+    });
+  const page = (result: object) => ({
+    messages: [
+      message({ tool_calls: [{ id: "call", name: "read_file", args: {} }] }),
+      message({ id: "result", role: "tool", tool_call_id: "call", name: "read_file", ...result }),
+    ],
+    ended: new Set<string>(),
+    isNewest: true,
+    isWhole: true,
+  });
+  const took = { startedAt: Date.parse("2026-11-28T10:00:02.000Z"), endedAt: Date.parse("2026-11-28T10:00:05.000Z") };
+
+  it("took the time between its beginning and its result", () => {
+    const { calls } = withPage(emptyThread, page({ call_started_at: "2026-11-28T10:00:02.000Z" }));
+    expect(calls.get("call")).toMatchObject({ status: "done", ...took });
+  });
+
+  it("is known without its beginning where the server does not tell it", () => {
+    const { calls } = withPage(emptyThread, page({}));
+    expect(calls.get("call")).toMatchObject({ status: "done", startedAt: undefined });
   });
 });

@@ -46,6 +46,15 @@ export function describeLedger(name: string, create: (sessionIds: string[]) => P
       expect(await ledger.start(call("unsafe", "c1", "s2"))).toEqual({ kind: "start" });
     });
 
+    it("tells when the calls that are named have begun, and of others nothing", async () => {
+      const ledger = await create(["s1", "s2"]);
+      for (const id of ["c1", "c2"]) await ledger.start(call("unsafe", id, "s1"));
+      await ledger.start(call("unsafe", "c3", "s2"));
+      const [first] = await ledger.list("s1");
+      expect([...(await ledger.begun("s1", ["c1", "c3", "c4"]))]).toEqual([["c1", first?.started_at]]);
+      expect((await ledger.begun("s1", [])).size).toBe(0);
+    });
+
     it("lists the calls of a session in the order of their starts", async () => {
       const ledger = await create(["s1", "s2"]);
       await ledger.start(call("unsafe", "z"));

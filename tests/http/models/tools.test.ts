@@ -197,6 +197,19 @@ describe("a tool that is run by hand", () => {
   });
 });
 
+describe("a tool that fails by hand", () => {
+  it("says what its failure means to who asks in Chinese, and nothing more to others", async () => {
+    const gone = { path: "not-there.txt" };
+    const thread = await newThread();
+    const told = async (headers: Record<string, string>): Promise<unknown> =>
+      await (await run(thread, "read_file", { args: gone }, headers)).json();
+    expect(await told({ "accept-language": "zh" })).toMatchObject({
+      result: { success: false, message_zh: expect.stringMatching(/^找不到所请求的内容。/u) },
+    });
+    expect(await told({})).not.toHaveProperty("result.message_zh");
+  });
+});
+
 describe("a tool that is looked at first", () => {
   interface Preview {
     kind: string;

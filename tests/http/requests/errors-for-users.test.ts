@@ -115,6 +115,28 @@ describe.each(languages)("a refused request, read as JSON in %s", (language) => 
   });
 });
 
+describe("a refusal of which the server knows more than its code says", () => {
+  const refused = async (headers: Record<string, string>): Promise<unknown> =>
+    await (await server.send("POST", "/threads/import", "{}", { accept: "application/json", ...headers })).json();
+
+  it("is told in Chinese to who asks in Chinese", async () => {
+    expect(await refused({ "accept-language": "zh-CN" })).toMatchObject({
+      message: expect.stringMatching(/^Expected a file of the format/u),
+      message_zh: expect.stringMatching(/^\p{Script=Han}/u),
+      user_message: expect.stringMatching(/^\p{Script=Han}/u),
+    });
+  });
+
+  it.each<Record<string, string>>([{}, { "accept-language": "en" }])(
+    "is as ever with the headers %j",
+    async (headers) => {
+      const told = await refused(headers);
+      expect(told).toMatchObject({ user_message: userSentence("invalid_format", "en") });
+      expect(told).not.toHaveProperty("message_zh");
+    },
+  );
+});
+
 describe("a refused request, read as anything", () => {
   it.each(["*/*", "text/event-stream"])("with Accept %s is told in LangGraph's words", async (accept) => {
     const response = await server.send("GET", `/threads/${unknown}`, undefined, { accept, "accept-language": "zh" });

@@ -53,6 +53,19 @@ describe("GET /threads/:id/results/:result_id", () => {
     expect(named).toEqual([["tool", decodeURIComponent(path.split("/").at(-1) ?? "")]]);
   });
 
+  it("has begun at the time that the message of a chat tells, though nobody followed the run", async () => {
+    const Timed = z.object({
+      messages: z.array(z.object({ role: z.string(), call_started_at: z.string().nullable() })),
+    });
+    const { messages } = Timed.parse(await fixture.json("GET", `/threads/${id}/messages`));
+    const Log = z.object({ calls: z.array(z.object({ started_at: z.string() })) });
+    const { calls } = Log.parse(await fixture.json("GET", `/threads/${id}/tool-log`));
+    expect(messages.filter(({ role }) => role === "tool").map((one) => one.call_started_at)).toEqual([
+      calls[0]?.started_at,
+    ]);
+    expect(messages.filter((one) => one.role !== "tool" && one.call_started_at !== null)).toEqual([]);
+  });
+
   it("gives it in parts that are whole characters, and together all of it", async () => {
     const whole = (await part("")).content;
     let joined = "";

@@ -90,6 +90,7 @@ function required(cron: Cron | undefined, cronId: string): Cron {
 function neverDue(): AppError {
   return new AppError("invalid_parameter", "schedule: no date of it lies between now and end_time.", {
     suggestion: "Choose a schedule with a date to come, and an end_time after that.",
+    message_zh: "在结束时间之前，没有符合计划的日期。请选择将来仍会到来的时间。",
   });
 }
 

@@ -104,6 +104,7 @@ export function requireAdministration(context: HttpContext): void {
   if (servicesOf(context).mayAdminister) return;
   throw new AppError("permission", "This belongs to all owners, and this key may only read it.", {
     suggestion: "Use a key of the owner admin.",
+    message_zh: "此内容由所有用户共用，当前密钥只能查看。请使用管理员（admin）的密钥。",
   });
 }
 

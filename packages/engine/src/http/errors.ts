@@ -96,8 +96,9 @@ export function answerError(error: unknown, context: HttpContext, logger: Logger
     // Temporary refusals (draining server, full queue) say when to retry.
     if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
     const message = wantsJson(context) ? error.message : explain(error);
-    const { suggestion: en } = error;
-    return answer(context, error.code, message, status, adviceOf(error) ?? (en === undefined ? {} : { en }));
+    const { suggestion: en, message_zh } = error;
+    const advice = adviceOf(error) ?? (en === undefined ? {} : { en });
+    return answer(context, error.code, message, status, { advice, message_zh });
   }
   logger.error({ err: error, ...request }, "request_failed");
   return answer(context, "server", "Internal Server Error", 500);
@@ -107,24 +108,32 @@ function codeOfStatus(status: number): ErrorCode {
   return codeOf[status] ?? (status < 500 ? "invalid_parameter" : "server");
 }
 
-function answer(
-  context: HttpContext,
-  code: ErrorCode,
-  message: string,
-  wanted: number,
-  advice?: Partial<Advice>,
-): Response {
+function answer(context: HttpContext, code: ErrorCode, message: string, wanted: number, more?: Told): Response {
   // HTTPException and the table above hold only statuses that have a body.
   const status = wanted as ContentfulStatusCode;
   if (!wantsJson(context)) return context.text(message, status);
-  return context.json(uniformBody(code, message, context, advice), status);
+  return context.json(uniformBody(code, message, context, more), status);
 }
 
-/** The uniform error body. Most advice exists in English only and is sent to English readers only. */
-function uniformBody(code: ErrorCode, message: string, context: HttpContext, advice: Partial<Advice> = {}): object {
+/** What an error says for users beside what its code says. */
+interface Told {
+  advice?: Partial<Advice>;
+  message_zh?: string | undefined;
+}
+
+/**
+ * The uniform error body. Most advice exists in English only and is sent to English readers only, a message in Chinese
+ * to Chinese readers.
+ */
+function uniformBody(code: ErrorCode, message: string, context: HttpContext, told: Told = {}): object {
   const language = languageOf(context);
-  const own = advice[language] === undefined ? {} : { suggestion: advice[language] };
-  return { errorType: code, message, ...forUser(code, language), ...own, request_id: context.get("requestId") };
+  const { advice = {}, message_zh } = told;
+  const usual = forUser(code, language);
+  const suggestion = advice[language] ?? usual.suggestion;
+  // What helps after any error of the kind may not fit what is said of this one.
+  const own = language === "zh" &&
+    message_zh !== undefined && { message_zh, user_message: message_zh + (advice.zh ?? "") };
+  return { errorType: code, message, ...usual, suggestion, ...own, request_id: context.get("requestId") };
 }
 
 /** SDKs and curl accept anything and get what LangGraph's server sends; JSON is for clients that name it. */

@@ -131,6 +131,8 @@ export type LedgerAnswer =
 export interface LedgerReader {
   get(sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined>;
   list(sessionId: string): Promise<ToolCallRecord[]>;
+  /** When these calls began, by id, without reading what they gave; of unknown ones nothing. */
+  begun(sessionId: string, toolCallIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** The record of tool effects. */

@@ -29,6 +29,11 @@ export function createMemoryLedger(): Ledger {
     async get(sessionId, toolCallId) {
       return structuredClone(sessions.get(sessionId)?.get(toolCallId));
     },
+    async begun(sessionId, toolCallIds) {
+      const calls = sessions.get(sessionId);
+      const known = toolCallIds.flatMap((id) => calls?.get(id) ?? []);
+      return new Map(known.map(({ tool_call_id, started_at }) => [tool_call_id, started_at]));
+    },
     async list(sessionId) {
       return structuredClone([...(sessions.get(sessionId)?.values() ?? [])]);
     },

@@ -63,6 +63,9 @@ export const SubmissionRow = z.object({ run_id: z.string(), request_hash: z.stri
 /** A row of `tool_calls`, with the session's id as `session_id`. */
 export const ToolCallRow = ToolCallRecord.extend({ result: json(ToolCallRecord.shape.result) });
 
+/** When a call began, of a row of `tool_calls`. */
+export const BegunRow = ToolCallRecord.pick({ tool_call_id: true, started_at: true });
+
 /** A row of `operations`, with the session's id as `session_id`. */
 export const OperationRow = OperationRecord.extend({
   change: json(OperationRecord.shape.change),

@@ -10,7 +10,10 @@ import { modelRoles, type Roles } from "./roles.ts";
 export function addModel(models: ModelRegistry, name: string, part: ProfilePart): void {
   requireProviderOf(models, "name", name);
   if (Object.hasOwn(models.settings().models, name)) {
-    throw new AppError("conflict", `There is already a row for ${name}.`, { suggestion: "Change it with PATCH." });
+    throw new AppError("conflict", `There is already a row for ${name}.`, {
+      suggestion: "Change it with PATCH.",
+      message_zh: `已有模型 ${name} 的设置。`,
+    });
   }
   models.files().file.change([{ path: ["models", name], value: part }]);
 }
@@ -52,6 +55,7 @@ export function removeProvider(models: ModelRegistry, name: string): void {
     const busy = roles.map(([role]) => role).join(", ");
     throw new AppError("conflict", `Models of ${name} have roles: ${busy}.`, {
       suggestion: "Give these roles to others first: PUT /models/roles.",
+      message_zh: `${name} 的模型正在担任角色：${busy}。请先将这些角色交给其他模型。`,
     });
   }
   models.files().file.change([{ path: ["providers", name], value: undefined }]);
@@ -63,6 +67,7 @@ export function setKey(models: ModelRegistry, name: string, key: string | undefi
   if (keyName === undefined) {
     throw new AppError("invalid_parameter", `The provider ${name} has no key.`, {
       suggestion: `Name one first: PUT /providers/${name} with key, such as LM_STUDIO_API_KEY.`,
+      message_zh: `提供商 ${name} 不使用密钥。`,
     });
   }
   models.files().credentials.set(keyName, key);
@@ -80,6 +85,7 @@ function requireProviderOf(models: ModelRegistry, field: string, model: string):
   if (models.provider(provider) !== undefined) return;
   throw new AppError("invalid_parameter", `${field}: "${model}" names no known provider.`, {
     suggestion: `Known: ${models.providerNames().join(", ")}. PUT /providers/:name adds one.`,
+    message_zh: `“${model}”不属于任何已知的提供商。请先添加它的提供商。`,
   });
 }
 

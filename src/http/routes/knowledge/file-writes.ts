@@ -79,6 +79,7 @@ function requireTool(context: HttpContext, ...names: string[]): void {
   if (tools === undefined || names.some((name) => tools.has(name))) return;
   throw new AppError("permission", "The files of the workspace may not be changed with this key.", {
     suggestion: `Ask the operator of the server to allow the tool ${names[0] ?? ""} for this key.`,
+    message_zh: "当前密钥无权更改工作区中的文件。请联系服务器管理员。",
   });
 }
 

@@ -75,6 +75,7 @@ function servicesWith(context: HttpContext, tool: "list_files" | "read_file"): R
   if (toolsOfCaller(services)?.has(tool) === false) {
     throw new AppError("permission", "The files of the workspace may not be read with this key.", {
       suggestion: `Ask the operator of the server to allow the tool ${tool} for this key.`,
+      message_zh: "当前密钥无权读取工作区中的文件。请联系服务器管理员。",
     });
   }
   return services;

@@ -4,6 +4,7 @@ import { asksWhen, confirmationOf } from "../../../guardrails/rules/needs-approv
 import { OperationInQuestion, questionFor } from "@millrace/engine/sessions/questions/questions";
 import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
 import { toolHistory } from "../../../tools/runtime/tool-history.ts";
+import { type ToolResult, userMessageOf } from "../../../tools/runtime/result.ts";
 import { CallShape } from "../runs/operations.ts";
 import { parameterSchema } from "../../../tools/runtime/parameters.ts";
 import { describeTool } from "../../../tools/runtime/registry.ts";
@@ -143,6 +144,12 @@ function callsRoute(routes: HttpApp): void {
   );
 }
 
+/** A result with what a failure means for Chinese readers, where the tool does not say it in Chinese itself. */
+function toldIn(language: Language, result: ToolResult): ToolResult {
+  if (language === "en" || result.success || result.message_zh !== undefined) return result;
+  return { ...result, message_zh: `${userMessageOf(result, language)}（${result.message}）` };
+}
+
 function messageIn(result: unknown): string | null {
   const message = z.looseObject({ message: z.string() }).safeParse(result).data?.message;
   return message === undefined ? null : message.slice(0, longestMessage);
@@ -172,7 +179,8 @@ function runRoute(routes: HttpApp): void {
       const call = { tool: name, args, submission, approved_hash: approved_hash ?? undefined };
       const answer = await manual.run(thread_id, call, context.req.raw.signal);
       if (answer.kind === "ran") {
-        const { call_id, message_ids, result } = answer;
+        const { call_id, message_ids } = answer;
+        const result = toldIn(languageOf(context), answer.result);
         return answerJson(context, { tool: name, call_id, message_ids, result });
       }
       const { operation, hash, has_changed } = answer;

@@ -52,6 +52,7 @@ export function uploadRoutes(): HttpApp {
       if (toolsOfCaller(services)?.has("create_file") === false) {
         throw new AppError("permission", "No files may be made in the workspace with this key.", {
           suggestion: "Ask the operator of the server to allow the tool create_file for this key.",
+          message_zh: "当前密钥无权在工作区中创建文件。请联系服务器管理员。",
         });
       }
       const bytes = await readBytes(context, largest);
@@ -93,5 +94,8 @@ async function writeUnder(name: string, bytes: Uint8Array, files: Parameters<typ
       if (!isAppError(error) || error.code !== "conflict") throw error;
     }
   }
-  throw new AppError("conflict", `There are ${mostNamesakes} files named ${name}.`, { suggestion: "Rename it." });
+  throw new AppError("conflict", `There are ${mostNamesakes} files named ${name}.`, {
+    suggestion: "Rename it.",
+    message_zh: `名为“${name}”的文件已有 ${mostNamesakes} 个。请换一个名称。`,
+  });
 }

@@ -14,6 +14,7 @@ import { requireSession } from "@millrace/engine/sessions/sessions";
 import { isHidden, StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
 import { folded, Hit, newestHits } from "../../../sessions/messages/find-words.ts";
 import { summaryWithout } from "../../../sessions/overview/summaries.ts";
+import { whenBegun } from "../../../sessions/messages/when-begun.ts";
 import { withOperations } from "../../../sessions/messages/with-operations.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
@@ -210,12 +211,16 @@ async function conversationOf({ storage }: ProductServices, threadId: string): P
 
 /** A conversation's messages in the form for clients. */
 async function displayed(
-  { operations }: ProductServices,
+  { operations, storage }: ProductServices,
   context: HttpContext,
   { session, all }: Conversation,
   messages: readonly BaseMessage[],
 ): Promise<DisplayMessage[]> {
-  return toDisplay(await withOperations(operations, session, messages, languageOf(context)), all);
+  const [shown, begun] = await Promise.all([
+    withOperations(operations, session, messages, languageOf(context)),
+    whenBegun(storage.ledger, session, messages, all),
+  ]);
+  return toDisplay(shown, all, begun);
 }
 
 /** The messages of a change, in their current form. */

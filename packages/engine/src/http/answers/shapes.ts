@@ -112,6 +112,10 @@ export const ErrorShape = z
   .object({
     errorType: z.enum(errorCodes),
     message: z.string(),
+    message_zh: z
+      .string()
+      .optional()
+      .describe("The same for Chinese readers, where there is more to say than the code does"),
     suggestion: z.string().describe("What to do, in the language of Accept-Language: English or Chinese"),
     recoverable: z.boolean(),
     user_message: z.string().describe("For users, in the same language"),

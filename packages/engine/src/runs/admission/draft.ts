@@ -107,6 +107,7 @@ export async function completed(session: Session, request: RunRequest, runs: Run
 export function noNewRuns(): AppError {
   return new AppError("server", "The server is stopping and takes no new runs.", {
     suggestion: "Send the run again when the server is back.",
+    message_zh: "服务器正在停止，不再接受新的运行。请在服务器恢复后重新发送。",
     recoverable: true,
   });
 }

@@ -110,7 +110,9 @@ function chosenText(messages: readonly BaseMessage[], suggestionId: string): str
     throw new AppError("not_found", `No suggestion ${suggestionId} was made in this thread.`);
   }
   if (found.message_id === activeSuggestions(messages)?.message_id) return option.text;
-  throw new AppError("conflict", "This suggestion is not open any more: the conversation has gone on.");
+  throw new AppError("conflict", "This suggestion is not open any more: the conversation has gone on.", {
+    message_zh: "对话已有进展，这个建议不再有效。",
+  });
 }
 
 function optionOf(option: z.infer<typeof Option>, id: string): z.infer<typeof SuggestionOption> {

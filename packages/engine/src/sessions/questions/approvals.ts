@@ -83,6 +83,7 @@ export async function answerApproval(
   if (decision.hash !== undefined && decision.hash !== question.hash) {
     throw new AppError("conflict", "The question is about something else than the hash that was approved.", {
       suggestion: "Look at the question again.",
+      message_zh: "要批准的内容已有变化，未作批准。请重新查看后决定。",
     });
   }
   const value = resumeValue(question, decision);

@@ -154,6 +154,7 @@ function partsOfSessions(
     ledger: {
       list: async (id) => ((await sees(id)) ? ledger.list(id) : []),
       get: async (id, callId) => ((await sees(id)) ? ledger.get(id, callId) : undefined),
+      begun: async (id, callIds) => ((await sees(id)) ? ledger.begun(id, callIds) : new Map()),
     },
     approvals: {
       get: async (id, interruptId) => ((await sees(id)) ? approvals.get(id, interruptId) : undefined),

@@ -164,6 +164,7 @@ export function setHead(
     if (expected !== undefined && newest !== expected) {
       throw new AppError("conflict", `The newest state of the thread is ${newest ?? "none"}, not ${expected}.`, {
         suggestion: "Look at the thread again: it has gone on meanwhile.",
+        message_zh: "会话在此期间已有进展。请重新查看。",
       });
     }
     const place = { thread_id: sessionId, checkpoint_ns: "", checkpoint_id: checkpointId };

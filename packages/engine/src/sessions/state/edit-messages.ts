@@ -107,7 +107,9 @@ export async function deleteMessage(
     const index = indexOfMessage(before, messageId);
     const message = before[index];
     if (message !== undefined && isToolMessage(message)) {
-      throw new AppError("invalid_parameter", "The result of a call is deleted with the message that made the call.");
+      throw new AppError("invalid_parameter", "The result of a call is deleted with the message that made the call.", {
+        message_zh: "工具调用的结果会随发起调用的消息一并删除。",
+      });
     }
     const calls = new Set(message !== undefined && isAIMessage(message) ? message.tool_calls?.map(({ id }) => id) : []);
     const goes = (one: BaseMessage, at: number): boolean =>
@@ -175,11 +177,15 @@ function rewrite(
 export async function requireIdle(storage: SessionStorage, sessionId: string): Promise<void> {
   const now = await requireSession(storage, sessionId);
   if (now.status === "busy") {
-    throw new AppError("conflict", "Thread is busy", { suggestion: "Wait for its run, or cancel it." });
+    throw new AppError("conflict", "Thread is busy", {
+      suggestion: "Wait for its run, or cancel it.",
+      message_zh: "会话正在运行。请等待运行结束，或先停止它。",
+    });
   }
   if (Object.keys(now.interrupts).length > 0) {
     throw new AppError("conflict", "A question waits in this thread; a change would pass over it.", {
       suggestion: "Answer it first, see /threads/:id/approvals, or send a message.",
+      message_zh: "会话中有问题等待回答，现在更改会跳过它。请先回答，或发送消息。",
     });
   }
 }

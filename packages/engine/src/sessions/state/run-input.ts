@@ -146,6 +146,7 @@ export async function rerunRequest(
   if (state === undefined) {
     throw new AppError("invalid_state", "The state before this message is not kept any more.", {
       suggestion: "POST /threads/:id/fork makes a copy up to the message before it; say it anew there.",
+      message_zh: "这条消息之前的状态已不再保留。请从它之前的消息复制会话，再重新发送。",
     });
   }
   const { assistant, context: chosen } = await lastRunOf(runs, session);

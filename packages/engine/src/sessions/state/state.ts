@@ -70,7 +70,9 @@ async function writeState(
   update: StateUpdate,
 ): Promise<RunnableConfig> {
   const session = await requireSession(storage, sessionId);
-  if (session.status === "busy") throw new AppError("conflict", "Thread is busy");
+  if (session.status === "busy") {
+    throw new AppError("conflict", "Thread is busy", { message_zh: "会话正在运行。请等待运行结束，或先停止它。" });
+  }
   const graph = await graphOf({ graphs, runs }, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
   const { checkpoint_id, checkpoint_ns = "" } = update.checkpoint;

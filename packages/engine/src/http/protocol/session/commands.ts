@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Language } from "../../../language.ts";
 import type { StreamMode } from "../../../run-events.ts";
 import { askingRun, type RunRequest } from "../../../runs/admission/draft.ts";
 import { RunCommand, RunConfig } from "../../../runs/attempt/execute.ts";
@@ -43,6 +44,8 @@ export interface CommandSource {
   headers: Record<string, string>;
   requestId?: string;
   submission?: RunRequest["submission"];
+  /** What `Accept-Language` asks for. */
+  language?: Language | undefined;
 }
 
 /** The modes every run of the protocol streams, so that each channel has its events. */
@@ -85,7 +88,7 @@ export async function handleCommand(
   const meta = metaOf(source.threadId);
   const { id } = command;
   const outcome = await outcomeOf(services, source, command).catch((error: unknown) =>
-    toRefusal(error, services.logger),
+    toRefusal(error, services.logger, source.language),
   );
   return "result" in outcome
     ? { type: "success", id, result: outcome.result, meta }
@@ -261,6 +264,7 @@ export const ProtocolAnswerShape = z
       id: z.number().nullable(),
       error: z.string(),
       message: z.string(),
+      user_message: z.string().optional().describe("For users, where Accept-Language asks for Chinese"),
       meta: Meta.optional(),
     }),
   ])

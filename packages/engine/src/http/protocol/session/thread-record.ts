@@ -6,7 +6,9 @@ import { type EventFilter, isWanted, type ProtocolEvent } from "../events/protoc
 import type { AgentTree } from "../events/lifecycle.ts";
 import { createRunProtocol, type RunProtocol } from "../events/run-protocol.ts";
 import { HTTPException } from "hono/http-exception";
+import { userSentence } from "../../../errors/error-texts.ts";
 import { type ErrorCode, explain, isAppError } from "../../../errors/errors.ts";
+import type { Language } from "../../../language.ts";
 import type { Logger } from "../../../logger.ts";
 import { Refusal as Refused } from "../../../manifest/auth.ts";
 import { partingTime } from "../../../runs/events/log.ts";
@@ -103,7 +105,7 @@ interface AnswerMeta {
 /** The answer to a command, even a refusal; always HTTP status 200. */
 export type ProtocolAnswer =
   | { type: "success"; id: number; result: object; meta: AnswerMeta }
-  | { type: "error"; id: number | null; error: ProtocolErrorCode; message: string; meta?: AnswerMeta };
+  | ({ type: "error"; id: number | null; meta?: AnswerMeta } & Refusal);
 
 /** The outcome of a command. */
 export type CommandOutcome = { result: object } | Refusal;
@@ -112,6 +114,8 @@ export type CommandOutcome = { result: object } | Refusal;
 export interface Refusal {
   error: ProtocolErrorCode;
   message: string;
+  /** For users who asked in Chinese. */
+  user_message?: string;
 }
 
 /** An upper bound for all past sequence numbers, below all future ones. */
@@ -132,8 +136,12 @@ const codes: Partial<Record<ErrorCode, ProtocolErrorCode>> = {
 };
 
 /** Turns a command's error into a refusal; unexpected errors are logged whole and answered without details. */
-export function toRefusal(error: unknown, logger: Logger): Refusal {
-  if (isAppError(error)) return { error: codes[error.code] ?? "unknown_error", message: explain(error) };
+export function toRefusal(error: unknown, logger: Logger, language?: Language): Refusal {
+  if (isAppError(error)) {
+    const { code, message_zh } = error;
+    const chinese = language === "zh" && { user_message: message_zh ?? userSentence(code, language) };
+    return { error: codes[code] ?? "unknown_error", message: explain(error), ...chinese };
+  }
   if (error instanceof HTTPException && error.status < 500) {
     return { error: "invalid_argument", message: error.message };
   }

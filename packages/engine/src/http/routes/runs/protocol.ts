@@ -18,7 +18,7 @@ import { serveSocket } from "../../protocol/session/socket.ts";
 import { readRecord } from "../../protocol/session/thread-record.ts";
 import { sendEvents } from "../../answers/sse.ts";
 import { Id, jsonBody, path, submissionOf } from "../../validate.ts";
-import { toWireJson } from "../../answers/wire.ts";
+import { namedLanguage, toWireJson } from "../../answers/wire.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const tag = "Event protocol";
@@ -48,7 +48,8 @@ function commandRoute(routes: HttpApp): void {
       const { thread_id: threadId } = context.req.valid("param");
       const command = context.req.valid("json");
       const submission = submissionOf(context, command);
-      const answer = await handleCommand(services, { threadId, ...arrivalOf(context), submission }, command);
+      const source = { threadId, ...arrivalOf(context), submission, language: namedLanguage(context) };
+      const answer = await handleCommand(services, source, command);
       return context.body(toWireJson(answer), 200, { "content-type": "application/json" });
     },
   );

@@ -3,7 +3,7 @@ import { AppError } from "../../../errors/errors.ts";
 import type { Ledger, RunWriter } from "../../attempt-store.ts";
 import { answerRecorded, notStarted } from "../../memory.ts";
 import type { ToolCallRecord } from "../../records.ts";
-import { readRow, readRows, ToolCallRow } from "../../rows.ts";
+import { readRow, readRows, ToolCallRow, BegunRow } from "../../rows.ts";
 import { later, type PostgresDatabase } from "../database/database.ts";
 import { type StreamStanding, writeFenced } from "./fence.ts";
 
@@ -53,6 +53,15 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
     },
 
     get: find,
+
+    begun: async (sessionId, toolCallIds) => {
+      const rows = await database.read(
+        `SELECT tool_call_id, started_at FROM tool_calls JOIN sessions ON sessions.id = tool_calls.session
+         WHERE session_id = $1 AND tool_call_id = ANY($2::text[])`,
+        [sessionId, toolCallIds],
+      );
+      return new Map(readRows(BegunRow, "tool_calls", rows).map((row) => [row.tool_call_id, row.started_at]));
+    },
 
     list: async (sessionId) =>
       readRows(ToolCallRow, "tool_calls", await database.read(`${select} ORDER BY tool_calls.id`, [sessionId])),

@@ -3,7 +3,7 @@ import type { ToolCallRecord } from "../../records.ts";
 import type { Ledger, RunWriter } from "../../attempt-store.ts";
 import { answerRecorded, notStarted } from "../../memory.ts";
 import type { Database } from "../database/database.ts";
-import { readRow, readRows, ToolCallRow } from "../../rows.ts";
+import { readRow, readRows, ToolCallRow, BegunRow } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt } from "./run-statements.ts";
 
@@ -67,6 +67,17 @@ export function createLedger(database: Database, commits: GroupCommit, of?: RunW
 
     async get(sessionId, toolCallId) {
       return database.read(() => find(sessionId, toolCallId));
+    },
+
+    async begun(session_id, toolCallIds) {
+      const read = database.prepare(
+        `SELECT tool_call_id, started_at FROM tool_calls
+         WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)
+           AND tool_call_id IN (SELECT value FROM json_each(@ids))`,
+      );
+      const ids = JSON.stringify(toolCallIds);
+      const rows = database.read(() => readRows(BegunRow, "tool_calls", read.all({ session_id, ids })));
+      return new Map(rows.map(({ tool_call_id, started_at }) => [tool_call_id, started_at]));
     },
 
     async list(sessionId) {
