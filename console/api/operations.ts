@@ -48,6 +48,8 @@ export function useIsFolder(threadId: string, { operation_id, type, status, path
   return data ?? false;
 }
 
+const addressOf = (threadId: string, operationId: string) => `/threads/${threadId}/operations/${operationId}`;
+
 /** The whole of a file before or after an operation. */
 export async function readContent(
   threadId: string,
@@ -55,7 +57,29 @@ export async function readContent(
   side: "before" | "after",
   signal: AbortSignal,
 ): Promise<FileContent> {
-  return contentOf(await send(`/threads/${threadId}/operations/${operationId}/content?side=${side}`, { signal }));
+  return contentOf(await send(`${addressOf(threadId, operationId)}/content?side=${side}`, { signal }));
+}
+
+/** A file of a folder that an operation deleted. */
+export async function readDeleted(
+  threadId: string,
+  operationId: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<FileContent> {
+  const address = addressOf(threadId, operationId);
+  return contentOf(await send(`${address}/content?file=${encodeURIComponent(file)}`, { signal }));
+}
+
+const Entries = z.array(z.object({ path: z.string(), kind: z.string(), size: z.nullable(z.number()) }));
+
+/** What lay in a folder that an operation deleted. */
+export function useDeleted(threadId: string, operationId: string) {
+  return useQuery({
+    queryKey: ["deleted", threadId, operationId],
+    queryFn: ({ signal }) => request(`${addressOf(threadId, operationId)}/entries`, Entries, { signal }),
+    staleTime: Infinity,
+  });
 }
 
 /** A file of the workspace as it is now. */

@@ -157,7 +157,7 @@ function putResult(
   if (id === null) return;
   const known = calls.get(id) ?? newCall(id, name ?? "", undefined);
   const endedAt = known.endedAt ?? (timestamp === null ? undefined : Date.parse(timestamp));
-  // Of a run that nobody followed there are no events that told it.
+  // The events of a run that was only waited for do not come to the page.
   const startedAt = known.startedAt ?? (begun ? Date.parse(begun) : undefined);
   const told = { result: content, whole: whole_result ?? undefined, status: endOf(content) };
   calls.set(id, { ...known, ...told, startedAt, endedAt });

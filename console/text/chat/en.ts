@@ -165,6 +165,8 @@ export const chatEn = {
       move: "Undone: it is back at {{path}}",
     },
     folder: "This is a folder: there are no lines to compare",
+    deletedFiles_one: "{{count}} file was deleted with the folder",
+    deletedFiles_other: "{{count}} files were deleted with the folder",
     undoing: "Undoing…",
     undoHunk: "Undo part {{hunk}}",
     hunkUndone: "Part {{hunk}} was undone; the others stay.",

@@ -163,6 +163,8 @@ export const chatZh: ChatCatalogue = {
       move: "已撤销，已移回 {{path}}",
     },
     folder: "这是文件夹，没有可对比的内容",
+    deletedFiles_one: "随文件夹一起删除了 {{count}} 个文件",
+    deletedFiles_other: "随文件夹一起删除了 {{count}} 个文件",
     undoing: "正在撤销…",
     undoHunk: "撤销第 {{hunk}} 处",
     hunkUndone: "已撤销第 {{hunk}} 处，其余不变。",

@@ -33,7 +33,8 @@ export function ownOperations(operations: Operations, { sees, mayChange }: Acces
     diff: (id, operationId, limit, signal) => seen(id, () => operations.diff(id, operationId, limit, signal)),
     changes: (id, runId) => seen(id, () => operations.changes(id, runId)),
     net: (id, selection) => seen(id, () => operations.net(id, selection)),
-    content: (id, operationId, side) => seen(id, () => operations.content(id, operationId, side)),
+    content: (id, operationId, place) => seen(id, () => operations.content(id, operationId, place)),
+    entries: (id, operationId, side) => seen(id, () => operations.entries(id, operationId, side)),
     async undoMany(id, selection, options) {
       await requireAccess(options.dryRun ? sees(id) : mayChange(id), id);
       return await operations.undoMany(id, selection, options);

@@ -2,15 +2,8 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { OperationRecord, Page } from "@millrace/engine/storage/records";
 import type { OperationReader } from "@millrace/engine/storage/attempt-store";
 import { undoChange } from "./undo-change.ts";
-import {
-  contentOf,
-  type NetChange,
-  netChanges,
-  type OperationSelection,
-  planUndo,
-  selected,
-  type UndoPlan,
-} from "./undo-many.ts";
+import { type NetChange, netChanges, type OperationSelection, planUndo, selected, type UndoPlan } from "./undo-many.ts";
+import { contentOf, type ContentPlace, entriesOf, type FolderEntry } from "./operation-content.ts";
 import { diffOf, type OperationDiff } from "./operation-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
 import { addChange, canUndo, type FileChanges } from "./run-changes.ts";
@@ -76,11 +69,9 @@ export interface Operations {
   /** The net changes of the operations, by path. */
   net(sessionId: string, selection: OperationSelection): Promise<NetChange[]>;
   /** The bytes of a file before or after an operation. Throws `not_found`. */
-  content(
-    sessionId: string,
-    operationId: string,
-    side: "before" | "after",
-  ): Promise<{ path: string; bytes: Uint8Array }>;
+  content(sessionId: string, operationId: string, place: ContentPlace): Promise<{ path: string; bytes: Uint8Array }>;
+  /** What lay in the folder before or after an operation. Throws `not_found`. */
+  entries(sessionId: string, operationId: string, side: ContentPlace["side"]): Promise<FolderEntry[]>;
   /** A run's changes, by path. */
   changes(sessionId: string, runId: string): Promise<Record<string, FileChanges>>;
 }
@@ -151,7 +142,9 @@ export function createOperations(parts: OperationParts): Operations {
       return await netChanges(selected(all, selection).toReversed(), store);
     },
 
-    content: async (sessionId, operationId, side) => contentOf(await require(sessionId, operationId), side, store),
+    content: async (sessionId, operationId, place) => contentOf(await require(sessionId, operationId), place, store),
+
+    entries: async (sessionId, operationId, side) => entriesOf(await require(sessionId, operationId), side),
 
     changes: async (sessionId, runId) => {
       // A Map, because a file may be named like a property of Object.prototype.

@@ -249,23 +249,3 @@ async function textIn(
   }
   return undefined;
 }
-
-/** A file's bytes before or after an operation. Throws `not_found` if there was no file, or it is not stored. */
-export async function contentOf(
-  { operation_id, change }: OperationRecord,
-  side: "before" | "after",
-  store: OperationReader,
-): Promise<{ path: string; bytes: Uint8Array }> {
-  const state = change.kind === "move" ? null : change[side];
-  if (state?.kind !== "file") {
-    throw new AppError("not_found", `There was no file ${side} operation ${operation_id}.`, {
-      suggestion:
-        change.kind === "move" ? "What is moved keeps its content." : "It made, removed or replaced something else.",
-    });
-  }
-  const bytes = await store.content(operation_id, state.hash);
-  if (bytes !== undefined) return { path: pathOf(change), bytes };
-  throw new AppError("not_found", `The file ${side} operation ${operation_id} is not kept.`, {
-    suggestion: "Only small files and recent operations are kept.",
-  });
-}

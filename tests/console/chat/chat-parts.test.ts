@@ -1,9 +1,10 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
+  axeFindings,
   begin,
   chromiumPath,
   leave,
@@ -29,6 +30,9 @@ function answer({ messages }: ModelRequest): ModelStep {
   if (last.includes("long note") && done === 0) return create("long.md", "line\n".repeat(40) + "the last line\n");
   if (last.includes("a folder") && done === 0) {
     return { toolCalls: [{ name: "create_folder", arguments: { path: "plans" } }] };
+  }
+  if (last.includes("drafts") && done === 0) {
+    return { toolCalls: [{ name: "delete_file", arguments: { path: "drafts" } }] };
   }
   if (last.includes("two notes") && done < 2) return create(`note-${done}.md`, "one\n");
   return { text: done > 0 ? "It is done." : "Good day." };
@@ -141,6 +145,27 @@ describe.skipIf(chromiumPath === undefined)("what stands in a chat", () => {
     await rests(tab);
     await folder.getByRole("button", { name: "Undo" }).click();
     await folder.getByText("Undone: the new folder is gone again").waitFor();
+  });
+
+  it("lists the files of a folder that was deleted, and opens each (UI-12)", async () => {
+    const folder = join(stage.server.config.workspace, "drafts");
+    await mkdir(join(folder, "old"), { recursive: true });
+    await writeFile(join(folder, "new.md"), "what is new\n");
+    await writeFile(join(folder, "old/first.md"), "what is old\n");
+    tab = await stage.open();
+    await begin(tab, "throw the drafts away");
+    const approve = tab.page.locator(".approval-card").getByRole("button", { name: "Approve" });
+    await approve.waitFor();
+    await expect.poll(async () => (await press(tab, "a"), approve.count())).toBe(0);
+    await sees(tab, "It is done.");
+    await rests(tab);
+    const card = tab.page.locator(".conversation .operations-card").filter({ hasText: "drafts" });
+    await card.locator(".operation-open").first().click();
+    await card.getByText("2 files were deleted with the folder").waitFor();
+    expect(await axeFindings(tab)).toEqual([]);
+    await card.getByRole("button", { name: "old/first.md 12 B" }).click();
+    const dialog = tab.page.getByRole("dialog", { name: "drafts/old/first.md" });
+    await dialog.getByText("what is old").waitFor();
   });
 
   it("says of a further tool of a guarded message that it is locked, and unlocks it (UI-08)", async () => {

@@ -128,7 +128,7 @@ async function resultOf(
   { operations }: IterationParts,
 ): Promise<SimulationResult | null> {
   try {
-    const { bytes } = await operations.content(session_id, operation_id, "after");
+    const { bytes } = await operations.content(session_id, operation_id, { side: "after" });
     return ResultFile.parse(JSON.parse(new TextDecoder().decode(bytes)));
   } catch (error) {
     const isOther = error instanceof SyntaxError || error instanceof z.ZodError;

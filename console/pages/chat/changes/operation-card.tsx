@@ -20,6 +20,7 @@ import { Diff, LineCounts } from "../../../parts/diff.tsx";
 import { Failed, Loading } from "../../../parts/states.tsx";
 import { notify, notifyError } from "../../../parts/toast.tsx";
 import { ConfirmUndo } from "./confirm-undo.tsx";
+import { DeletedFiles } from "./deleted-files.tsx";
 import { FileDialog } from "./file-dialog.tsx";
 import { useChangesPlace } from "./changes-place.tsx";
 
@@ -107,7 +108,9 @@ export function OperationCard({ operation }: { operation: Operation }) {
       {conflicts !== undefined && (
         <ConfirmUndo operations={[operation]} found={conflicts} onClose={() => setConflicts(undefined)} />
       )}
-      {isOpen && (isFolder ? <p className="hint">{t("operation.folder")}</p> : <Differences operation={operation} />)}
+      {isOpen && isFolder && operation.type === "delete" && <DeletedFiles operation={operation} />}
+      {isOpen && isFolder && operation.type !== "delete" && <p className="hint">{t("operation.folder")}</p>}
+      {isOpen && !isFolder && <Differences operation={operation} />}
     </div>
   );
 }

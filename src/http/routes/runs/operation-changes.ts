@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { answerBytes } from "@millrace/engine/http/answers/bytes";
 import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import type { ContentPlace } from "../../../tools/undo/operation-content.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { Id, jsonBody, path, query } from "@millrace/engine/http/validate";
@@ -75,6 +76,16 @@ const ChangeShape = z
     lines_removed: z.number().int().nullable(),
   })
   .meta({ ref: "NetChange" });
+const SideQuery = z.object({ side: z.enum(["before", "after"]).default("before") });
+const EntriesShape = z
+  .array(
+    z.object({
+      path: z.string(),
+      kind: z.enum(["file", "link", "folder", "other"]),
+      size: z.number().int().nullable().describe("Bytes, of files only"),
+    }),
+  )
+  .meta({ ref: "FolderEntries" });
 const tag = "Operations";
 const reasons: Record<UndoConflict["reason"], Record<Language, string>> = {
   built_upon: {
@@ -189,19 +200,42 @@ function readingRoutes(routes: HttpApp): void {
       },
     }),
     path(OperationPath),
-    query(z.object({ side: z.enum(["before", "after"]).default("before") })),
-    async (context) => answerContent(context, context.req.valid("param"), context.req.valid("query").side),
+    query(SideQuery.extend({ file: FilePath.optional().describe("Of a folder that was there: a path in it") })),
+    async (context) => answerContent(context, context.req.valid("param"), context.req.valid("query")),
+  );
+
+  routes.get(
+    "/threads/:thread_id/operations/:operation_id/entries",
+    describe({
+      tag,
+      summary: "What lay in the folder before or after an operation; see …/content?file= for its files",
+      answer: EntriesShape,
+      errors: { 404: "No such thread or operation, or no folder on that side" },
+    }),
+    path(OperationPath),
+    query(SideQuery),
+    async (context) => {
+      const { storage, operations } = productServicesOf(context);
+      const { thread_id, operation_id } = context.req.valid("param");
+      const { session_id } = await requireSession(storage, thread_id);
+      const answer: z.infer<typeof EntriesShape> = await operations.entries(
+        session_id,
+        operation_id,
+        context.req.valid("query").side,
+      );
+      return answerJson(context, answer);
+    },
   );
 }
 
 async function answerContent(
   context: HttpContext,
   { thread_id, operation_id }: z.infer<typeof OperationPath>,
-  side: "before" | "after",
+  place: ContentPlace,
 ): Promise<Response> {
   const { storage, operations } = productServicesOf(context);
   const { session_id } = await requireSession(storage, thread_id);
-  const { path: file, bytes } = await operations.content(session_id, operation_id, side);
+  const { path: file, bytes } = await operations.content(session_id, operation_id, place);
   // Tool output must never be rendered as a page of this server.
   return answerBytes(context, bytes, {
     "content-type": "application/octet-stream",

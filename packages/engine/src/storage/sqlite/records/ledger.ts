@@ -9,6 +9,9 @@ import { requireAttempt } from "./run-statements.ts";
 
 const select = `SELECT @session_id AS session_id, tool_call_id, run_id, tool, effect, state, result, started_at, finished_at
   FROM tool_calls WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)`;
+const selectBegun = `SELECT tool_call_id, started_at FROM tool_calls
+  WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)
+    AND tool_call_id IN (SELECT value FROM json_each(@ids))`;
 
 /**
  * The ledger in SQLite (law 3). A start that must not be forgotten is on disk before its promise resolves; a `pure` one
@@ -69,25 +72,17 @@ export function createLedger(database: Database, commits: GroupCommit, of?: RunW
       return database.read(() => find(sessionId, toolCallId));
     },
 
-    async begun(session_id, toolCallIds) {
-      const read = database.prepare(
-        `SELECT tool_call_id, started_at FROM tool_calls
-         WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)
-           AND tool_call_id IN (SELECT value FROM json_each(@ids))`,
-      );
-      const ids = JSON.stringify(toolCallIds);
-      const rows = database.read(() => readRows(BegunRow, "tool_calls", read.all({ session_id, ids })));
-      return new Map(rows.map(({ tool_call_id, started_at }) => [tool_call_id, started_at]));
-    },
+    begun: async (sessionId, toolCallIds) => begunIn(database, sessionId, toolCallIds),
 
-    async list(sessionId) {
-      return database.read(() =>
-        readRows(
-          ToolCallRow,
-          "tool_calls",
-          database.prepare(`${select} ORDER BY rowid`).all({ session_id: sessionId }),
-        ),
-      );
-    },
+    list: async (session_id) =>
+      database.read(() =>
+        readRows(ToolCallRow, "tool_calls", database.prepare(`${select} ORDER BY rowid`).all({ session_id })),
+      ),
   };
+}
+
+function begunIn(database: Database, session_id: string, toolCallIds: readonly string[]): Map<string, string> {
+  const values = { session_id, ids: JSON.stringify(toolCallIds) };
+  const rows = database.read(() => readRows(BegunRow, "tool_calls", database.prepare(selectBegun).all(values)));
+  return new Map(rows.map(({ tool_call_id, started_at }) => [tool_call_id, started_at]));
 }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { perform, setRequestLanguage } from "../../console/api/client.ts";
-import { startRun } from "../../console/api/runs/runs.ts";
-import { startTestServer, type TestServer } from "../support/testing.ts";
+import { perform, setRequestLanguage } from "../../../console/api/client.ts";
+import { startRun } from "../../../console/api/runs/runs.ts";
+import { startTestServer, type TestServer } from "../../support/testing.ts";
 
 let server: TestServer;
 beforeAll(async () => {
