@@ -48,13 +48,13 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await one.close();
     expect(await own(await servers.start())).toEqual(before);
     const [storage, later] = [await servers.open(), await servers.open()];
-    expect([storage.cluster.leads, later.cluster.leads]).toEqual([false, false]);
+    expect([storage.cluster.isLeader, later.cluster.isLeader]).toEqual([false, false]);
     await other.close();
     await servers.query("DELETE FROM servers WHERE id < " + storage.cluster.id);
-    await expect.poll(() => storage.cluster.leads).toBe(true);
-    expect(later.cluster.leads).toBe(false);
+    await expect.poll(() => storage.cluster.isLeader).toBe(true);
+    expect(later.cluster.isLeader).toBe(false);
     await storage.close();
-    await expect.poll(() => later.cluster.leads).toBe(true);
+    await expect.poll(() => later.cluster.isLeader).toBe(true);
   });
 
   it("stop each other's runs", async () => {
@@ -154,7 +154,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
   it("keep what the other one makes, and change a thread by hand one after the other", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     // Whoever joins begins when the others know.
-    expect([one.cluster.live, other.cluster.live]).toEqual([2, 2]);
+    expect([one.cluster.serverCount, other.cluster.serverCount]).toEqual([2, 2]);
     const place = { configurable: { thread_id: "copy", checkpoint_ns: "" } };
     await one.checkpointer.put(place, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
     expect(await other.sessions.deleteUnfinished()).toBe(0);
@@ -232,7 +232,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await write(one, 3);
     await write(other, 4);
     await other.close();
-    await expect.poll(() => one.cluster.live).toBe(1);
+    await expect.poll(() => one.cluster.serverCount).toBe(1);
     expect(await valueAt(one)).toEqual({ value: 4 });
   });
 
@@ -324,12 +324,12 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const ids = [one.cluster.id, other.cluster.id];
     let lost = 0;
-    for (const { cluster } of [one, other]) cluster.onLost(() => (lost += 1));
+    for (const { cluster } of [one, other]) cluster.onLeaseLost(() => (lost += 1));
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
     try {
-      expect([one.cluster.trusts(), other.cluster.trusts()]).toEqual([false, false]);
+      expect([one.cluster.holdsLease(), other.cluster.holdsLease()]).toEqual([false, false]);
       // Not by the first beat, which may have been on its way.
-      await expect.poll(() => [one.cluster.trusts(), other.cluster.trusts()]).toEqual([true, true]);
+      await expect.poll(() => [one.cluster.holdsLease(), other.cluster.holdsLease()]).toEqual([true, true]);
       expect([one.cluster.id, other.cluster.id, lost]).toEqual([...ids, 0]);
       // What is dated goes by the clock of the database.
       const updated = await one.sessions.create(sessionRecord("s1")).then(() => one.sessions.update("s1", {}));
@@ -347,7 +347,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await one.sessions.create(sessionRecord("s1"));
     const { taken } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
     const attempt = one.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
-    const lost = new Promise<void>((resolve) => one.cluster.onLost(resolve));
+    const lost = new Promise<void>((resolve) => one.cluster.onLeaseLost(resolve));
     const { id } = one.cluster;
     expect(await other.runs.take()).toEqual([]);
     await servers.query(`DELETE FROM servers WHERE id = ${id}`);
@@ -370,14 +370,14 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const remove = async (): Promise<number> => {
       await servers.query(`DELETE FROM servers WHERE id <> ${other.cluster.id}`);
-      return other.cluster.live;
+      return other.cluster.serverCount;
     };
     await expect.poll(remove, { interval: 10 }).toBe(1);
     const { id } = one.cluster;
     await remove();
     let known: number | undefined;
     const trusted = (): unknown =>
-      (known ??= one.cluster.id !== id && one.cluster.trusts() ? other.cluster.live : undefined);
+      (known ??= one.cluster.id !== id && one.cluster.holdsLease() ? other.cluster.serverCount : undefined);
     await expect.poll(trusted, { interval: 1 }).toBeDefined();
     expect(known).toBe(2);
   });

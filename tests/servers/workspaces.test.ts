@@ -104,7 +104,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
   it("write one path one after the other where they have mounted the same folder, and others at once", async () => {
     const [server, other] = [await start("letters"), await servers.open()];
     const workspace = readFileSync(join(folder, "letters", ".millrace-workspace"), "utf8").trim();
-    await other.cluster.serves([], { workspace, graphs: [] });
+    await other.cluster.announceGraphs([], { workspace, graphs: [] });
     const locks = other.pathLocks;
     if (locks === undefined) throw new Error("Servers on PostgreSQL have locks.");
     const { signal } = new AbortController();
@@ -112,13 +112,13 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
       (await server.send("PUT", `/files/content?path=${path}`, "text")).status;
     const tickets = () => servers.query("SELECT path FROM workspace_locks ORDER BY ticket");
     const waiting = [{ path: "/notes/" }, { path: "/notes/a.md/" }];
-    const free = await locks.hold(["/notes/"], signal);
+    const free = await locks.acquire(["/notes/"], signal);
     const first = write("Notes/a.md");
     await expect.poll(tickets).toEqual(waiting);
     expect(await write("b.md")).toBe(200);
     expect(await tickets()).toEqual(waiting);
     const stopped = new AbortController();
-    const third = locks.hold(["/"], stopped.signal);
+    const third = locks.acquire(["/"], stopped.signal);
     await expect.poll(tickets).toHaveLength(3);
     stopped.abort();
     await expect(third).rejects.toMatchObject({ code: "cancelled" });
@@ -127,7 +127,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     await expect.poll(tickets).toEqual([]);
 
     // Those of a server that is gone go with it.
-    await locks.hold(["/c.md/"], signal);
+    await locks.acquire(["/c.md/"], signal);
     const second = write("c.md");
     await expect.poll(tickets).toHaveLength(2);
     await servers.query(`DELETE FROM servers WHERE id = ${other.cluster.id}`);
@@ -150,7 +150,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     expect(await call(writeFile, "c1", { path: "notes.md", content: "first" })).toMatchObject({ success: true });
     const { id } = storage.cluster;
     await servers.query(`DELETE FROM servers WHERE id = ${id}`);
-    await expect.poll(() => storage.cluster.id !== id && storage.cluster.trusts()).toBe(true);
+    await expect.poll(() => storage.cluster.id !== id && storage.cluster.holdsLease()).toBe(true);
     const refused = { code: "conflict" };
     await expect(call(writeFile, "c2", { path: "notes.md", content: "second" })).rejects.toMatchObject(refused);
     await expect(call(writeFile, "c3", { path: "other.md", content: "second" })).rejects.toMatchObject(refused);

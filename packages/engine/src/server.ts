@@ -222,7 +222,7 @@ function openObservation(config: Config, workspace: string, observed: Observed) 
     commits: opened.commitTimes,
     databaseBytes: () => opened.sizes(),
     feedReaders: () => feed.readers,
-    servers: () => (opened.hints.isShared ? opened.cluster.live : undefined),
+    servers: () => (opened.hints.isShared ? opened.cluster.serverCount : undefined),
     ofAgent: () => agent?.metrics?.() ?? [],
   });
   return { health, metrics };

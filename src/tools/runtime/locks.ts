@@ -62,7 +62,7 @@ export function createLocks(between?: LocksBetween): Locks {
           },
           () => release(request),
         );
-        const free = await between?.locks.hold(writtenIn(between.workspace, request.keys), signal);
+        const free = await between?.locks.acquire(writtenIn(between.workspace, request.keys), signal);
         try {
           return await work();
         } finally {

@@ -1,4 +1,4 @@
-import { renew } from "@millrace/engine/storage/postgres/servers/lease-statements";
+import { renewLease } from "@millrace/engine/storage/postgres/servers/lease-statements";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import pg from "pg";
 import { z } from "zod";
@@ -143,7 +143,7 @@ async function beats(
         .object({ id: z.coerce.number() })
         .parse((await client.query("SELECT min(id) AS id FROM servers")).rows[0]);
       const beat = async (): Promise<unknown> =>
-        await client.query({ name: "renew", text: renew, values: [first.id, 5, ["agent"]] });
+        await client.query({ name: "renew", text: renewLease, values: [first.id, 5, ["agent"]] });
       for (let index = 0; index < 10; index += 1) await beat();
       const before = databaseCpu();
       for (let index = 0; index < count; index += 1) await beat();

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { thisProcess } from "@millrace/engine/storage/postgres/servers/place-of-process";
+import { thisProcess } from "@millrace/engine/storage/postgres/servers/process-identity";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { sessionRecord } from "../../contract/records.ts";

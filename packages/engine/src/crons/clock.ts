@@ -78,7 +78,7 @@ export function startCronClock(parts: ClockParts): CronClock {
   async function startDue(): Promise<number | undefined> {
     try {
       let isDone = true;
-      const late = storage.cluster.leads ? 0 : stepIn;
+      const late = storage.cluster.isLeader ? 0 : stepIn;
       for (const cron of await crons.due(new Date(commonTime() - late).toISOString())) {
         const { next_run_date } = cron;
         if (next_run_date !== null) isDone = (await takeTurn({ ...cron, next_run_date })) && isDone;
@@ -215,7 +215,7 @@ export function startClockwork(parts: {
   logger: Logger;
 }): Clockwork {
   const { config, storage, runs, toRequest, logger } = parts;
-  const leads = (): boolean => storage.cluster.leads;
+  const leads = (): boolean => storage.cluster.isLeader;
   const clocks = [
     startRetention({ events: storage.events, hours: config.eventRetentionHours, logger, leads }),
     startApprovalSweep({ storage, runs, timeoutHours: config.approvalTimeoutHours }, logger, leads),

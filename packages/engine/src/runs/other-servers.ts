@@ -1,6 +1,6 @@
 import { AppError } from "../errors/errors.ts";
 import { markWorkspace } from "../process/mark-workspace.ts";
-import type { Found, Mounted } from "../storage/cluster.ts";
+import type { HeartbeatResult, MountedWorkspace } from "../storage/cluster.ts";
 import type { Run } from "../storage/records.ts";
 import { cancelSent } from "./cancel.ts";
 import { goOnFrom } from "./events/log.ts";
@@ -10,21 +10,26 @@ import { recoverRuns, removeLeftovers, takeUp } from "./recover.ts";
 import { isOver } from "./status.ts";
 
 /** Milliseconds that a run may go on here which has been in no server's hand meanwhile. */
-const unsureFor = 60_000;
+const recheckTime = 60_000;
 
 /** `recoverRuns`, and from then on the same for what other servers leave. */
 export async function recoverAndFollow(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
   const { cluster } = deps.storage;
-  deps.graphs.knownSince(await cluster.serves(deps.graphs.ids(), await mounted(deps)));
+  deps.graphs.knownSince(await cluster.announceGraphs(deps.graphs.ids(), await mountedWorkspace(deps)));
   const recovered = await recoverRuns(dispatch, deps);
-  const { id, live } = cluster;
-  if (live > 1) deps.logger.info({ server: id, servers: live }, "beside_other_servers");
+  const { id, serverCount } = cluster;
+  if (serverCount > 1) deps.logger.info({ server: id, servers: serverCount }, "beside_other_servers");
   new OtherServers(dispatch, deps).start();
   return recovered;
 }
 
 /** The folder of the agent's tools, by an id in it, where other servers can have the same one or another. */
-async function mounted({ storage, graphs, workspace, logger }: RunnerDeps): Promise<Mounted | undefined> {
+async function mountedWorkspace({
+  storage,
+  graphs,
+  workspace,
+  logger,
+}: RunnerDeps): Promise<MountedWorkspace | undefined> {
   if (!storage.hints.isShared || workspace === undefined) return undefined;
   const using = graphs.ids().filter((id) => graphs.hasLoop(graphs.get(id)));
   const id = using.length === 0 ? undefined : await markWorkspace(workspace, logger);
@@ -40,11 +45,11 @@ class OtherServers {
   readonly #deps: RunnerDeps;
   #taking = false;
   /** Others have left more since what is being taken was looked for. */
-  #takesAgain = false;
+  #takeAgain = false;
   /** There was no room for all that is left over. */
   #hasMore = false;
   /** Until when it looks for runs that may be in its hand without its knowing: after a lost answer, and after it was lost. */
-  #unsureUntil = 0;
+  #recheckUntil = 0;
 
   constructor(dispatch: Dispatch, deps: RunnerDeps) {
     this.#dispatch = dispatch;
@@ -54,8 +59,8 @@ class OtherServers {
   /** Begins to follow them, once this server has taken up what it found at its start. */
   start(): void {
     const { cluster, hints } = this.#deps.storage;
-    cluster.onLost(() => this.#letGo());
-    cluster.onBeat((found) => this.#heard(found));
+    cluster.onLeaseLost(() => this.#abandonAll());
+    cluster.onHeartbeat((found) => this.#onHeartbeat(found));
     if (!hints.isShared) return;
     this.#dispatch.onRoom = () => {
       if (this.#hasMore) void this.#take(false);
@@ -65,11 +70,11 @@ class OtherServers {
     });
   }
 
-  #heard({ stops, hasLeftOver }: Found): void {
+  #onHeartbeat({ stops, hasOrphanedRuns }: HeartbeatResult): void {
     if (this.#deps.stopping.aborted) return;
     for (const { run_id, action } of stops) this.#stop(run_id, action === "rollback");
-    const isUnsure = performance.now() < this.#unsureUntil;
-    if (hasLeftOver || isUnsure) void this.#take(isUnsure);
+    const isUnsure = performance.now() < this.#recheckUntil;
+    if (hasOrphanedRuns || isUnsure) void this.#take(isUnsure);
     this.#dispatch.wakeBlocked();
   }
 
@@ -89,13 +94,13 @@ class OtherServers {
   /** Takes up the runs of servers that are gone, of as many sessions as there is room for. Never throws. */
   async #take(again: boolean): Promise<void> {
     const { room } = this.#dispatch;
-    this.#takesAgain = this.#taking;
+    this.#takeAgain = this.#taking;
     this.#hasMore = room === 0;
     if (this.#taking || room === 0 || this.#deps.stopping.aborted) return;
     this.#taking = true;
     try {
       const { events } = this.#deps.storage;
-      const taken = await this.#unknown(room, again);
+      const taken = await this.#takeUntracked(room, again);
       this.#hasMore = new Set(taken.map(({ session_id }) => session_id)).size >= room;
       if (taken.length === 0) return;
       for (const { run_id, status } of taken) {
@@ -107,16 +112,16 @@ class OtherServers {
       const { resumed } = takeUp(taken, this.#dispatch, this.#deps);
       this.#deps.logger.info({ taken: taken.length, resumed }, "runs_taken_over");
     } catch (error) {
-      this.#beUnsure();
+      this.#recheckHeldRuns();
       this.#deps.logger.error({ err: error }, "runs_not_taken_over");
     } finally {
       this.#taking = false;
-      if (this.#takesAgain) void this.#take(again);
+      if (this.#takeAgain) void this.#take(again);
     }
   }
 
   /** What was taken, without what is in hand and known. */
-  async #unknown(room: number, again: boolean): Promise<Run[]> {
+  async #takeUntracked(room: number, again: boolean): Promise<Run[]> {
     const { runs } = this.#deps.storage;
     const { active } = this.#dispatch;
     const taken = (await runs.take(again ? room + active.size : room, again)).filter(
@@ -128,13 +133,13 @@ class OtherServers {
     return found.flatMap((run) => (run === undefined || isOver(run.status) || active.has(run.run_id) ? [] : run));
   }
 
-  #beUnsure(): void {
-    this.#unsureUntil = performance.now() + unsureFor;
+  #recheckHeldRuns(): void {
+    this.#recheckUntil = performance.now() + recheckTime;
   }
 
   /** Others go on with what is in hand here. */
-  #letGo(): void {
-    this.#beUnsure();
+  #abandonAll(): void {
+    this.#recheckHeldRuns();
     const reason = new AppError("server", "Another server goes on with the run.", { recoverable: true });
     this.#deps.logger.error({}, "server_lost");
     for (const active of this.#dispatch.active.values()) {

@@ -19,7 +19,7 @@ export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise
   await removeLeftovers(dispatch, deps);
   const { runs, cluster } = deps.storage;
   // Others take as many as they have room for.
-  const taken = await runs.take(cluster.live > 1 ? dispatch.room : undefined);
+  const taken = await runs.take(cluster.serverCount > 1 ? dispatch.room : undefined);
   const left = new Set(taken.map(({ run_id }) => run_id));
   await reportUnserved(
     unfinished.filter(({ run_id }) => !left.has(run_id)),
@@ -72,7 +72,7 @@ async function reportUnserved(left: readonly Run[], { graphs, storage, logger }:
       logger.warn(waiting(graph_id, runs, graphs), "runs_wait_for_graph");
   }
   const others = left.filter((run) => !unserved.includes(run)).map(({ run_id }) => run_id);
-  const unmounted = others.length === 0 ? [] : [...(await storage.cluster.unmounted(others))];
+  const unmounted = others.length === 0 ? [] : [...(await storage.cluster.unmountedWorkspaces(others))];
   for (const [workspace, runs] of Map.groupBy(unmounted, ([, id]) => id)) {
     logger.warn({ workspace, run_ids: runs.map(([run_id]) => run_id) }, "runs_wait_for_workspace");
   }
@@ -101,7 +101,7 @@ export async function waitReason(
       wait_reason_zh: `目前没有正在工作的服务器提供图“${graph_id}”；一旦有服务器提供，运行就会继续。`,
     };
   }
-  const workspace = isInHand ? undefined : (await storage.cluster.unmounted([run_id])).get(run_id);
+  const workspace = isInHand ? undefined : (await storage.cluster.unmountedWorkspaces([run_id])).get(run_id);
   if (workspace === undefined) return undefined;
   return {
     wait_reason: `No server that works has the workspace of this run (${workspace}); it goes on when one has it.`,
@@ -130,7 +130,7 @@ async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">)
 export async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Promise<void> {
   const { storage } = deps;
   const now = commonTime();
-  if (storage.cluster.live === 1) {
+  if (storage.cluster.serverCount === 1) {
     const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
     for (const sessionId of due) await storage.sessions.delete(sessionId);
   }

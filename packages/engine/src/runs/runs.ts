@@ -251,7 +251,7 @@ export class Runs {
     if (active === undefined || !wait) {
       await asked;
       if (active === undefined && wait) return await waitForStop(run, this.#sources, "to its end");
-      const isElsewhere = active === undefined && run.status === "pending" && this.#storage.cluster.live > 1;
+      const isElsewhere = active === undefined && run.status === "pending" && this.#storage.cluster.serverCount > 1;
       return isElsewhere ? await waitForStop(run, this.#sources, "briefly") : (active?.run ?? run);
     }
     // With the ends on disk nothing depends on the notes.

@@ -50,7 +50,7 @@ async function endAll(runs: readonly Run[], sources: RunSources): Promise<void> 
 
 /** Has other servers stop their runs of a session, and resolves when the ends are written. */
 export async function endElsewhere(sessionId: string, sources: RunSources): Promise<void> {
-  if (sources.storage.cluster.live > 1) await endAll(await openElsewhere(sessionId, sources), sources);
+  if (sources.storage.cluster.serverCount > 1) await endAll(await openElsewhere(sessionId, sources), sources);
 }
 
 /**
@@ -58,7 +58,7 @@ export async function endElsewhere(sessionId: string, sources: RunSources): Prom
  * disk; gives what waits for their ends, which come at once.
  */
 export async function stopBehindElsewhere(run: Run, sources: RunSources): Promise<() => Promise<unknown>> {
-  if (sources.storage.cluster.live === 1) return () => Promise.resolve();
+  if (sources.storage.cluster.serverCount === 1) return () => Promise.resolve();
   const open = await openElsewhere(run.session_id, sources);
   const behind = open.filter((other) => other.status === "pending" && comesBefore(run, other));
   await Promise.all(behind.map(({ run_id }) => sources.storage.runs.requestStop(run_id, "interrupt")));
@@ -68,7 +68,7 @@ export async function stopBehindElsewhere(run: Run, sources: RunSources): Promis
 /** Has other servers stop their runs of an assistant, and resolves when the ends are written. */
 export async function endOfAssistantElsewhere(assistantId: string, sources: RunSources): Promise<void> {
   const { storage, active } = sources;
-  if (storage.cluster.live === 1) return;
+  if (storage.cluster.serverCount === 1) return;
   const open = await storage.runs.unfinished();
   await endAll(
     open.filter(({ run_id, assistant_id }) => assistant_id === assistantId && !active.has(run_id)),
@@ -82,7 +82,7 @@ export async function stopSentElsewhere(
   parts: { storage: Storage; active: RunSources["active"] },
 ): Promise<void> {
   const { sessions, runs, cluster } = parts.storage;
-  if (cluster.live === 1) return;
+  if (cluster.serverCount === 1) return;
   const sent = await sessions.search({ metadata: { [sentBy]: sessionId }, status: "busy", limit: many, offset: 0 });
   const open = await Promise.all(sent.sessions.map(({ session_id }) => openElsewhere(session_id, parts)));
   await Promise.all(open.flat().map(({ run_id }) => runs.requestStop(run_id, "interrupt")));

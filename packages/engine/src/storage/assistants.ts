@@ -1,5 +1,5 @@
 import { commonDate } from "../concurrency/common-time.ts";
-import { alone, type Cluster } from "./cluster.ts";
+import { singleServer, type Cluster } from "./cluster.ts";
 import type { AssistantPatch } from "./record-stores.ts";
 import type { Assistant } from "./records.ts";
 
@@ -24,22 +24,22 @@ const longestMissing = 36;
  */
 export class MissingAssistants {
   readonly #ids = new Set<string>();
-  readonly #cluster: Pick<Cluster, "live" | "encounters">;
-  #encounters = 0;
+  readonly #cluster: Pick<Cluster, "serverCount" | "peerEpoch">;
+  #peerEpoch = 0;
   #changes = 0;
 
-  constructor(cluster: Pick<Cluster, "live" | "encounters"> = alone) {
+  constructor(cluster: Pick<Cluster, "serverCount" | "peerEpoch"> = singleServer) {
     this.#cluster = cluster;
   }
 
   /** What `find` finds, which is not asked where nothing was found before. */
   async look(assistantId: string, find: () => Promise<Assistant | undefined>): Promise<Assistant | undefined> {
-    const { live, encounters } = this.#cluster;
-    if (encounters !== this.#encounters) {
-      this.#encounters = encounters;
+    const { serverCount, peerEpoch } = this.#cluster;
+    if (peerEpoch !== this.#peerEpoch) {
+      this.#peerEpoch = peerEpoch;
       this.added();
     }
-    if (live > 1) return await find();
+    if (serverCount > 1) return await find();
     if (this.#ids.has(assistantId)) return undefined;
     const changes = this.#changes;
     const found = await find();

@@ -2,71 +2,71 @@ import { z } from "zod";
 import { Change } from "./changes.ts";
 import type { StopAction } from "./records.ts";
 
-/** What a server finds at each of its beats. */
-export interface Found {
-  /** What is asked of runs in its hand. */
+/** What a heartbeat of a server returns. */
+export interface HeartbeatResult {
+  /** Stop requests for runs that this server owns. */
   stops: readonly { run_id: string; action: StopAction }[];
-  /** Whether runs are in the hand of no server that works. */
-  hasLeftOver: boolean;
+  /** Whether there are runs without a live owner. */
+  hasOrphanedRuns: boolean;
 }
 
-/** A folder of work that a server has mounted: its id, and the graphs whose runs use it. */
-export interface Mounted {
+/** A workspace that a server has mounted: its id, and the graphs whose runs use it. */
+export interface MountedWorkspace {
   workspace: string;
   graphs: readonly string[];
 }
 
 /**
- * The servers that work on one storage, as one of them sees them. Each run that is not over is in the hand of one of them, or
- * of none; see `RunStore.take`.
+ * The servers on one storage, as one of them sees them. Every unfinished run has one of them as its owner, or none; see
+ * `RunStore.take`.
  */
 export interface Cluster {
-  /** The number of this server: new at each start, and after it was lost. */
+  /** The id of this server: a new one at each start, and after a lost lease. */
   readonly id: number;
-  /** How many servers work on the storage, this one included. Those that are silent count until they are known to be gone. */
-  readonly live: number;
-  /** Changes whenever another server was there: what is known of a time when this one was alone holds no more. */
-  readonly encounters: number;
+  /** How many servers share the storage, this one included. A silent server counts until its lease has expired. */
+  readonly serverCount: number;
+  /** Changes whenever other servers were present: what was cached while this one was alone is then stale. */
+  readonly peerEpoch: number;
   /**
-   * Says which graphs this server serves, until it says others: it takes up no run of another graph but to end it, and none
-   * that works in another folder than the one it has mounted. What it admits of the graphs that use that works there. Gives since
-   * when (ISO date) each is known to be served by any server; nothing where none but this one can serve it.
+   * Announces the graphs and the workspace of this server, and replaces the previous announcement. The server takes over no
+   * run of another graph, except to end it, and no run in another workspace. Returns since when (ISO date) each graph has been
+   * served by any server; empty where there can be no other server.
    */
-  serves(graphs: readonly string[], mounted?: Mounted): Promise<ReadonlyMap<string, string>>;
-  /** Whether a server that works serves a graph. */
+  announceGraphs(graphs: readonly string[], mounted?: MountedWorkspace): Promise<ReadonlyMap<string, string>>;
+  /** Whether a live server serves a graph. */
   isServed(graph: string): Promise<boolean>;
-  /** The id of the folder that this server has mounted; nothing where it did not say one. */
+  /** The id of the workspace that this server has announced. */
   readonly workspace: string | undefined;
-  /** Those of some runs which work in a folder that no server has mounted, and the ids of the folders. */
-  unmounted(runIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The given runs whose workspace no server has mounted, each with the id of that workspace. */
+  unmountedWorkspaces(runIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * Whether this server does what has to be done once for all of them, now and then: of those that work it came first. For a
-   * moment there may be none that does, or two: what is done so has to be safe twice.
+   * Whether this server runs the periodic jobs of all servers: it is the oldest live one. For a moment there may be no leader,
+   * or two, so those jobs must be idempotent.
    */
-  readonly leads: boolean;
-  /** Whether no other server can have taken what is in this one's hand. */
-  trusts(): boolean;
-  /** Why it cannot take runs: it does not hold its lease, or a later version has changed the database; nothing where it can. */
+  readonly isLeader: boolean;
+  /** Whether the lease is valid: no other server can have taken over the runs of this one. */
+  holdsLease(): boolean;
+  /** Why this server cannot execute runs: its lease is not valid, or a later version has changed the schema. */
   readonly problem: string | undefined;
-  /** Calls back once, when a later version has made of the database what this one cannot use. There is one listener. */
+  /** Called once, when a later version has made the schema incompatible with this one. There is one listener. */
   onOutdated(listener: () => void): void;
-  /** Calls back when what was in this server's hand is another one's, or may be soon: all of it ends. There is one listener. */
-  onLost(listener: () => void): void;
-  /** Calls back about once a second, and when another server says so, with what has come from others. There is one listener. */
-  onBeat(listener: (found: Found) => void): void;
+  /** Called when other servers have taken over the runs of this one, or may do so: it must abandon them. There is one listener. */
+  onLeaseLost(listener: () => void): void;
+  /** Called with the result of each heartbeat: about once a second, and on request of another server. There is one listener. */
+  onHeartbeat(listener: (found: HeartbeatResult) => void): void;
 }
 
-/** Locks of paths in the workspace between the servers that have it mounted; each has its own among its calls besides. */
+/** Locks of workspace paths between the servers that have it mounted. Within a server, calls have locks of their own. */
 export interface PathLocks {
   /**
-   * Resolves when no other server works on one of the paths, on a folder above or on anything below; what is given frees
-   * them, and never throws. Paths are relative to the workspace, in one form of a name, and begin and end with a slash.
-   * Throws `cancelled` when the signal is aborted while it waits.
+   * Resolves when no other server holds a lock on one of the paths, on a parent folder or on anything below. Returns the
+   * function that releases the locks, which never throws. Paths are relative to the workspace, normalised, and begin and end
+   * with a slash. Throws `cancelled` when the signal is aborted while it waits.
    */
-  hold(paths: readonly string[], signal: AbortSignal): Promise<() => Promise<void>>;
+  acquire(paths: readonly string[], signal: AbortSignal): Promise<() => Promise<void>>;
 }
 
-/** A file of the data folder, as the servers of one storage share it: no text where it was removed. */
+/** A file of the data folder that the servers of one storage share; `text` is null once it is removed. */
 export interface SharedFile {
   name: string;
   text: string | null;
@@ -78,25 +78,25 @@ export interface SharedFile {
 export interface SharedFiles {
   versions(): Promise<ReadonlyMap<string, number>>;
   get(name: string): Promise<SharedFile | undefined>;
-  /** Makes it the next version after `version`, 0 for none; false where there is another one since. */
+  /** Compare and set: stores the file as the successor of `version` (0: none). False when that is no longer the newest. */
   put(file: SharedFile): Promise<boolean>;
 }
 
-/** A server beside which no other one can work. */
-export const alone: Cluster = {
+/** The cluster of a storage that only one server can use. */
+export const singleServer: Cluster = {
   id: 1,
-  live: 1,
-  encounters: 0,
-  leads: true,
-  serves: async () => new Map(),
+  serverCount: 1,
+  peerEpoch: 0,
+  isLeader: true,
+  announceGraphs: async () => new Map(),
   isServed: async () => false,
   workspace: undefined,
-  unmounted: async () => new Map(),
-  trusts: () => true,
+  unmountedWorkspaces: async () => new Map(),
+  holdsLease: () => true,
   problem: undefined,
   onOutdated: () => undefined,
-  onLost: () => undefined,
-  onBeat: () => undefined,
+  onLeaseLost: () => undefined,
+  onHeartbeat: () => undefined,
 };
 
 /**

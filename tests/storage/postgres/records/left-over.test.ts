@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import { take } from "@millrace/engine/storage/postgres/run-records/take";
-import { renew } from "@millrace/engine/storage/postgres/servers/lease-statements";
+import { renewLease } from "@millrace/engine/storage/postgres/servers/lease-statements";
 import { runRecord, sessionRecord } from "../../../contract/records.ts";
 import { startPostgres, withClient } from "../../../support/processes/postgres.ts";
 
@@ -58,7 +58,7 @@ describe.skipIf(server === undefined)("what is left over", () => {
           const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, values);
           return rowsRead(Explained.parse(rows)[0]["QUERY PLAN"][0].Plan);
         };
-        expect(await explain(renew, [other.cluster.id, 60, ["agent"]])).toBeLessThan(20);
+        expect(await explain(renewLease, [other.cluster.id, 60, ["agent"]])).toBeLessThan(20);
         await client.query("BEGIN");
         expect(await explain(take, [other.cluster.id, 10, false])).toBeLessThan(20);
         await client.query("ROLLBACK");

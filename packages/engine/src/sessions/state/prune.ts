@@ -129,7 +129,7 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
 
   const alarm = new Alarm(
     async () => {
-      if (!storage.cluster.leads) return undefined;
+      if (!storage.cluster.isLeader) return undefined;
       try {
         const next = await items.expire();
         if (!(await endDue())) return commonTime() + minute;

@@ -81,7 +81,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     events: createEventStore(database, threads.codec, createLogHints(hints)),
     hints,
     attempt: (of) => createAttempt(database, { threads, requests, lease, peers, of }),
-    byHand: { ledger: { ...ledger, confirm: () => lease.trusted(lease.id) }, operations },
+    byHand: { ledger: { ...ledger, confirm: () => lease.confirm(lease.id) }, operations },
     cluster: lease,
     ledger,
     tasks: createTaskStore(database),
@@ -163,15 +163,15 @@ function openHints(
   { database, lease }: { database: PostgresDatabase; lease: ServerLease },
   { listenUrl = url, onSilent = () => undefined }: PostgresOptions,
 ): PostgresHints {
-  const hasOthers = (): boolean => lease.live > 1;
+  const hasOthers = (): boolean => lease.serverCount > 1;
   const hints = new PostgresHints({ database, url: listenUrl, id: () => lease.id, hasOthers, onSilent });
   hints.onHint((hint) => {
-    if (hint.type === "look") lease.look();
+    if (hint.type === "look") lease.heartbeatSoon();
   });
   hints.onRestored(() => {
-    if (hasOthers()) lease.look();
+    if (hasOthers()) lease.heartbeatSoon();
   });
-  lease.onFreed(() => hints.hint("all", { type: "look" }));
+  lease.onRunsOrphaned(() => hints.hint("all", { type: "look" }));
   void hints.start();
   return hints;
 }
@@ -183,7 +183,7 @@ function openRuns(
   return createRunStore(database, {
     server: () => lease.id,
     peers,
-    workspaceOf: (graphId) => lease.offers.workspaceOf(graphId),
+    workspaceOf: (graphId) => lease.capabilities.workspaceOf(graphId),
     onFirst: (sessionId) => threads.rows.expectNone(sessionId),
   });
 }
@@ -205,7 +205,7 @@ function createAttempt(
   const { id } = lease;
   const writer = { ...of, server: id };
   const stream = new AttemptStream(database, threads, writer);
-  const records = createAttemptRecords(database, { of: writer, stream, peers, trusted: () => lease.trusted(id) });
+  const records = createAttemptRecords(database, { of: writer, stream, peers, trusted: () => lease.confirm(id) });
   if (of.attempt !== undefined) threads.hold(of.session_id, writer);
   const over = (): void => threads.letGo(of.session_id, writer);
   return {

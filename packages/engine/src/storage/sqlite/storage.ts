@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Ledger, noEvents, type OperationStore } from "../attempt-store.ts";
-import { alone, noHints } from "../cluster.ts";
+import { singleServer, noHints } from "../cluster.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
@@ -64,7 +64,7 @@ export function createSqliteStorage(
       events: createEventStore(opened, commits, checkpointer.codec),
       attempt: attemptsOf({ database: opened, commits, saver: checkpointer, requests }),
       byHand: { ledger, operations },
-      cluster: alone,
+      cluster: singleServer,
       hints: noHints,
       ledger,
       tasks: createTaskStore(opened, commits),

@@ -87,7 +87,7 @@ export function serverRoutes({ config, graphs, health, metrics, cluster }: Share
             ? null
             : {
                 id: cluster.id,
-                working: cluster.live,
+                working: cluster.serverCount,
                 problem: cluster.problem ?? null,
                 workspace: cluster.workspace ?? null,
               },

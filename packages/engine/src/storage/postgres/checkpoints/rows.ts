@@ -28,7 +28,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   get isAlone(): boolean {
-    return this.#cluster.live === 1;
+    return this.#cluster.serverCount === 1;
   }
 
   read<Result>(work: () => Result, place?: Place): Promise<Result> {

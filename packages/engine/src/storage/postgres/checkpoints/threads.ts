@@ -3,7 +3,7 @@ import type { CacheLimits } from "../../checkpoints/cache.ts";
 import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { type Codec, createCodec } from "../../checkpoints/codec.ts";
 import type { Data } from "../../checkpoints/rows.ts";
-import { alone, type Cluster } from "../../cluster.ts";
+import { singleServer, type Cluster } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 import { type Batch, writeRows } from "./batch.ts";
@@ -24,9 +24,9 @@ export class Threads {
   readonly #turns = new KeyedMutex(patience);
   /** What alone writes to a thread, here: an attempt, or what makes its session. */
   readonly #held = new Map<string, object>();
-  #encounters = 0;
+  #peerEpoch = 0;
 
-  constructor(database: PostgresDatabase, limits?: CacheLimits, cluster: Cluster = alone) {
+  constructor(database: PostgresDatabase, limits?: CacheLimits, cluster: Cluster = singleServer) {
     this.#database = database;
     this.#cluster = cluster;
     this.rows = new PostgresCheckpointRows(database, cluster);
@@ -68,13 +68,13 @@ export class Threads {
 
   /** Forgets what memory knows of a thread where another server may have written since. */
   refresh(threadId?: string): void {
-    const { live, encounters } = this.#cluster;
-    if (live > 1) {
+    const { serverCount, peerEpoch } = this.#cluster;
+    if (serverCount > 1) {
       if (threadId === undefined || this.#held.has(threadId)) return;
       this.store.cache.delete(threadId);
       this.rows.expectAny(threadId);
-    } else if (encounters !== this.#encounters) {
-      this.#encounters = encounters;
+    } else if (peerEpoch !== this.#peerEpoch) {
+      this.#peerEpoch = peerEpoch;
       this.store.cache.clear();
       this.rows.expectAny();
     }

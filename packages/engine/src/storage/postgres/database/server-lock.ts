@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import { readRow } from "../../rows.ts";
-import { hasEnded } from "../servers/place-of-process.ts";
+import { hasProcessEnded } from "../servers/process-identity.ts";
 import type { PostgresDatabase } from "./database.ts";
 
 /** Seconds that the lock lasts without a beat of its server, and between two beats. */
@@ -49,7 +49,7 @@ export class ServerLock {
       if (other !== undefined && isSame && other.until > (before?.until ?? 0)) {
         throw inUse(database.place, other);
       }
-      gone = other !== undefined && hasEnded(other) ? other.holder : "";
+      gone = other !== undefined && hasProcessEnded(other) ? other.holder : "";
       before = other;
       if (gone === "") await sleep(pause);
     }

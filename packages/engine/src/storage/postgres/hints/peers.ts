@@ -2,9 +2,9 @@ import type { Hints } from "../../cluster.ts";
 import type { Run } from "../../records.ts";
 
 /** The part of a lease by which this server looks for itself. */
-interface Looking {
+interface OwnLease {
   readonly id: number;
-  look(): void;
+  heartbeatSoon(): void;
 }
 
 /** Which servers a write concerns: the one of a number, or all, where none has the run. */
@@ -13,9 +13,9 @@ type Concerned = number | null;
 /** Tells other servers of what was written and is theirs to see to. Their beats find the same, later. */
 export class Peers {
   readonly #hints: Hints;
-  readonly #own: Looking;
+  readonly #own: OwnLease;
 
-  constructor(hints: Hints, own: Looking) {
+  constructor(hints: Hints, own: OwnLease) {
     this.#hints = hints;
     this.#own = own;
   }
@@ -24,7 +24,7 @@ export class Peers {
   stops(owner: Concerned | undefined): void {
     if (owner === undefined || owner === this.#own.id) return;
     this.#hints.hint(owner ?? "all", { type: "look" });
-    if (owner === null) this.#own.look();
+    if (owner === null) this.#own.heartbeatSoon();
   }
 
   /** A run has to wait. With its admission, stops may be asked of what comes before it, whichever servers have that. */

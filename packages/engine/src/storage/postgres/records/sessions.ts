@@ -115,7 +115,7 @@ export function sessionClauses(
  */
 export function createSessionStore(
   database: PostgresDatabase,
-  { lease, peers }: { lease: Pick<ServerLease, "id" | "known">; peers: Peers },
+  { lease, peers }: { lease: Pick<ServerLease, "id" | "acknowledged">; peers: Peers },
 ): SessionStore {
   const remove = async (condition: string, sessionId: string): Promise<boolean> => {
     const sql = `WITH gone AS (DELETE FROM sessions WHERE session_id = $1 ${condition} RETURNING ${columns}, ${later}),
@@ -149,7 +149,7 @@ export function createSessionStore(
     deleteUnused: (sessionId) => remove("AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id)", sessionId),
 
     inTurn: (sessionId, work) =>
-      lease.known().then(() => inTurn(database, sessionId, work, () => peers.free(sessionId))),
+      lease.acknowledged().then(() => inTurn(database, sessionId, work, () => peers.free(sessionId))),
 
     async deleteUnfinished() {
       const sql = `DELETE FROM checkpoint_threads

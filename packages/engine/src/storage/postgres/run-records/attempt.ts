@@ -114,7 +114,7 @@ async function finish(
 
 /**
  * The writer, its stream, which servers its end concerns, and what an effect has to wait for; see
- * `ServerLease.trusted`.
+ * `ServerLease.confirm`.
  */
 interface Writing {
   of: RunWriter;

@@ -1,4 +1,4 @@
-import { leftOver } from "../servers/lease-statements.ts";
+import { orphanedRuns } from "../servers/lease-statements.ts";
 import { runColumns } from "./run-rows.ts";
 
 /** Not in the hand of a server that works; `$3`: or in this one's, which does not know of it. */
@@ -9,7 +9,7 @@ const isFree = "(NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) 
  * that this server does not serve, or works in a folder that it has not mounted, is left to others, unless it is only to be ended. Sessions that another server looks through
  * at the moment are its own. By arrays the runs are found by their keys, as few as there are: what is in others' hands is not read.
  */
-export const take = `WITH RECURSIVE ${leftOver}, found AS (
+export const take = `WITH RECURSIVE ${orphanedRuns}, found AS (
     SELECT run FROM left_over UNION SELECT run FROM open_runs WHERE $3 AND server = $1
   ), takeable AS (
     SELECT id AS run, session FROM runs WHERE id = ANY (ARRAY(SELECT run FROM found))

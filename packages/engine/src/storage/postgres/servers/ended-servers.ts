@@ -1,14 +1,14 @@
 import { readRows } from "../../rows.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import { ServerRow } from "./lease-statements.ts";
-import { hasEnded } from "./place-of-process.ts";
+import { hasProcessEnded } from "./process-identity.ts";
 
-/** The numbers of the servers of this process. */
-export const ofProcess = new Set<number>();
+/** The ids of the servers in this process. */
+export const serversOfProcess = new Set<number>();
 
-/** Removes servers that are known to have ended: their leases need not run out. */
-export async function removeEnded(database: PostgresDatabase): Promise<void> {
+/** Removes servers whose process has ended, without waiting for their leases to expire. */
+export async function removeEndedServers(database: PostgresDatabase): Promise<void> {
   const rows = readRows(ServerRow, "servers", await database.rows("SELECT id, host, process FROM servers"));
-  const ended = rows.filter((row) => !ofProcess.has(row.id) && hasEnded(row)).map(({ id }) => id);
+  const ended = rows.filter((row) => !serversOfProcess.has(row.id) && hasProcessEnded(row)).map(({ id }) => id);
   if (ended.length > 0) await database.change("DELETE FROM servers WHERE id = ANY ($1::bigint[])", [ended]);
 }

@@ -1,93 +1,93 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { forgetCommonTime, heardCommonTime } from "../../../concurrency/common-time.ts";
 import { AppError } from "../../../errors/errors.ts";
-import type { Cluster, Found } from "../../cluster.ts";
+import type { Cluster, HeartbeatResult } from "../../cluster.ts";
 import { parseRow, readRows } from "../../rows.ts";
 import { PostgresDatabase, type Values } from "../database/database.ts";
 import { channelOf, noticeOf } from "../hints/notices.ts";
 import {
-  askToBeat,
-  BeatRow,
+  requestHeartbeats,
+  HeartbeatRow,
   IdRow,
-  join,
+  insertServer,
   LeaseRow,
-  othersOf,
-  removeSilent,
-  renew,
-  unheard,
-  WaitRow,
+  selectOtherServers,
+  deleteExpiredServers,
+  renewLease,
+  findUnacknowledged,
+  UnacknowledgedRow,
 } from "./lease-statements.ts";
-import { ofProcess, removeEnded } from "./ended-servers.ts";
-import { Offers } from "./offers.ts";
-import { thisProcess } from "./place-of-process.ts";
-import { isTrusted, type Moment, now } from "./trust.ts";
+import { serversOfProcess, removeEndedServers } from "./ended-servers.ts";
+import { ServerCapabilities } from "./capabilities.ts";
+import { thisProcess } from "./process-identity.ts";
+import { isLeaseValid, type ClockReading, readClocks } from "./lease-validity.ts";
 
-/** Seconds that a server may be silent before others take what it works on, where nothing else is said. */
-const usualLease = 5;
-/** Milliseconds between two beats, and by which trust ends before the lease does. */
-const [pause, margin] = [1_000, 1_000];
-/** Milliseconds between two beats that others ask for, and after the end of a lease to the beat that finds it. */
-const [lookPause, afterEnd] = [20, 10];
-/** Milliseconds that what needs trust waits for it. */
-const patience = 60_000;
+/** Default seconds without a heartbeat before other servers take over the runs of a server. */
+const defaultLease = 5;
+/** Milliseconds between two heartbeats, and by which this server treats its lease as expired early. */
+const [heartbeatInterval, safetyMargin] = [1_000, 1_000];
+/** Milliseconds between two requested heartbeats, and from the expiry of a lease to the heartbeat that detects it. */
+const [requestedInterval, expiryDelay] = [20, 10];
+/** Milliseconds that `confirm` waits for a valid lease. */
+const leaseTimeout = 60_000;
 
 /**
- * The lease of a server on what it works on: one row, which it renews by the clock of the database. Other servers take
- * what a silent one has; it finds itself gone then, ends all of it, and goes on under a new number. The beat runs among
- * everything else on purpose: a process that does nothing for so long must not keep its runs.
+ * The lease of a server on its runs: one row, renewed by the clock of the database. Other servers take over the runs of a
+ * server whose lease has expired; that server then abandons them and joins again under a new id. The heartbeat shares the
+ * event loop with all other work on purpose: a blocked process must lose its runs.
  */
 export class ServerLease implements Cluster {
   readonly #database: PostgresDatabase;
   readonly #seconds: number;
   #id = 0;
-  #live = 1;
-  #leads = false;
-  #encounters = 0;
-  /** When the last beat was sent that has renewed the lease, and the first one of those that did so in time. */
-  #renewed: Moment = now();
-  #since = this.#renewed;
+  #serverCount = 1;
+  #isLeader = false;
+  #peerEpoch = 0;
+  /** When the last successful renewal was sent, and the first one of the current unbroken series. */
+  #renewedAt: ClockReading = readClocks();
+  #validSince = this.#renewedAt;
   #timer: NodeJS.Timeout | undefined;
-  #beating: Promise<void> | undefined;
-  /** What this server says of itself. */
-  readonly offers: Offers;
-  #looking: NodeJS.Timeout | undefined;
-  /** Looks when the lease of a silent server ends. */
-  #ending: NodeJS.Timeout | undefined;
-  #lookedAt = -Infinity;
+  #renewing: Promise<void> | undefined;
+  /** Which runs this server can execute. */
+  readonly capabilities: ServerCapabilities;
+  #soonTimer: NodeJS.Timeout | undefined;
+  /** Fires when the next lease of another server expires. */
+  #expiryTimer: NodeJS.Timeout | undefined;
+  #requestedAt = -Infinity;
   #hasLeft = false;
-  /** The servers that came before this one, and the ends of their leases, until they have heard of it. */
-  #before: Values | undefined;
-  /** Whether others may have taken what it works on: it begins anew as soon as the database answers. */
+  /** The earlier servers and the expiry of their leases, until each of them knows of this one. */
+  #predecessors: Values | undefined;
+  /** Whether other servers may have taken over its runs. It joins again once the database answers. */
   #isLost = false;
-  #onLost: () => void = () => undefined;
-  #onBeat: (found: Found) => void = () => undefined;
-  #onFreed: () => void = () => undefined;
+  #onLeaseLost: () => void = () => undefined;
+  #onHeartbeat: (found: HeartbeatResult) => void = () => undefined;
+  #onRunsOrphaned: () => void = () => undefined;
   #onOutdated: () => void = () => undefined;
   readonly #schema: number;
   /** A later version has made a schema that this one cannot use. */
   #isOutdated = false;
-  /** What waits for the next beat. */
-  #next = Promise.withResolvers<void>();
+  /** Resolves with the next heartbeat. */
+  #nextHeartbeat = Promise.withResolvers<void>();
 
   private constructor(url: string, seconds: number, schema: number) {
     this.#seconds = seconds;
     this.#schema = schema;
-    // A connection of its own, and one that hangs is given up while there is time for another one.
-    this.#database = new PostgresDatabase(url, { patience: (seconds * 1_000 - margin) / 2, connections: 1 });
-    this.offers = new Offers(this.#database);
+    // A connection of its own. The timeout leaves time for a second attempt before the lease expires.
+    this.#database = new PostgresDatabase(url, { patience: (seconds * 1_000 - safetyMargin) / 2, connections: 1 });
+    this.capabilities = new ServerCapabilities(this.#database);
   }
 
   /**
-   * Begins to work on the database of an address. Resolves when all other servers know of this one: what a server knows
-   * to be alone holds until then. `schema`: the newest that this version knows.
+   * Joins the servers on a database. Resolves when all of them know of this one: until then an earlier server may still
+   * assume that it is alone. `schema`: the newest that this version knows.
    */
-  static async join(url: string, seconds = usualLease, schema = Infinity): Promise<ServerLease> {
+  static async join(url: string, seconds = defaultLease, schema = Infinity): Promise<ServerLease> {
     const lease = new ServerLease(url, seconds, schema);
     try {
       await lease.#join();
-      lease.#timer = setInterval(() => void lease.#beat(), pause).unref();
-      while (!(await lease.#isHeard())) await sleep(pause / 20);
-      await lease.#beat();
+      lease.#timer = setInterval(() => void lease.#heartbeat(), heartbeatInterval).unref();
+      while (!(await lease.#isAcknowledged())) await sleep(heartbeatInterval / 20);
+      await lease.#heartbeat();
       return lease;
     } catch (error) {
       await lease.leave();
@@ -99,81 +99,82 @@ export class ServerLease implements Cluster {
     return this.#id;
   }
 
-  /** After a silence others may be there of which it has not heard. */
-  get live(): number {
-    return this.trusts() ? this.#live : Math.max(2, this.#live);
+  /** Without a valid lease there may be other servers that it does not know of. */
+  get serverCount(): number {
+    return this.holdsLease() ? this.#serverCount : Math.max(2, this.#serverCount);
   }
 
-  get encounters(): number {
-    return this.#encounters;
+  get peerEpoch(): number {
+    return this.#peerEpoch;
   }
 
-  get leads(): boolean {
-    return this.#leads && this.trusts();
+  get isLeader(): boolean {
+    return this.#isLeader && this.holdsLease();
   }
 
-  trusts(): boolean {
-    return !this.#isLost && this.#before === undefined && this.#isTrusted(this.#renewed);
+  holdsLease(): boolean {
+    return !this.#isLost && this.#predecessors === undefined && this.#isValid(this.#renewedAt);
   }
 
-  /** Resolves at once; after a silence when the others know that this server is there again, or the database is away. */
-  async known(): Promise<void> {
-    if (this.trusts()) return;
-    await this.#beat();
-    while (this.#before !== undefined && this.#isTrusted(this.#renewed)) await this.#next.promise;
+  /** Resolves when the other servers know of this one, which is at once with a valid lease; also during an outage. */
+  async acknowledged(): Promise<void> {
+    if (this.holdsLease()) return;
+    await this.#heartbeat();
+    while (this.#predecessors !== undefined && this.#isValid(this.#renewedAt)) await this.#nextHeartbeat.promise;
   }
 
   get problem(): string | undefined {
     if (this.#isOutdated) return "A later version of Millrace has changed the database; start that version here.";
-    return this.trusts() ? undefined : "The database has not renewed the lease of this server.";
+    return this.holdsLease() ? undefined : "The database has not renewed the lease of this server.";
   }
 
   onOutdated(listener: () => void): void {
     this.#onOutdated = listener;
   }
 
-  onLost(listener: () => void): void {
-    this.#onLost = listener;
+  onLeaseLost(listener: () => void): void {
+    this.#onLeaseLost = listener;
   }
 
-  onBeat(listener: (found: Found) => void): void {
-    this.#onBeat = listener;
+  onHeartbeat(listener: (found: HeartbeatResult) => void): void {
+    this.#onHeartbeat = listener;
   }
 
   get workspace(): string | undefined {
-    return this.offers.workspace;
+    return this.capabilities.workspace;
   }
 
-  readonly serves: Cluster["serves"] = (graphs, mounted) => this.offers.say(this.#id, graphs, mounted);
-  readonly isServed: Cluster["isServed"] = (graph) => this.offers.isServed(graph);
-  readonly unmounted: Cluster["unmounted"] = (runIds) => this.offers.unmounted(runIds);
+  readonly announceGraphs: Cluster["announceGraphs"] = (graphs, mounted) =>
+    this.capabilities.announce(this.#id, graphs, mounted);
+  readonly isServed: Cluster["isServed"] = (graph) => this.capabilities.isServed(graph);
+  readonly unmountedWorkspaces: Cluster["unmountedWorkspaces"] = (runIds) => this.capabilities.unmounted(runIds);
 
-  /** Calls back when runs are in no server's hand since this moment. There is one listener. */
-  onFreed(listener: () => void): void {
-    this.#onFreed = listener;
+  /** Called when runs have just lost their owner. There is one listener. */
+  onRunsOrphaned(listener: () => void): void {
+    this.#onRunsOrphaned = listener;
   }
 
-  /** Beats soon, without waiting for the time to come: there is something to find. */
-  look(): void {
-    if (this.#looking !== undefined || this.#hasLeft) return;
-    const wait = Math.max(0, this.#lookedAt + lookPause - performance.now());
+  /** Schedules a heartbeat ahead of its interval. */
+  heartbeatSoon(): void {
+    if (this.#soonTimer !== undefined || this.#hasLeft) return;
+    const wait = Math.max(0, this.#requestedAt + requestedInterval - performance.now());
     const beat = async (): Promise<void> => {
-      // One that is under way may have been sent too early.
-      await this.#beating;
-      this.#looking = undefined;
-      this.#lookedAt = performance.now();
-      if (!this.#hasLeft) await this.#beat();
+      // A heartbeat in flight may have been sent before the change.
+      await this.#renewing;
+      this.#soonTimer = undefined;
+      this.#requestedAt = performance.now();
+      if (!this.#hasLeft) await this.#heartbeat();
     };
-    this.#looking = setTimeout(() => void beat(), wait).unref();
+    this.#soonTimer = setTimeout(() => void beat(), wait).unref();
   }
 
   /**
-   * Resolves when what the server began under this number is surely its own, which it is at once but for an outage. Throws
-   * `conflict` where it is not.
+   * Resolves when the server certainly still holds its lease under this id, which is at once except during an outage. Throws
+   * `conflict` when it has lost it.
    */
-  async trusted(id: number): Promise<void> {
-    const until = performance.now() + patience;
-    while (id !== this.#id || !this.trusts()) {
+  async confirm(id: number): Promise<void> {
+    const until = performance.now() + leaseTimeout;
+    while (id !== this.#id || !this.holdsLease()) {
       if (id !== this.#id) {
         throw new AppError("conflict", "This server was silent for so long that another one goes on with its runs.");
       }
@@ -183,7 +184,7 @@ export class ServerLease implements Cluster {
           recoverable: true,
         });
       }
-      await this.#next.promise;
+      await this.#nextHeartbeat.promise;
     }
   }
 
@@ -191,108 +192,109 @@ export class ServerLease implements Cluster {
   async leave(): Promise<void> {
     this.#hasLeft = true;
     clearInterval(this.#timer);
-    clearTimeout(this.#looking);
-    clearTimeout(this.#ending);
-    await this.#beating;
-    // Where PostgreSQL is away the lease runs out by itself; that must not keep the server from closing the rest.
-    await this.#remove().catch(() => undefined);
-    this.#onFreed();
-    if (ofProcess.size === 0) forgetCommonTime();
+    clearTimeout(this.#soonTimer);
+    clearTimeout(this.#expiryTimer);
+    await this.#renewing;
+    // Without PostgreSQL the lease expires by itself; the server still has to close the rest.
+    await this.#removeOwnRow().catch(() => undefined);
+    this.#onRunsOrphaned();
+    if (serversOfProcess.size === 0) forgetCommonTime();
     await this.#database.close();
   }
 
   async #join(): Promise<void> {
-    const sent = now();
+    const sent = readClocks();
     const { host, process } = thisProcess();
-    const { graphs, workspaces } = this.offers;
-    const [row] = await this.#database.rows(join, [host, process, this.#seconds, graphs, workspaces]);
+    const { graphs, workspaces } = this.capabilities;
+    const [row] = await this.#database.rows(insertServer, [host, process, this.#seconds, graphs, workspaces]);
     this.#id = parseRow(IdRow, "servers", row).id;
-    ofProcess.add(this.#id);
-    this.#renewed = this.#since = sent;
-    await removeEnded(this.#database);
-    const others = readRows(LeaseRow, "servers", await this.#database.rows(othersOf, [this.#id]));
-    this.#before = [others.map(({ id }) => id), others.map(({ until }) => until)];
+    serversOfProcess.add(this.#id);
+    this.#renewedAt = this.#validSince = sent;
+    await removeEndedServers(this.#database);
+    const others = readRows(LeaseRow, "servers", await this.#database.rows(selectOtherServers, [this.#id]));
+    this.#predecessors = [others.map(({ id }) => id), others.map(({ until }) => until)];
   }
 
-  /** Whether each server that came before has beaten once more, or is silent; the others are asked to beat. */
-  async #isHeard(): Promise<boolean> {
-    if (this.#before === undefined) return true;
-    const [row] = await this.#database.rows(unheard, this.#before);
-    if (!parseRow(WaitRow, "servers", row).waits) this.#before = undefined;
-    else await this.#database.rows(askToBeat, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
-    return this.#before === undefined;
+  /** Whether every earlier server has renewed its lease since, or has expired. Asks the others for a heartbeat. */
+  async #isAcknowledged(): Promise<boolean> {
+    if (this.#predecessors === undefined) return true;
+    const [row] = await this.#database.rows(findUnacknowledged, this.#predecessors);
+    if (!parseRow(UnacknowledgedRow, "servers", row).waits) this.#predecessors = undefined;
+    else await this.#database.rows(requestHeartbeats, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
+    return this.#predecessors === undefined;
   }
 
-  #beat(): Promise<void> {
-    // With others there, what it works on may be taken from here on. The clock of the wall alone may just have been set.
-    if (this.#live > 1 && !this.#isTrusted(this.#renewed, { ...now(), wall: this.#renewed.wall })) this.#lose();
-    return (this.#beating ??= this.#renew());
+  #heartbeat(): Promise<void> {
+    // Other servers may take over its runs from now on. The wall clock does not count here: it may have been set.
+    if (this.#serverCount > 1 && !this.#isValid(this.#renewedAt, { ...readClocks(), wall: this.#renewedAt.wall }))
+      this.#loseLease();
+    return (this.#renewing ??= this.#renew());
   }
 
-  /** Never throws: in an outage trust runs out by itself. */
+  /** Never throws: in an outage the lease expires by itself. */
   async #renew(): Promise<void> {
-    const sent = now();
+    const sent = readClocks();
     try {
-      const [row] = await this.#database.rows(renew, [this.#id, this.#seconds, this.offers.graphs]);
-      const found = parseRow(BeatRow, "servers", row);
+      const [row] = await this.#database.rows(renewLease, [this.#id, this.#seconds, this.capabilities.graphs]);
+      const found = parseRow(HeartbeatRow, "servers", row);
       const { is_alive, live, silent, min_compatible, has_left_over, next_end, stops } = found;
       heardCommonTime(found.at, sent.monotonic);
-      this.#live = live;
-      this.#leads = found.leads && !this.#isOutdated;
-      if (live > 1) this.#encounters += 1;
-      if (!is_alive || this.#isLost) return await this.#beginAnew();
-      if (!this.#isTrusted(this.#renewed)) this.#since = sent;
-      this.#renewed = sent;
-      if (!(await this.#isHeard())) this.look();
-      // After an outage everybody was silent: each gets the time to say so.
-      if (silent > 0 && !this.#isTrusted(this.#since)) await this.#removeSilent();
-      // The runs of a server that is silent need not wait for the next beat.
-      if (next_end !== null && next_end >= 0 && next_end < pause) {
-        clearTimeout(this.#ending);
-        this.#ending = setTimeout(() => this.look(), next_end + afterEnd).unref();
+      this.#serverCount = live;
+      this.#isLeader = found.leads && !this.#isOutdated;
+      if (live > 1) this.#peerEpoch += 1;
+      if (!is_alive || this.#isLost) return await this.#rejoin();
+      if (!this.#isValid(this.#renewedAt)) this.#validSince = sent;
+      this.#renewedAt = sent;
+      if (!(await this.#isAcknowledged())) this.heartbeatSoon();
+      // After an outage all leases have expired: each server first gets the time to renew its own.
+      if (silent > 0 && !this.#isValid(this.#validSince)) await this.#removeExpired();
+      // The runs of an expired server need not wait for the next interval.
+      if (next_end !== null && next_end >= 0 && next_end < heartbeatInterval) {
+        clearTimeout(this.#expiryTimer);
+        this.#expiryTimer = setTimeout(() => this.heartbeatSoon(), next_end + expiryDelay).unref();
       }
       if (min_compatible > this.#schema && !this.#isOutdated) {
         this.#isOutdated = true;
         this.#onOutdated();
       }
-      this.#onBeat({ stops, hasLeftOver: has_left_over });
+      this.#onHeartbeat({ stops, hasOrphanedRuns: has_left_over });
     } catch {
-      // The next beat tries again.
+      // The next heartbeat tries again.
     } finally {
-      this.#beating = undefined;
-      this.#next.resolve();
-      this.#next = Promise.withResolvers();
+      this.#renewing = undefined;
+      this.#nextHeartbeat.resolve();
+      this.#nextHeartbeat = Promise.withResolvers();
     }
   }
 
-  async #removeSilent(): Promise<void> {
-    if ((await this.#database.change(removeSilent, [this.#id])) === 0) return;
-    this.#onFreed();
-    this.look();
+  async #removeExpired(): Promise<void> {
+    if ((await this.#database.change(deleteExpiredServers, [this.#id])) === 0) return;
+    this.#onRunsOrphaned();
+    this.heartbeatSoon();
   }
 
-  /** What it works on is not its own any more. */
-  #lose(): void {
+  /** The runs of this server may have other owners now. */
+  #loseLease(): void {
     if (this.#isLost) return;
     this.#isLost = true;
-    this.#onLost();
+    this.#onLeaseLost();
   }
 
-  async #beginAnew(): Promise<void> {
-    this.#lose();
-    await this.#remove();
-    this.#onFreed();
+  async #rejoin(): Promise<void> {
+    this.#loseLease();
+    await this.#removeOwnRow();
+    this.#onRunsOrphaned();
     await this.#join();
     this.#isLost = false;
-    this.look();
+    this.heartbeatSoon();
   }
 
-  async #remove(): Promise<void> {
-    ofProcess.delete(this.#id);
+  async #removeOwnRow(): Promise<void> {
+    serversOfProcess.delete(this.#id);
     await this.#database.change("DELETE FROM servers WHERE id = $1", [this.#id]);
   }
 
-  #isTrusted(sent: Moment, at = now()): boolean {
-    return isTrusted(sent, at, { ttl: this.#seconds * 1_000, margin });
+  #isValid(sent: ClockReading, at = readClocks()): boolean {
+    return isLeaseValid(sent, at, { ttl: this.#seconds * 1_000, margin: safetyMargin });
   }
 }

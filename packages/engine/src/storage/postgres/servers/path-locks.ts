@@ -6,9 +6,9 @@ import type { Hints, PathLocks } from "../../cluster.ts";
 import { parseRow } from "../../rows.ts";
 import { later, type PostgresDatabase } from "../database/database.ts";
 
-/** Milliseconds between two looks at a lock that no notice tells of, and after a release that did not get through. */
+/** Milliseconds between two polls of a lock without a notification, and before a failed release is retried. */
 const pause = 1_000;
-/** How often such a release is tried again: longer than an outage that a server outlives. */
+/** Retries of a release: longer than any outage that a lease survives. */
 const releaseTries = 600;
 
 const LockRow = z.object({ is_there: z.boolean(), is_free: z.boolean() });
@@ -22,24 +22,24 @@ const release = `WITH gone AS (
   SELECT EXISTS (SELECT FROM workspace_locks AS other WHERE workspace = $1 AND other.server <> gone.server
     AND other.ticket > gone.ticket) AS is_awaited FROM gone LIMIT 1`;
 
-/** The part of a lease by which locks are held. */
-interface Holder {
+/** The part of a lease that locks need. */
+interface LeaseHolder {
   readonly id: number;
-  readonly live: number;
+  readonly serverCount: number;
   readonly workspace: string | undefined;
 }
 
 /**
- * The locks of paths in a workspace between the servers that have it mounted: rows, which go with their server. A lock is
- * asked for only while there are other servers.
+ * Locks of workspace paths between the servers that have it mounted. A lock is a row that is deleted with its server. With
+ * one server only, no lock is taken.
  */
 export class PostgresPathLocks implements PathLocks {
   readonly #database: PostgresDatabase;
-  readonly #holder: Holder;
+  readonly #holder: LeaseHolder;
   readonly #hints: Hints;
   readonly #waiting = new Set<() => void>();
 
-  constructor(database: PostgresDatabase, holder: Holder, hints: Hints) {
+  constructor(database: PostgresDatabase, holder: LeaseHolder, hints: Hints) {
     this.#database = database;
     this.#holder = holder;
     this.#hints = hints;
@@ -48,9 +48,9 @@ export class PostgresPathLocks implements PathLocks {
     });
   }
 
-  async hold(paths: readonly string[], signal: AbortSignal): Promise<() => Promise<void>> {
-    const { id, live, workspace } = this.#holder;
-    if (workspace === undefined || live === 1 || paths.length === 0) return () => Promise.resolve();
+  async acquire(paths: readonly string[], signal: AbortSignal): Promise<() => Promise<void>> {
+    const { id, serverCount, workspace } = this.#holder;
+    if (workspace === undefined || serverCount === 1 || paths.length === 0) return () => Promise.resolve();
     const call = randomUUID();
     const free = (): Promise<void> => this.#release([workspace, call], id);
     try {
@@ -62,7 +62,7 @@ export class PostgresPathLocks implements PathLocks {
         const { is_there, is_free } = parseRow(LockRow, "workspace_locks", row);
         if (!is_there) throw new AppError("conflict", "This server was silent for so long that its locks are gone.");
         if (is_free) return free;
-        await this.#change(signal);
+        await this.#waitForRelease(signal);
         [row] = await this.#database.read(look, [workspace, call]);
       }
     } catch (error) {
@@ -71,8 +71,8 @@ export class PostgresPathLocks implements PathLocks {
     }
   }
 
-  /** Resolves when a lock may be free. Throws `cancelled`. */
-  async #change(signal: AbortSignal): Promise<void> {
+  /** Resolves when the lock may have been released. Throws `cancelled`. */
+  async #waitForRelease(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, pause);
     const forget = onAbort(signal, resolve);
@@ -87,7 +87,7 @@ export class PostgresPathLocks implements PathLocks {
     if (signal.aborted) throw new AppError("cancelled", "Cancelled while waiting for its turn.");
   }
 
-  /** Never throws: what the database does not take is tried again, as long as the server goes by this number. */
+  /** Never throws: a failed release is retried while the server keeps its id. */
   async #release(lock: [workspace: string, call: string], server: number, tries = 0): Promise<void> {
     try {
       const [row] = await this.#database.rows(release, lock);

@@ -1,14 +1,14 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Where a server runs. */
-export interface PlaceOfProcess {
+/** The process that runs a server. */
+export interface ProcessIdentity {
   host: string;
   process: number;
 }
 
-/** This process, on this machine since its last start, and in its container: a process is known by its number only there. */
-export function thisProcess(): PlaceOfProcess {
+/** This process. `host` includes the boot and the PID namespace, since a process id is unique only within them. */
+export function thisProcess(): ProcessIdentity {
   return { host: host(), process: process.pid };
 }
 
@@ -17,13 +17,13 @@ function host(): string {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     return `${hostname()} ${boot} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
-    // Other systems have no such files; the name has to do.
+    // Only Linux has these files.
     return hostname();
   }
 }
 
-/** Whether a server was a process of this machine that has ended, or one of this process, which knows its own. */
-export function hasEnded(place: PlaceOfProcess): boolean {
+/** Whether a server's process has ended. True also for this process, whose live servers the caller knows. */
+export function hasProcessEnded(place: ProcessIdentity): boolean {
   if (place.host !== host()) return false;
   if (place.process === process.pid) return true;
   try {

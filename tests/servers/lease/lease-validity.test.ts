@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isTrusted } from "@millrace/engine/storage/postgres/servers/trust";
+import { isLeaseValid } from "@millrace/engine/storage/postgres/servers/lease-validity";
 
 const lease = { ttl: 5_000, margin: 1_000 };
 const sent = { monotonic: 100, wall: 1_000_000 };
@@ -13,5 +13,5 @@ it.each([
   ["where that was set back, and the lease is over", 6_000, -3_600_000, false],
 ])("a lease is relied on %s: %d ms, by the wall %d ms", (_when, monotonic, wall, trusted) => {
   const at = { monotonic: sent.monotonic + monotonic, wall: sent.wall + wall };
-  expect(isTrusted(sent, at, lease)).toBe(trusted);
+  expect(isLeaseValid(sent, at, lease)).toBe(trusted);
 });
