@@ -1,16 +1,53 @@
 import { expect, it } from "vitest";
 import { trackNewSessions } from "@millrace/engine/sessions/scope/owner-scope";
+import { createSession, inSession } from "@millrace/engine/sessions/sessions";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { createTestStorage } from "../support/test-storage.ts";
 
 it("a session that nothing came of goes again, but not under the run that somebody has begun in it meanwhile", async () => {
   const storage = createTestStorage();
   const runs = { between: <Result>(_id: string, work: () => Promise<Result>) => work() };
-  const { sessions, newSessions } = trackNewSessions(storage.sessions, storage.ttls, { storage, runs });
+  const { sessions, newSessions } = trackNewSessions(storage.sessions, storage.ttls, { storage, runs }, () => true);
   const [empty, used] = [await sessions.create(sessionRecord("empty")), await sessions.create(sessionRecord("used"))];
   const foreign = await storage.sessions.create(sessionRecord("foreign"));
   await storage.runs.admit(runRecord("r1", "used"));
   for (const session of [empty, used, foreign]) await newSessions.discard(session);
   const left = await Promise.all(["empty", "used", "foreign"].map((id) => storage.sessions.get(id)));
   expect(left.map((session) => session?.session_id)).toEqual([undefined, "used", "foreign"]);
+});
+
+it("a session that its request takes back, while another one finds it there, is made anew for that one", async () => {
+  const storage = createTestStorage();
+  const runs = { between: <Result>(_id: string, work: () => Promise<Result>) => work() };
+  const failing = trackNewSessions(storage.sessions, storage.ttls, { storage, runs }, () => true);
+  const made = await failing.sessions.create(sessionRecord("shared"));
+  const get = async (id: string) => {
+    await failing.newSessions.discard(made);
+    return await storage.sessions.get(id);
+  };
+  const { sessions } = trackNewSessions({ ...storage.sessions, get }, storage.ttls, { storage, runs }, () => true);
+  const session = await createSession({ sessions }, { session_id: "shared", if_exists: "do_nothing" });
+  expect(await storage.sessions.get("shared")).toEqual(session);
+});
+
+it("work in a session that its request takes back meanwhile is done again in one that is made for it", async () => {
+  const storage = createTestStorage();
+  const runs = { between: <Result>(_id: string, work: () => Promise<Result>) => work() };
+  const failing = trackNewSessions(storage.sessions, storage.ttls, { storage, runs }, () => true);
+  const made = await failing.sessions.create(sessionRecord("shared"));
+  const own = trackNewSessions(storage.sessions, storage.ttls, { storage, runs }, () => true);
+  const services = { storage: { sessions: own.sessions }, newSessions: own.newSessions };
+  let tries = 0;
+  const admitted = await inSession(services, "shared", async () => {
+    tries += 1;
+    if (tries === 1) await failing.newSessions.discard(made);
+    return await storage.runs.admit(runRecord("r1", "shared"));
+  });
+  expect([admitted.run.session_id, tries]).toEqual(["shared", 2]);
+  // What fails in a session of its own is not tried again.
+  const refused = inSession(services, "other", async (session) => {
+    await own.newSessions.discard(session);
+    throw new Error("refused");
+  });
+  await expect(refused).rejects.toThrow("refused");
 });

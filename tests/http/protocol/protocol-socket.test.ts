@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { Config } from "@millrace/engine/config/config";
-import { socketLimits } from "@millrace/engine/http/protocol/session/socket";
+import { socketLimits } from "@millrace/engine/http/protocol/session/output";
 import { isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { openDoor } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -155,6 +155,24 @@ describe("a socket of the protocol", () => {
     expect(told.map(({ params }) => params.data["payload"])).toMatchObject(
       Array.from({ length: count }, (_, at) => ({ at })),
     );
+  });
+
+  it("tells the end of a run after all that its other subscriptions have to tell of it", async () => {
+    const running = await start();
+    const threadId = crypto.randomUUID();
+    const count = 1000;
+    const first = await connect(running.url, threadId);
+    const input = { events: count, size: 10_000 };
+    const { result } = await first.send("run.start", { assistant_id: "flood", input });
+    await running.client.runs.join(threadId, String(result["run_id"]));
+    const late = await connect(running.url, threadId);
+    const answers = ["lifecycle", "custom"].map((channel) =>
+      late.send("subscription.subscribe", { channels: [channel] }),
+    );
+    await late.ends(1);
+    await Promise.all(answers);
+    expect(late.events().filter(({ method }) => method === "custom")).toHaveLength(count);
+    expect(late.events().findIndex(isEnd)).toBe(late.events().length - 1);
   });
 
   it("tells nothing more of what is unsubscribed, and refuses what it does not know", async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createOutput, type OutgoingSocket, socketLimits } from "@millrace/engine/http/protocol/session/socket";
+import { createOutput, type OutgoingSocket, socketLimits } from "@millrace/engine/http/protocol/session/output";
 
 /** A socket whose reader takes what it has when `take` is called. */
 function slowSocket() {

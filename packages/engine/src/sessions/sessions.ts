@@ -5,6 +5,7 @@ import { Refusal } from "../manifest/auth.ts";
 import { readNewest } from "../runs/follow/follow.ts";
 import type { JsonObject, Run, Session } from "../storage/records.ts";
 import { noSession } from "./scope/guard.ts";
+import type { NewSessions } from "./scope/owner-scope.ts";
 import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
 import { withoutUserKeys } from "../runs/admission/user-of-run.ts";
 
@@ -35,13 +36,36 @@ export async function createSession(storage: Pick<SessionStorage, "sessions">, r
     config: request.config ?? {},
     ...(request.rest ?? { status: "idle", interrupts: {} }),
   };
-  try {
-    return await storage.sessions.create(session);
-  } catch (error) {
-    if (!isAppError(error) || error.code !== "conflict") throw error;
-    const existing = await requireSession(storage, session.session_id);
-    if (request.if_exists === "do_nothing") return existing;
-    throw new AppError("conflict", "Thread already exists", { cause: error });
+  for (;;) {
+    try {
+      return await storage.sessions.create(session);
+    } catch (error) {
+      if (!isAppError(error) || error.code !== "conflict") throw error;
+      const existing = await storage.sessions.get(session.session_id);
+      // Its request has failed and taken it back: the id is free again.
+      if (existing === undefined) continue;
+      if (request.if_exists === "do_nothing") return existing;
+      throw new AppError("conflict", "Thread already exists", { cause: error });
+    }
+  }
+}
+
+/**
+ * Works in the session with this id, which is created if missing. The request that had created it may fail meanwhile and
+ * take it back: then both are done again.
+ */
+export async function inSession<Result>(
+  { storage, newSessions }: { storage: Pick<SessionStorage, "sessions">; newSessions: Pick<NewSessions, "has"> },
+  sessionId: string,
+  work: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  for (;;) {
+    const session = await createSession(storage, { session_id: sessionId, if_exists: "do_nothing" });
+    try {
+      return await work(session);
+    } catch (error) {
+      if (newSessions.has(session) || (await storage.sessions.get(sessionId)) !== undefined) throw error;
+    }
   }
 }
 

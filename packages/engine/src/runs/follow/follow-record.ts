@@ -3,7 +3,8 @@ import { isAppError } from "../../errors/errors.ts";
 import type { RunEvent, SessionNews } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { ActiveRun } from "../active-run.ts";
-import { type ComingRuns, followRun, type RunSources, type SessionFeeds } from "./follow.ts";
+import type { ComingRuns } from "./coming-runs.ts";
+import { followRun, type RunSources, type SessionFeeds } from "./follow.ts";
 import { isOver } from "../status.ts";
 
 /** The most runs that a returning reader gets, and how many are read at once. */
@@ -16,13 +17,15 @@ const waited = 50;
 
 /**
  * An item of a session's record: a batch of events of one of its runs; that a run is over and when, with its row then
- * (`undefined` when it was removed); once, that the past is complete; or news from outside of runs.
+ * (`undefined` when it was removed); once, that the past is complete; news from outside of runs; or whether the
+ * reader has all that there is, and waits for what comes.
  */
 export type RecordItem =
   | { run: Run; events: RunEvent[] }
   | { run: Run; ended: Run | undefined; at: string }
   | { caughtUp: true }
-  | { news: SessionNews };
+  | { news: SessionNews }
+  | { waits: boolean };
 
 /** A run that has ended without having begun, whole. */
 interface StoppedRun {
@@ -69,7 +72,12 @@ export async function* followRecord(
       yield* stoppedBefore(reading, Infinity);
       yield { caughtUp: true };
     }
-    for await (const item of coming.items) {
+    for (;;) {
+      if (!coming.hasMore()) yield { waits: true };
+      const { done, value: item } = await coming.items.next();
+      if (done === true) break;
+      // Before anything is looked up: all readers of the session say so in the turn in which a run begins.
+      yield { waits: false };
       if ("news" in item) {
         yield item;
         continue;

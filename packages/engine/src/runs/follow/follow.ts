@@ -1,12 +1,13 @@
 import { AppError } from "../../errors/errors.ts";
-import type { RunEvent, SessionNews } from "../../run-events.ts";
+import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { readStored } from "../../storage/events/follow-events.ts";
 import { isOver } from "../status.ts";
+import { type Coming, type ComingRuns, comingRuns, type Feed } from "./coming-runs.ts";
 import { unlessRemoved } from "./run-marks.ts";
-import { type Begun, SessionWatch, type WatchParts } from "./session-watch.ts";
+import { SessionWatch, type WatchParts } from "./session-watch.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
 /** Where readers of a run look: at what this process has in hand, or in the store, where another one writes it. */
@@ -147,26 +148,6 @@ export interface Elsewhere {
   tell(sessionId: string, item: Coming): void;
 }
 
-/** What comes next for a reader: a run that begins, or ends without having begun; or news from outside of runs. */
-export type Coming = Begun | { news: SessionNews };
-
-/** One reader's list of what has come of a session and that it has not taken yet. */
-interface Feed {
-  waiting: Coming[];
-  wake: (() => void) | undefined;
-  closed: boolean;
-}
-
-/** One reader's subscription. The caller closes it, also when it has read nothing, since its list would grow for ever. */
-export interface ComingRuns {
-  items: AsyncGenerator<Coming, void, undefined>;
-  /** Takes out the runs that have ended without having begun: they need not wait for the current run. */
-  takeStopped(): string[];
-  /** Resolves when what begins from now on is not missed, wherever it does. */
-  ready: Promise<void>;
-  close(): void;
-}
-
 /** The readers of one session here, and what finds its runs that begin at other servers. */
 interface Readers {
   feeds: Set<Feed>;
@@ -254,26 +235,7 @@ export class SessionFeeds {
     if (signal.aborted) close();
     else signal.addEventListener("abort", close);
     const ready = found.watch?.ready ?? Promise.resolve();
-    return { items: read(feed), takeStopped: () => takeStopped(feed), ready, close };
-  }
-}
-
-function takeStopped(feed: Feed): string[] {
-  const stopped = feed.waiting.flatMap((item) => ("run_id" in item && !item.hasBegun ? item.run_id : []));
-  if (stopped.length > 0) feed.waiting = feed.waiting.filter((item) => "news" in item || item.hasBegun);
-  return stopped;
-}
-
-async function* read(feed: Feed): AsyncGenerator<Coming, void, undefined> {
-  while (!feed.closed) {
-    const next = feed.waiting.shift();
-    if (next !== undefined) {
-      yield next;
-      continue;
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    feed.wake = resolve;
-    await promise;
+    return comingRuns(feed, ready, close);
   }
 }
 

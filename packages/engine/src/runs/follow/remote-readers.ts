@@ -2,7 +2,8 @@ import type { Hints } from "../../storage/cluster.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { LogReaders } from "../events/log.ts";
 import type { ActiveRun } from "../active-run.ts";
-import { type Coming, SessionFeeds } from "./follow.ts";
+import type { Coming } from "./coming-runs.ts";
+import { SessionFeeds } from "./follow.ts";
 import { LiveRuns } from "./live-runs.ts";
 
 /** Milliseconds that a server counts as a reader after it has asked; it asks again every five seconds. */

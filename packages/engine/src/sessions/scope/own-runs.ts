@@ -95,6 +95,10 @@ async function* ownRecord(
   // Another owner's looks as if it did not exist.
   let own = false;
   for await (const item of runs.followRecord(sessionId, since, signal)) {
+    if ("waits" in item) {
+      yield item;
+      continue;
+    }
     own ||= await isOwn(sessionId);
     if (own || "caughtUp" in item) yield item;
   }

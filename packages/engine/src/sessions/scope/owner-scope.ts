@@ -6,7 +6,10 @@ import type { Assistant, Namespace, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import {
   accessTo,
+  ask,
+  isAllowed,
   requireAccess,
+  noSession,
   type Access,
   guardedAssistants,
   runnableAssistants,
@@ -14,6 +17,7 @@ import {
   guardedSessions,
   type Guard,
 } from "./guard.ts";
+import { isAppError } from "../../errors/errors.ts";
 import { CurrentChanges } from "../../concurrency/feed.ts";
 import { guardedItems, ownItems, type OwnItems } from "./guarded-items.ts";
 import { guardedRuns, ownRuns } from "./own-runs.ts";
@@ -74,7 +78,11 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard)
       ? ownItems(all.items, ownerOfItems(owner))
       : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, locks.items);
   const own = owner === null ? all : guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
-  const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, own.ttls, parts);
+  const sees = async (session: Session): Promise<boolean> =>
+    guard === undefined
+      ? owner === null || isOwnedBy(owner, session)
+      : isAllowed(session, await ask(guard, "threads:read", { thread_id: session.session_id }));
+  const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, own.ttls, parts, sees);
   const storage = { ...own, sessions: withDeletionNotice(tracked, locks.changes) };
   const namespaces = ownNamespaces(all, storage.sessions, owner ?? "", locks);
   const access = accessTo(tracked, all, guard);
@@ -100,12 +108,16 @@ function withDeletionNotice(sessions: SessionStorage["sessions"], changes: Curre
   };
 }
 
+/** Sessions without an owner are those of the administrator. */
+function isOwnedBy(name: string, { owner }: Session): boolean {
+  return owner === name || (owner === null && name === adminName);
+}
+
 function ownStorage(storage: Storage, owner: string): SessionStorage {
   const orphans = owner === adminName;
   const get = async (id: string): Promise<Session | undefined> => {
     const session = await storage.sessions.get(id);
-    const isOwn = session?.owner === owner || (orphans && session?.owner === null);
-    return isOwn ? session : undefined;
+    return session !== undefined && isOwnedBy(owner, session) ? session : undefined;
   };
   return {
     ...partsOfSessions(storage, accessTo({ get }, storage, undefined)),
@@ -220,20 +232,23 @@ export interface FillParts {
  * What a caller may do with a session this request just created, whatever its other permissions: the row that `create`
  * returned proves it.
  */
-interface NewSessions {
+export interface NewSessions {
   /** Any other session requires permission to change it. */
   setTtl(session: Session, ttl: Parameters<SessionTtlStore["set"]>[1]): Promise<SessionTtl | undefined>;
   /** For a new session, parts that can fill it; for any other `own`. Rows that `update` returns count as new, too. */
   partsFor(session: Session, own: FillParts): FillParts;
+  /** Whether this request has created it. */
+  has(session: Session): boolean;
   /** Deletes a new session after a failure. Others stay, and so does one in which a run has started. */
   discard(session: Session): Promise<void>;
 }
 
-/** A scope's sessions, which from now on remember those they create. */
+/** A scope's sessions, which remember those they create. `create` throws `not_found` for an id that is not seen and in use. */
 export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"], "create">>(
   sessions: Sessions,
   ttls: SessionStorage["ttls"],
   { storage: all, runs }: { storage: Pick<Storage, "sessions" | "ttls">; runs: FillParts["runs"] },
+  sees: (session: Session) => boolean | Promise<boolean>,
 ): { sessions: Sessions; newSessions: NewSessions } {
   const made = new WeakSet<Session>();
   const update: FillParts["storage"]["sessions"]["update"] = async (id, patch) => {
@@ -245,12 +260,18 @@ export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"
     sessions: {
       ...sessions,
       async create(session: Session) {
-        const created = await sessions.create(session);
+        const created = await sessions.create(session).catch(async (error: unknown) => {
+          const existing =
+            isAppError(error) && error.code === "conflict" && (await all.sessions.get(session.session_id));
+          // What is there no longer has been taken back by its request, which has failed; it is not hidden.
+          throw existing && !(await sees(existing)) ? noSession(session.session_id) : error;
+        });
         made.add(created);
         return created;
       },
     },
     newSessions: {
+      has: (session) => made.has(session),
       setTtl: (session, ttl) => (made.has(session) ? all.ttls : ttls).set(session.session_id, ttl),
       partsFor: (session, own) => (made.has(session) ? { storage: { sessions: { update } }, runs } : own),
       async discard(session) {

@@ -3,7 +3,7 @@ import type { Language } from "../../../language.ts";
 import type { StreamMode } from "../../../run-events.ts";
 import { askingRun, type RunRequest } from "../../../runs/admission/draft.ts";
 import { RunCommand, RunConfig } from "../../../runs/attempt/execute.ts";
-import { createSession } from "../../../sessions/sessions.ts";
+import { inSession } from "../../../sessions/sessions.ts";
 import { readState } from "../../../sessions/state/state.ts";
 import {
   JsonObject,
@@ -144,13 +144,14 @@ async function startRun(
   source: CommandSource,
   { assistant_id, input, multitaskStrategy, multitask_strategy, ...options }: z.output<typeof RunStart>,
 ): Promise<CommandOutcome> {
-  const session = await createSession(services.storage, { session_id: source.threadId, if_exists: "do_nothing" });
-  const isAsking = session.status === "interrupted" && openQuestions(session).length > 0;
-  const isAnswer = input !== undefined && input !== null && isAsking;
-  const run = await admit(services, source, session, {
-    ...bodyOf(assistant_id, options),
-    ...(isAnswer ? { command: { resume: input } } : { input }),
-    multitask_strategy: multitask_strategy ?? multitaskStrategy ?? "enqueue",
+  const run = await inSession(services, source.threadId, (session) => {
+    const isAsking = session.status === "interrupted" && openQuestions(session).length > 0;
+    const isAnswer = input !== undefined && input !== null && isAsking;
+    return admit(services, source, session, {
+      ...bodyOf(assistant_id, options),
+      ...(isAnswer ? { command: { resume: input } } : { input }),
+      multitask_strategy: multitask_strategy ?? multitaskStrategy ?? "enqueue",
+    });
   });
   return { result: { run_id: run.run_id } };
 }

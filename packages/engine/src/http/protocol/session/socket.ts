@@ -5,7 +5,9 @@ import { excessOf, maximumDepth, mostKeys, parseJson } from "../../validate.ts";
 import type { HttpServices } from "../../environment.ts";
 import { toWireJson } from "../../answers/wire.ts";
 import { type CommandSource, handleCommand, ProtocolCommand, withParams } from "./commands.ts";
-import { EventFilter, isChannel, type ProtocolEvent, protocolText } from "../events/protocol-event.ts";
+import { EventFilter, isChannel } from "../events/protocol-event.ts";
+import { deliver, SocketPlaces } from "./deliver.ts";
+import { createOutput, type Output, socketLimits } from "./output.ts";
 import {
   type CommandOutcome,
   metaOf,
@@ -15,20 +17,6 @@ import {
   toRefusal,
 } from "./thread-record.ts";
 
-/** Concurrency limits of one protocol socket. */
-export const socketLimits = {
-  /** Commands in flight. One more is refused. */
-  commands: 64,
-  /** Subscriptions. One more is refused. */
-  subscriptions: 100,
-  /** Characters of unread answers; above it, no more commands are read. */
-  answers: 4 * 1024 * 1024,
-  /** Bytes buffered for a slow reader before its subscriptions pause. */
-  behind: 1024 * 1024,
-  /** How much of the past is buffered to be counted, whichever limit comes first. */
-  counted: { events: 2000, characters: 1024 * 1024 },
-} as const;
-
 /** The server stops, or the thread was deleted: a returning client finds out which. */
 const goingAway = 1001;
 
@@ -36,7 +24,8 @@ const Unsubscribe = z.looseObject({ subscription_id: z.string() });
 
 /**
  * One socket of the protocol: commands in, answers and events out. Each subscription follows the thread's record
- * separately; the answer to a subscribe precedes the events it replays.
+ * separately; the answer to a subscribe precedes the events it replays, and a run's end follows all that the run told to
+ * any of them.
  */
 export function serveSocket(services: HttpServices, source: CommandSource, socket: WebSocket): void {
   const output = createOutput(socket);
@@ -111,6 +100,7 @@ function createSubscriptions(
   output: Output,
 ): Subscriptions {
   const open = new Map<string, AbortController>();
+  const places = new SocketPlaces();
   return {
     add(id, filter) {
       const unknown = filter.channels.find((name) => !isChannel(name));
@@ -122,7 +112,9 @@ function createSubscriptions(
       const answer = (replayed_events: number): ProtocolAnswer => {
         return { type: "success", id, result: { subscription_id, replayed_events }, meta: metaOf(threadId) };
       };
-      deliver(readRecord(services, threadId, filter, ends.signal), output, answer).then(
+      const place = places.open(ends.signal);
+      const delivered = deliver(readRecord(services, threadId, filter, ends.signal), { output, place, answer });
+      delivered.then(
         () => {
           if (!ends.signal.aborted) socket.close(goingAway, "The thread is not followed any more.");
         },
@@ -157,100 +149,6 @@ function readCommand(text: string): ProtocolCommand | string {
     return "Protocol commands must be valid JSON.";
   }
   return ProtocolCommand.safeParse(value).data ?? "Protocol commands must include an integer id and string method.";
-}
-
-/**
- * Sends the replay after the answer that counts it, then live events. Of a long past only the beginning is counted: all
- * of it would be in memory at once.
- */
-async function deliver(
-  record: AsyncIterable<ProtocolEvent[] | "caught up">,
-  output: Output,
-  answer: (replayed: number) => ProtocolAnswer,
-): Promise<void> {
-  let past: string[] | undefined = [];
-  let characters = 0;
-  const sendPast = async (texts: string[]): Promise<void> => {
-    output.answer(toWireJson(answer(texts.length)));
-    for (const text of texts) await output.sendInTurn(text);
-  };
-  for await (const part of record) {
-    for (const event of part === "caught up" ? [] : part) {
-      const text = protocolText(event);
-      if (past === undefined) {
-        await output.sendInTurn(text);
-        continue;
-      }
-      past.push(text);
-      characters += text.length;
-      if (past.length < socketLimits.counted.events && characters < socketLimits.counted.characters) continue;
-      await sendPast(past);
-      past = undefined;
-    }
-    if (part !== "caught up" || past === undefined) continue;
-    await sendPast(past);
-    past = undefined;
-  }
-}
-
-/** A reader that accepts nothing for this long is disconnected; it may return and subscribe again. */
-const stalledMilliseconds = 120_000;
-
-/** The sending side of one socket. */
-interface Output {
-  /** Sends the answer to a command; while too many are unread, the socket reads no commands. */
-  answer(text: string): void;
-  /** Sends an event. Resolves once the reader is not far behind; of several callers only one may exceed that. */
-  sendInTurn(text: string): Promise<void>;
-}
-
-/** The writable part of a socket. */
-export type OutgoingSocket = Pick<
-  WebSocket,
-  "readyState" | "OPEN" | "bufferedAmount" | "send" | "pause" | "resume" | "terminate"
->;
-
-/** Writes to a socket such that a client that reads nothing costs no more than the limits allow. */
-export function createOutput(socket: OutgoingSocket): Output {
-  const isOpen = (): boolean => socket.readyState === socket.OPEN;
-  let unread = 0;
-  let stalled: NodeJS.Timeout | undefined;
-  let draining: Promise<void> | undefined;
-
-  const taken = (text: string): void => {
-    unread -= text.length;
-    if (stalled === undefined || unread > socketLimits.answers) return;
-    clearTimeout(stalled);
-    stalled = undefined;
-    socket.resume();
-  };
-  const drain = async (text: string): Promise<void> => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const late = setTimeout(() => socket.terminate(), stalledMilliseconds);
-    // Called when it was sent or cannot be sent any more.
-    socket.send(text, () => resolve());
-    await promise;
-    clearTimeout(late);
-    draining = undefined;
-  };
-
-  return {
-    answer(text) {
-      if (!isOpen()) return;
-      unread += text.length;
-      socket.send(text, () => taken(text));
-      if (stalled !== undefined || unread <= socketLimits.answers) return;
-      stalled = setTimeout(() => socket.terminate(), stalledMilliseconds).unref();
-      socket.pause();
-    },
-    async sendInTurn(text) {
-      while (draining !== undefined) await draining;
-      if (!isOpen()) return;
-      if (socket.bufferedAmount <= socketLimits.behind) return socket.send(text);
-      draining = drain(text);
-      await draining;
-    },
-  };
 }
 
 /** Milliseconds between pings. */

@@ -15,8 +15,20 @@ import { partingTime } from "../../../runs/events/log.ts";
 
 type RecordServices = Pick<HttpServices, "runs" | "graphs">;
 
-/** What a reader of a record gets: batches of wanted events; once, a mark that the past is complete. */
-export type RecordPart = ProtocolEvent[] | "caught up";
+/** Wanted events, and the places of what they were selected from. */
+interface RecordBatch {
+  events: ProtocolEvent[];
+  /** The sequence number up to which the record was read. */
+  until: number | undefined;
+  /** The sequence number of the end of a run, the last one of its batch. */
+  end: number | undefined;
+}
+
+/**
+ * What a reader of a record gets: batches of wanted events; once, a mark that the past is complete; and whether it waits
+ * for what comes.
+ */
+export type RecordPart = RecordBatch | "caught up" | "waits" | "goes on";
 
 /**
  * A thread's record as protocol events: the past, after `since` or of the newest runs, then live events of all runs.
@@ -33,7 +45,13 @@ export async function* readRecord(
   const since = filter.since === undefined ? undefined : Math.floor((filter.since + 1) / 1000);
   for await (const item of services.runs.followRecord(threadId, since, signal)) {
     if ("caughtUp" in item) yield "caught up";
-    else yield translate(item).filter((event) => isWanted(filter, event));
+    else if ("waits" in item) yield item.waits ? "waits" : "goes on";
+    else {
+      const told = translate(item);
+      const until = told.at(-1)?.seq;
+      const events = told.filter((event) => isWanted(filter, event));
+      yield { events, until, end: "ended" in item ? until : undefined };
+    }
   }
 }
 
@@ -43,7 +61,7 @@ export async function readTree(services: RecordServices, threadId: string): Prom
   let current: { run_id: string; protocol: RunProtocol } | undefined;
   for await (const item of services.runs.followRecord(threadId, undefined, enough.signal)) {
     if ("caughtUp" in item) break;
-    if ("news" in item) continue;
+    if ("news" in item || "waits" in item) continue;
     const { run } = item;
     if (current?.run_id !== run.run_id) {
       // Runs stopped before they started have no graphs; prefer another.
@@ -58,7 +76,9 @@ export async function readTree(services: RecordServices, threadId: string): Prom
 }
 
 /** Runs follow one another, each whole; only runs stopped before they started appear amid another. */
-function createTranslation(graphs: Graphs): (item: Exclude<RecordItem, { caughtUp: true }>) => ProtocolEvent[] {
+function createTranslation(
+  graphs: Graphs,
+): (item: Exclude<RecordItem, { caughtUp: true } | { waits: boolean }>) => ProtocolEvent[] {
   const protocols = new Map<string, RunProtocol>();
   return (item) => {
     // Events outside a run have no sequence number: a reader that was away does not get them.

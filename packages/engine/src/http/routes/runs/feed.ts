@@ -13,7 +13,8 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "../../environment.ts";
-import { createOutput, keepAlive } from "../../protocol/session/socket.ts";
+import { createOutput } from "../../protocol/session/output.ts";
+import { keepAlive } from "../../protocol/session/socket.ts";
 import { query } from "../../validate.ts";
 
 const FeedQuery = z.object({

@@ -113,7 +113,8 @@ async function* eventsOf(
   filter: EventFilter,
   signal: AbortSignal,
 ): AsyncGenerator<ProtocolEvent[]> {
-  for await (const part of readRecord(services, threadId, filter, signal)) if (part !== "caught up") yield part;
+  for await (const part of readRecord(services, threadId, filter, signal))
+    if (typeof part === "object") yield part.events;
 }
 
 async function* newsOf({ runs }: HttpServices, threadId: string, signal: AbortSignal): AsyncGenerator<RunEvent[]> {

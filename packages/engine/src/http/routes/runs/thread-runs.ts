@@ -1,9 +1,15 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { createSession, requireSession } from "../../../sessions/sessions.ts";
-import { RunStatus, type Run, type Session } from "../../../storage/records.ts";
+import { inSession, requireSession } from "../../../sessions/sessions.ts";
+import { RunStatus, type Run } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  type HttpServices,
+} from "../../environment.ts";
 import { notFound } from "../../errors.ts";
 import { answerJson, selected } from "../../answers/wire.ts";
 import { knownModes, namesInQuery, namespacesInQuery } from "../../answers/frames.ts";
@@ -61,8 +67,7 @@ function startingRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const body = context.req.valid("json");
-      const session = await sessionFor(services, context.req.valid("param").thread_id, body);
-      const run = await startRun(services, context, session, body);
+      const run = await startOn(services, context, context.req.valid("param").thread_id, body);
       context.header("Content-Location", locationOf(run));
       return answerJson(context, toWireRun(run));
     },
@@ -77,8 +82,7 @@ function startingRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const body = context.req.valid("json");
-      const session = await sessionFor(services, context.req.valid("param").thread_id, body);
-      const run = await startRun(services, context, session, body);
+      const run = await startOn(services, context, context.req.valid("param").thread_id, body);
       const cancels = body.on_disconnect === "cancel";
       return streamRun(services, context, run, {
         ids: true,
@@ -97,9 +101,9 @@ function startingRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const body = context.req.valid("json");
-      const session = await sessionFor(services, context.req.valid("param").thread_id, body);
+      const { thread_id } = context.req.valid("param");
       // Only the values are read, so these modes are enough whatever the body asks for.
-      const run = await startRun(services, context, session, { ...body, stream_mode: "values" });
+      const run = await startOn(services, context, thread_id, { ...body, stream_mode: "values" });
       return waitForRun(services, context, run, {
         headers: { "content-location": locationOf(run) },
         hasBegun: context.req.header("idempotency-key") === undefined,
@@ -215,10 +219,11 @@ function joiningRoutes(routes: HttpApp): void {
   );
 }
 
-/** The session of a run; a missing one is 404, or is created if the body says so. */
-async function sessionFor({ storage }: HttpServices, sessionId: string, body: RunBody): Promise<Session> {
-  if (body.if_not_exists !== "create") return requireSession(storage, sessionId);
-  return createSession(storage, { session_id: sessionId, if_exists: "do_nothing" });
+/** Starts a run on a thread; a missing one is 404, or is created if the body says so. */
+async function startOn(services: HttpServices, context: HttpContext, sessionId: string, body: RunBody): Promise<Run> {
+  return body.if_not_exists === "create"
+    ? await inSession(services, sessionId, (session) => startRun(services, context, session, body))
+    : await startRun(services, context, await requireSession(services.storage, sessionId), body);
 }
 
 async function requireRun({ runs }: HttpServices, ids: { thread_id: string; run_id: string }): Promise<Run> {
