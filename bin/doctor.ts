@@ -9,7 +9,7 @@ import { isLoopbackName } from "@millrace/engine/http/middleware/gate";
 import { createLogger } from "@millrace/engine/logger";
 import { openCustomParts } from "@millrace/engine/manifest/custom-parts";
 import { prepareFolders } from "@millrace/engine/process/folders";
-import { lookAtPostgres } from "@millrace/engine/storage/postgres/database/look-at-database";
+import { inspectPostgres } from "@millrace/engine/storage/postgres/database/inspect-database";
 import { checkWhole } from "@millrace/engine/storage/sqlite/database/maintenance";
 import { chooseModel } from "@millrace/models/choose-model";
 import { createModel } from "@millrace/models/load-model";
@@ -111,7 +111,7 @@ async function graphsText({ graphs: file, loadSeconds }: Config): Promise<string
 
 async function databaseText({ dataDir, conversations, database }: Config): Promise<string> {
   if (database !== undefined) {
-    const { place, version, bytes, hasSchema } = await lookAtPostgres(database);
+    const { place, version, bytes, hasSchema } = await inspectPostgres(database);
     const content = hasSchema
       ? `${(bytes / 1024 / 1024).toFixed(1)} MB`
       : "a start makes its tables, or brings them up to date";

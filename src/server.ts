@@ -155,7 +155,7 @@ function openOperations(storage: Storage, { locks, workspace, toolkitServices }:
     workspace,
     toolkitServices,
     onUndone: (id, { operation_id, path, content, updated_at: time }) =>
-      runs.tell(id, { type: "operation_undone", operation_id, path, content, time }),
+      runs.notifySession(id, { type: "operation_undone", operation_id, path, content, time }),
   });
 }
 

@@ -12,7 +12,7 @@ import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { startServer } from "../src/server.ts";
 import { findSandbox, limiter } from "../src/tools/programs/sandbox.ts";
 import { startTestServer } from "./support/test-server.ts";
-import { openDoor } from "./support/test-graphs.ts";
+import { openGate } from "./support/test-graphs.ts";
 import { programEnvironment } from "./support/processes/program.ts";
 
 const Started = z.looseObject({ url: z.url() });
@@ -144,15 +144,15 @@ test("a server that closes lets its run finish, answers its reader and refuses n
   const server = await startTestServer();
   const { thread_id: busy } = await server.client.threads.create();
   const { thread_id: idle } = await server.client.threads.create();
-  const door = crypto.randomUUID();
-  const run = await server.client.runs.create(busy, "gated", { input: { door } });
+  const gate = crypto.randomUUID();
+  const run = await server.client.runs.create(busy, "gated", { input: { gate } });
   const joined = server.client.runs.join(busy, run.run_id);
   await expect.poll(async () => (await server.client.runs.get(busy, run.run_id)).status).toBe("running");
   const closed = server.close();
   const refused = await server.send("POST", `/threads/${idle}/runs`, { assistant_id: "counter", input: {} });
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("1");
-  openDoor(door);
+  openGate(gate);
   expect(await joined).toMatchObject({ passed: true });
   await closed;
   await expect(fetch(server.url)).rejects.toThrow("fetch failed");
@@ -162,7 +162,7 @@ test("a server that closes lets its run finish, answers its reader and refuses n
 test("a server that closes says within a 200 that it stops waiting for a run: sent again it would be a second one", async () => {
   const server = await startTestServer({ drainSeconds: 0.05 });
   const { thread_id } = await server.client.threads.create();
-  const body = { assistant_id: "gated", input: { door: crypto.randomUUID() } };
+  const body = { assistant_id: "gated", input: { gate: crypto.randomUUID() } };
   const waiting = server.send("POST", `/threads/${thread_id}/runs/wait`, body);
   await expect.poll(async () => (await server.client.runs.list(thread_id, { status: "running" })).length).toBe(1);
   const [run] = await server.client.runs.list(thread_id);
@@ -177,7 +177,7 @@ test("a server that closes says within a 200 that it stops waiting for a run: se
 test("a request with a key hears of a failure, for it is safe to send it again", async () => {
   const server = await startTestServer({ drainSeconds: 0.05 });
   const { thread_id } = await server.client.threads.create();
-  const body = { assistant_id: "gated", input: { door: crypto.randomUUID() } };
+  const body = { assistant_id: "gated", input: { gate: crypto.randomUUID() } };
   const waiting = server.send("POST", `/threads/${thread_id}/runs/wait`, body, { "idempotency-key": "once" });
   await expect.poll(async () => (await server.client.runs.list(thread_id, { status: "running" })).length).toBe(1);
   await server.close();

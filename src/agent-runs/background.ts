@@ -11,7 +11,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import type { RunStarter } from "@millrace/engine/runs/options";
 import type { LiveActivity } from "./activity.ts";
 import type { RunRequest } from "@millrace/engine/runs/admission/draft";
-import { sentBy } from "@millrace/engine/runs/stop-elsewhere";
+import { parentSessionKey } from "@millrace/engine/runs/remote-stops";
 import { backgroundSessionId, BackgroundOrigin, sessionsOfAgents } from "@millrace/engine/runs/background-sessions";
 import { userKeysOf } from "@millrace/engine/runs/admission/user-of-run";
 
@@ -141,7 +141,7 @@ function requestOf(work: BackgroundWork, { session_id }: Session, parent: Run): 
     // The agent runs with the user's own keys.
     config: { configurable: userKeysOf(parent.kwargs.config["configurable"]) },
     context: { ...work.context },
-    metadata: { [sentBy]: parent.session_id },
+    metadata: { [parentSessionKey]: parent.session_id },
     stream_mode: ["values", "messages-tuple", "custom"],
     stream_subgraphs: false,
     stream_resumable: true,

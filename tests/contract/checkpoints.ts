@@ -26,7 +26,7 @@ function createUnstored(): UnstoredEvents & { tell(...events: RunEvent[]): void;
   return {
     left,
     tell: (...events) => left.push(...events),
-    async carry(write) {
+    async flushWith(write) {
       const events = [...left];
       const result = await write(events, []);
       left.splice(0, events.length);
@@ -101,9 +101,9 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       const gate = Promise.withResolvers<void>();
       const unstored = createUnstored();
       const slow: UnstoredEvents = {
-        carry: async (write) => {
+        flushWith: async (write) => {
           await gate.promise;
-          return await unstored.carry(write);
+          return await unstored.flushWith(write);
         },
       };
       const saver = writer(fixture.storage, "r1", 1).checkpointer(slow);
@@ -126,9 +126,9 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       const gate = Promise.withResolvers<void>();
       const unstored = createUnstored();
       const slow: UnstoredEvents = {
-        carry: async (write) => {
+        flushWith: async (write) => {
           await gate.promise;
-          return await unstored.carry(write);
+          return await unstored.flushWith(write);
         },
       };
       const saver = writer(fixture.storage, "r1", 1).checkpointer(slow);

@@ -92,7 +92,7 @@ export function describeCrons(fixture: StorageFixture): void {
 
     it("are due in order when their date has come, those that are enabled", async () => {
       const told: string[] = [];
-      fixture.storage.crons.onDate((date) => told.push(date));
+      fixture.storage.crons.onDueDate((date) => told.push(date));
       await create(
         cronRecord("late", { next_run_date: hour(3) }),
         cronRecord("early", { next_run_date: hour(1) }),

@@ -86,7 +86,7 @@ export function describeUsage(fixture: StorageFixture): void {
     it("comes with the checkpoint that follows, or not at all", async () => {
       await newRun();
       const saver = writer(fixture.storage, "r1", 1).checkpointer({
-        carry: async (write) => await write([], [entry("ada", "2026-03-02", 3)]),
+        flushWith: async (write) => await write([], [entry("ada", "2026-03-02", 3)]),
       });
       const place = { configurable: { thread_id: "s1", checkpoint_ns: "", run_id: "r1" } };
       await saver.put(place, emptyCheckpoint(), { source: "loop", step: 0, parents: {} }, {});

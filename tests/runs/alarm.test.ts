@@ -19,9 +19,9 @@ function alarmWith(...next: (number | undefined)[]): Alarm {
 
 test("works at the earliest of the times that it was told, and then at the one that the work gave", async () => {
   const alarm = alarmWith(9_000, undefined);
-  alarm.bring(8_000);
-  alarm.bring(5_000);
-  alarm.bring(7_000);
+  alarm.scheduleAt(8_000);
+  alarm.scheduleAt(5_000);
+  alarm.scheduleAt(7_000);
   await vi.advanceTimersByTimeAsync(4_999);
   expect(calls).toEqual([]);
   await vi.advanceTimersByTimeAsync(minute);
@@ -31,21 +31,21 @@ test("works at the earliest of the times that it was told, and then at the one t
 
 test("works at once for what is due already", async () => {
   vi.setSystemTime(minute);
-  alarmWith().bring(0);
+  alarmWith().scheduleAt(0);
   await vi.advanceTimersByTimeAsync(0);
   expect(calls).toEqual([minute]);
 });
 
 test("has no timer while nothing is due", async () => {
   const alarm = alarmWith();
-  alarm.bring(Infinity);
+  alarm.scheduleAt(Infinity);
   expect(vi.getTimerCount()).toBe(0);
   await alarm.stop();
 });
 
 test("waits for what is years away, and looks at nothing but the clock meanwhile", async () => {
   const far = 365 * 24 * 60 * minute;
-  alarmWith().bring(far);
+  alarmWith().scheduleAt(far);
   await vi.advanceTimersByTimeAsync(far - 1);
   expect(calls).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
@@ -53,7 +53,7 @@ test("waits for what is years away, and looks at nothing but the clock meanwhile
 });
 
 test("notices within ten minutes that the machine has slept", async () => {
-  alarmWith().bring(60 * minute);
+  alarmWith().scheduleAt(60 * minute);
   await vi.advanceTimersByTimeAsync(minute);
   vi.setSystemTime(61 * minute);
   await vi.advanceTimersByTimeAsync(10 * minute);
@@ -69,9 +69,9 @@ test("never works twice at once; what comes meanwhile is done afterwards", async
     atWork -= 1;
     return undefined;
   });
-  alarm.bring(0);
+  alarm.scheduleAt(0);
   await vi.advanceTimersByTimeAsync(0);
-  alarm.bring(1);
+  alarm.scheduleAt(1);
   await vi.advanceTimersByTimeAsync(minute);
   expect(calls).toEqual([1]);
   gate.resolve();
@@ -86,7 +86,7 @@ test("a stop waits for the work under way, and nothing comes after it", async ()
     await gate.promise;
     return 0;
   });
-  alarm.bring(0);
+  alarm.scheduleAt(0);
   await vi.advanceTimersByTimeAsync(0);
   let isStopped = false;
   const stopped = alarm.stop().then(() => (isStopped = true));
@@ -94,7 +94,7 @@ test("a stop waits for the work under way, and nothing comes after it", async ()
   expect(isStopped).toBe(false);
   gate.resolve();
   await stopped;
-  alarm.bring(1);
+  alarm.scheduleAt(1);
   await vi.advanceTimersByTimeAsync(minute);
   expect(calls).toEqual([0]);
 });

@@ -18,7 +18,7 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createTestStorage, type TestStorage } from "../support/test-storage.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
-/** A door that a node waits at and a test opens; the node's own signal opens it with a failure. */
+/** A gate that a node waits at and a test opens; the node's own signal opens it with a failure. */
 export function createGate() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();

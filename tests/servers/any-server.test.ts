@@ -2,7 +2,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, expect, it } from "vitest";
 import { RoundRobin } from "@millrace/testing/round-robin";
 import { startPostgres } from "../support/processes/postgres.ts";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { createServers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -18,13 +18,13 @@ it.skipIf(postgres === undefined)(
     try {
       const { threads, runs, store } = new Client({ apiUrl: balancer.url, callerOptions: { maxRetries: 0 } });
       const { thread_id } = await threads.create();
-      const door = crypto.randomUUID();
-      const run = await runs.create(thread_id, "flood", { input: { events: 40, door }, streamMode: ["custom"] });
+      const gate = crypto.randomUUID();
+      const run = await runs.create(thread_id, "flood", { input: { events: 40, gate }, streamMode: ["custom"] });
       const read = [0, 1, 2].map(() => Array.fromAsync(runs.joinStream(thread_id, run.run_id)));
       // Waits behind it, wherever it was sent to.
       const next = runs.wait(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "enqueue" });
       await expect.poll(async () => (await runs.get(thread_id, run.run_id)).status).toBe("running");
-      openDoor(door);
+      openGate(gate);
       for (const events of await Promise.all(read)) {
         expect(events.filter(({ event }) => event === "custom")).toHaveLength(40);
       }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { startPostgres } from "../support/processes/postgres.ts";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { createServers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -20,11 +20,11 @@ describe.skipIf(postgres === undefined)("servers that serve different graphs", (
     try {
       const [both, fewer] = [await servers.start({ drainSeconds: 0 }), await servers.start({ graphs })];
       const begin = async () => {
-        const door = crypto.randomUUID();
+        const gate = crypto.randomUUID();
         const { thread_id } = await both.client.threads.create();
-        const { run_id } = await both.client.runs.create(thread_id, "gated", { input: { door } });
+        const { run_id } = await both.client.runs.create(thread_id, "gated", { input: { gate } });
         await expect.poll(async () => (await both.client.runs.get(thread_id, run_id)).status).toBe("running");
-        return { door, thread_id, run_id };
+        return { gate, thread_id, run_id };
       };
       const [first, stopped] = [await begin(), await begin()];
       // The other one begins nothing of a thread before its turn, either.
@@ -40,7 +40,7 @@ describe.skipIf(postgres === undefined)("servers that serve different graphs", (
       expect(await fewer.client.runs.get(stopped.thread_id, stopped.run_id)).toMatchObject({ status: "interrupted" });
       expect(await seen()).toMatchObject({ status: "running" });
       expect(await fewer.client.runs.get(first.thread_id, behind.run_id)).toMatchObject({ status: "pending" });
-      openDoor(first.door);
+      openGate(first.gate);
       const again = await servers.start();
       // Not by the state: the other server may have gone on with the run behind it.
       const told = fewer.client.runs.joinStream(first.thread_id, first.run_id, { lastEventId: "-1" });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startReceiver } from "@millrace/testing/webhook-receiver";
 import { eventsOf, readEvents, type ReadEvent } from "@millrace/testing/read-events";
 import { startPostgres, type TestPostgres } from "../support/processes/postgres.ts";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let postgres: TestPostgres | undefined;
@@ -27,13 +27,13 @@ async function startBoth(changes: Parameters<typeof startTestServer>[0] = {}): P
   return [await start(), await start()];
 }
 
-/** A run at A that has told half of what it tells, and waits at its door. */
+/** A run at A that has told half of what it tells, and waits at its gate. */
 async function startFlood({ client }: TestServer, events = 200) {
-  const door = crypto.randomUUID();
+  const gate = crypto.randomUUID();
   const { thread_id } = await client.threads.create();
-  const input = { events, size: 20, door };
+  const input = { events, size: 20, gate };
   const { run_id } = await client.runs.create(thread_id, "flood", { input, streamMode: ["custom"] });
-  return { door, thread_id, run_id, path: `/threads/${thread_id}/runs/${run_id}/stream?stream_mode=custom` };
+  return { gate, thread_id, run_id, path: `/threads/${thread_id}/runs/${run_id}/stream?stream_mode=custom` };
 }
 
 const places = (events: readonly ReadEvent[]): unknown[] =>
@@ -48,16 +48,16 @@ describe.each([
 ])("readers at another server than their run, %s", (_name, changes) => {
   it("get all that it tells, in order and once, to its end", async () => {
     const [a, b] = await startBoth(changes);
-    const { door, path } = await startFlood(a);
+    const { gate, path } = await startFlood(a);
     const streams = await Promise.all([b.send("GET", path), b.send("GET", path), a.send("GET", path)]);
     const read = streams.map(readEvents);
-    openDoor(door);
+    openGate(gate);
     for (const events of await Promise.all(read)) expect(places(events)).toEqual(upTo(200));
   });
 
   it("go on where they were cut off, wherever they come back", async () => {
     const [a, b] = await startBoth(changes);
-    const { door, path } = await startFlood(a);
+    const { gate, path } = await startFlood(a);
     const seen: ReadEvent[] = [];
     // They change the server at every twentieth event; the last one stays.
     for (let turn = 0; ; turn += 1) {
@@ -70,14 +70,14 @@ describe.each([
         if (count === 20) break;
       }
       if (count < 20) break;
-      if (turn === 3) openDoor(door);
+      if (turn === 3) openGate(gate);
     }
     expect(places(seen)).toEqual(upTo(200));
   });
 
   it("go on after what they were told before it was stored, without all of it once more", async () => {
     const [a, b] = await startBoth(changes);
-    const { door, path } = await startFlood(a);
+    const { gate, path } = await startFlood(a);
     const first = await a.send("GET", path);
     const told: ReadEvent[] = [];
     for await (const event of eventsOf(first)) if (told.push(event) === 101) break;
@@ -85,7 +85,7 @@ describe.each([
     const ahead = Number(told.at(-1)?.id) + 10;
     const read = readEvents(await b.send("GET", path, undefined, { "last-event-id": String(ahead) }));
     await expect.poll(async () => (await b.client.runs.list(path.split("/")[2] ?? ""))[0]?.status).toBe("running");
-    openDoor(door);
+    openGate(gate);
     const events = await read;
     expect(events.map(({ event }) => event)).not.toContain("gap");
     expect(Number(events[0]?.id)).toBe(ahead + 1);
@@ -94,12 +94,12 @@ describe.each([
 
   it("wait for its end, join it, and get its state", async () => {
     const [a, b] = await startBoth(changes);
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const { thread_id } = await a.client.threads.create();
-    const { run_id } = await a.client.runs.create(thread_id, "gated", { input: { door } });
+    const { run_id } = await a.client.runs.create(thread_id, "gated", { input: { gate } });
     await expect.poll(async () => (await b.client.runs.get(thread_id, run_id)).status).toBe("running");
     const ends = Promise.all([b.client.runs.join(thread_id, run_id), a.client.runs.join(thread_id, run_id)]);
-    openDoor(door);
+    openGate(gate);
     expect(await ends).toEqual([expect.objectContaining({ passed: true }), expect.objectContaining({ passed: true })]);
     expect((await b.client.runs.get(thread_id, run_id)).status).toBe("success");
   });
@@ -129,10 +129,10 @@ describe.each([
 
 it("says at any server how many runs come before a waiting one, and how far a stop has come", async () => {
   const [a, b] = await startBoth();
-  const door = crypto.randomUUID();
+  const gate = crypto.randomUUID();
   const { thread_id } = await a.client.threads.create();
-  await a.client.runs.create(thread_id, "gated", { input: { door } });
-  const body = { assistant_id: "gated", input: { door }, multitask_strategy: "enqueue" };
+  await a.client.runs.create(thread_id, "gated", { input: { gate } });
+  const body = { assistant_id: "gated", input: { gate }, multitask_strategy: "enqueue" };
   const answers = [
     await a.send("POST", `/threads/${thread_id}/runs`, body),
     await b.send("POST", `/threads/${thread_id}/runs`, body),
@@ -140,7 +140,7 @@ it("says at any server how many runs come before a waiting one, and how far a st
   expect(answers.map(({ headers }) => headers.get("x-queue-position"))).toEqual(["1", "2"]);
   const status = await (await b.send("GET", `/threads/${thread_id}/status`)).json();
   expect(status).toMatchObject({ stop_state: "running", is_generating: true, can_stop: true, queue_length: 2 });
-  openDoor(door);
+  openGate(gate);
 });
 
 it("sends each webhook once, whichever of the servers does it", async () => {

@@ -4,7 +4,7 @@ import { createLogger } from "@millrace/engine/logger";
 import { rollBack } from "@millrace/engine/runs/remove-run";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../contract/records.ts";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { startPostgres } from "../support/processes/postgres.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
@@ -21,8 +21,8 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
   it("each take the runs of a thread that were sent to them, in the order in which they came", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
-    const door = crypto.randomUUID();
-    await one.client.runs.create(thread_id, "gated", { input: { door } });
+    const gate = crypto.randomUUID();
+    await one.client.runs.create(thread_id, "gated", { input: { gate } });
     const behind = await other.client.runs.create(thread_id, "counter", {
       input: { value: 1 },
       multitaskStrategy: "enqueue",
@@ -30,7 +30,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await expect(
       other.client.runs.create(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "reject" }),
     ).rejects.toMatchObject({ status: 422 });
-    openDoor(door);
+    openGate(gate);
     expect(await one.client.runs.join(thread_id, behind.run_id)).toMatchObject({ value: 2 });
     // What either has written, both know.
     expect(await one.client.runs.wait(thread_id, "counter", { input: { value: 2 } })).toMatchObject({ value: 3 });
@@ -60,12 +60,12 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
   it("stop each other's runs", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
-    const run = await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+    const run = await one.client.runs.create(thread_id, "gated", { input: { gate: crypto.randomUUID() } });
     await expect.poll(async () => (await other.client.runs.get(thread_id, run.run_id)).status).toBe("running");
     await other.client.runs.cancel(thread_id, run.run_id, true);
     expect((await one.client.runs.get(thread_id, run.run_id)).status).toBe("interrupted");
     // A thread goes with the runs that another server performs.
-    await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+    await one.client.runs.create(thread_id, "gated", { input: { gate: crypto.randomUUID() } });
     await other.client.threads.delete(thread_id);
     await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
   it("clear what waits behind a run, whichever of them have either", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
-    const input = { door: crypto.randomUUID() };
+    const input = { gate: crypto.randomUUID() };
     const walking = await one.client.runs.create(thread_id, "gated", { input });
     await expect.poll(async () => (await other.client.runs.get(thread_id, walking.run_id)).status).toBe("running");
     await one.client.runs.create(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "enqueue" });
@@ -93,7 +93,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     // Which comes first, its removal or the look for its end, is a matter of chance.
     const startAndDelete = async (): Promise<void> => {
       const { thread_id } = await one.client.threads.create();
-      const { run_id } = await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+      const { run_id } = await one.client.runs.create(thread_id, "gated", { input: { gate: crypto.randomUUID() } });
       await expect.poll(async () => (await other.client.runs.get(thread_id, run_id)).status).toBe("running");
       await other.client.runs.cancel(thread_id, run_id, false, "rollback");
       await other.client.threads.delete(thread_id);
@@ -115,7 +115,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
         EXECUTE FUNCTION note_states()`);
     const { thread_id } = await one.client.threads.create();
     const begin = async (): Promise<string> => {
-      const { run_id } = await one.client.runs.create(thread_id, "gated", { input: { door: crypto.randomUUID() } });
+      const { run_id } = await one.client.runs.create(thread_id, "gated", { input: { gate: crypto.randomUUID() } });
       await expect.poll(async () => (await other.client.threads.getState(thread_id)).next).toEqual(["wait"]);
       return run_id;
     };
@@ -137,14 +137,14 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
     const { thread_id: waiting } = await one.client.threads.create();
-    const door = crypto.randomUUID();
-    const run = await one.client.runs.create(thread_id, "gated", { input: { door } });
+    const gate = crypto.randomUUID();
+    const run = await one.client.runs.create(thread_id, "gated", { input: { gate } });
     const delayed = await one.client.runs.create(waiting, "counter", { input: { value: 1 }, afterSeconds: 1 });
     const third = await servers.start();
     expect(await servers.query("SELECT DISTINCT attempt FROM runs WHERE status = 'running'")).toEqual([{ attempt: 1 }]);
     await third.close();
     const closing = one.close();
-    openDoor(door);
+    openGate(gate);
     await closing;
     expect(await other.client.runs.join(thread_id, run.run_id)).toMatchObject({ passed: true });
     expect(await other.client.runs.join(waiting, delayed.run_id)).toMatchObject({ value: 2 });
@@ -162,7 +162,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const steps: string[] = [];
     const changed = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
-    const change = one.sessions.inTurn?.("s1", async () => {
+    const change = one.sessions.withLease?.("s1", async () => {
       begun.resolve();
       await changed.promise;
       steps.push("changed by one");
@@ -171,7 +171,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const admitted = other.runs
       .admit(runRecord("r1", "s1"), { hasRoom: true })
       .then(() => steps.push("admitted by other"));
-    const again = other.sessions.inTurn?.("s1", async () => void steps.push("changed by other"));
+    const again = other.sessions.withLease?.("s1", async () => void steps.push("changed by other"));
     await expect
       .poll(() => servers.query("SELECT turn IS NOT NULL AS is_taken FROM sessions"))
       .toEqual([{ is_taken: true }]);
@@ -196,7 +196,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
       async () => void (await one.byHand.ledger.start(call)),
       async () => void (await one.sessions.delete("s1")),
     ];
-    const change = one.sessions.inTurn?.("s1", async () => {
+    const change = one.sessions.withLease?.("s1", async () => {
       // As long as it lasts, it may.
       await put(0);
       await one.sessions.update("s1", { metadata: { by: "one" } });

@@ -19,12 +19,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod";
 const note = (step) => async ({ place }) => (appendFileSync(place + "/steps", step + "\\n"), {});
-const wait = async ({ place, door }) => {
+const wait = async ({ place, gate }) => {
   appendFileSync(place + "/steps", "waits\\n");
-  while (!existsSync(place + "/" + door)) await sleep(20);
+  while (!existsSync(place + "/" + gate)) await sleep(20);
   return {};
 };
-export const patient = new StateGraph(z.object({ place: z.string(), door: z.string() }))
+export const patient = new StateGraph(z.object({ place: z.string(), gate: z.string() }))
   .addNode("first", note("first")).addNode("wait", wait).addNode("last", note("last"))
   .addEdge(START, "first").addEdge("first", "wait").addEdge("wait", "last").addEdge("last", END).compile();
 `;
@@ -54,8 +54,8 @@ describe.skipIf(postgres === undefined)("a server that goes away", { timeout: 18
     const { pid = 0 } = one;
     try {
       const { thread_id } = await one.client.threads.create();
-      const begin = (door: string) =>
-        one.client.runs.create(thread_id, "patient", { input: { place: folder, door }, multitaskStrategy: "enqueue" });
+      const begin = (gate: string) =>
+        one.client.runs.create(thread_id, "patient", { input: { place: folder, gate }, multitaskStrategy: "enqueue" });
       const frozen = await begin("opened");
       await expect.poll(steps).toEqual(["first", "waits"]);
       process.kill(pid, "SIGSTOP");

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startPostgres } from "../support/processes/postgres.ts";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -16,8 +16,8 @@ describe.skipIf(postgres === undefined)("servers of a database that a later vers
   it("give their runs back, take no others, and say why", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
-    const door = crypto.randomUUID();
-    const walking = await one.client.runs.create(thread_id, "gated", { input: { door } });
+    const gate = crypto.randomUUID();
+    const walking = await one.client.runs.create(thread_id, "gated", { input: { gate } });
     const waiting = await one.client.runs.create(thread_id, "counter", { multitaskStrategy: "enqueue", input: {} });
     await expect.poll(async () => (await one.client.runs.get(thread_id, walking.run_id)).status).toBe("running");
     const ready = async (server: typeof one): Promise<unknown> => (await server.send("GET", "/health/ready")).json();
@@ -34,7 +34,7 @@ describe.skipIf(postgres === undefined)("servers of a database that a later vers
       const refused = await server.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "counter", input: {} });
       expect(refused.status).toBe(503);
     }
-    openDoor(door);
+    openGate(gate);
     const inHand = "SELECT FROM runs WHERE status IN ('pending', 'running') AND owner IS NOT NULL";
     await expect.poll(() => servers.query(inHand)).toEqual([]);
     expect(await servers.query("SELECT DISTINCT crashes FROM runs")).toEqual([{ crashes: 0 }]);

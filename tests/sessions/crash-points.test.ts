@@ -27,7 +27,7 @@ function copied(storage: Storage, copies: string[]): Storage {
   const ofNoRun = { session_id: "", run_id: "", attempt: undefined };
   return {
     ...storage,
-    checkpointer: following.attempt(ofNoRun).checkpointer({ carry: (write) => write([], []) }),
+    checkpointer: following.attempt(ofNoRun).checkpointer({ flushWith: (write) => write([], []) }),
     sessions: {
       ...storage.sessions,
       create: async (session) => {

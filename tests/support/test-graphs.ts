@@ -194,34 +194,34 @@ export const failing = new StateGraph(Count)
   .addEdge(START, "fail")
   .addEdge("fail", END);
 
-type Doors = Map<string, PromiseWithResolvers<void>>;
+type Gates = Map<string, PromiseWithResolvers<void>>;
 // This module may be there twice: a copy of it is that of a folder with packages of its own.
-const shared = globalThis as typeof globalThis & { testDoors?: Doors };
-/** Doors that `gated` runs wait at, by the name in their input. */
-const doors: Doors = (shared.testDoors ??= new Map());
+const shared = globalThis as typeof globalThis & { testGates?: Gates };
+/** Gates that `gated` runs wait at, by the name in their input. */
+const gates: Gates = (shared.testGates ??= new Map());
 
-/** Lets the `gated` runs with this name go on, now or when they come. */
-export function openDoor(name: string): void {
-  door(name).resolve();
+/** Opens a gate for the runs that wait at it, now or later. */
+export function openGate(name: string): void {
+  gate(name).resolve();
 }
 
-function door(name: string): PromiseWithResolvers<void> {
-  const known = doors.get(name) ?? Promise.withResolvers<void>();
-  doors.set(name, known);
+function gate(name: string): PromiseWithResolvers<void> {
+  const known = gates.get(name) ?? Promise.withResolvers<void>();
+  gates.set(name, known);
   return known;
 }
 
-const Gated = new StateSchema({ door: z.string().default(""), passed: z.boolean().default(false) });
+const Gated = new StateSchema({ gate: z.string().default(""), passed: z.boolean().default(false) });
 
-/** Tells that it waits, waits at its door or until it is stopped, tells that it went through. */
+/** Emits an event, waits until its gate opens or it is stopped, and emits another one. */
 export const gated = new StateGraph(Gated)
   .addNode("wait", async (state, config: LangGraphRunnableConfig) => {
-    config.writer?.({ at: "door" });
+    config.writer?.({ at: "gate" });
     const stopped = Promise.withResolvers<never>();
     const onAbort = (): void => stopped.reject(new Error("stopped"));
     config.signal?.addEventListener("abort", onAbort);
     try {
-      await Promise.race([door(state.door).promise, stopped.promise]);
+      await Promise.race([gate(state.gate).promise, stopped.promise]);
     } finally {
       config.signal?.removeEventListener("abort", onAbort);
     }
@@ -315,14 +315,14 @@ export const mirror = new StateGraph(new StateSchema({ seen: z.record(z.string()
 const Flood = new StateSchema({
   events: z.number().default(0),
   size: z.number().default(1),
-  door: z.string().default(""),
+  gate: z.string().default(""),
 });
 
-/** Tells `events` times a text of `size` characters; waits at its door, where it has one, before the last half of them. */
+/** Emits `events` texts of `size` characters. With a gate, it waits there before the second half. */
 export const flood = new StateGraph(Flood)
   .addNode("tell", async (state, config: LangGraphRunnableConfig) => {
     for (let at = 0; at < state.events; at += 1) {
-      if (state.door !== "" && at === state.events / 2) await door(state.door).promise;
+      if (state.gate !== "" && at === state.events / 2) await gate(state.gate).promise;
       config.writer?.({ at, text: "x".repeat(state.size) });
       if (at % 10 === 0) await nextTurn();
     }

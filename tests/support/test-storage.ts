@@ -46,8 +46,8 @@ export function createTestStorage(): TestStorage {
     if (storage.failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
   };
   const checkedEvents = (events: UnstoredEvents): UnstoredEvents => ({
-    carry: (write) =>
-      events.carry(async (told, usage) => {
+    flushWith: (write) =>
+      events.flushWith(async (told, usage) => {
         if (told.length > 0) await check("append", told);
         return await write(told, usage);
       }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { systemAssistantId } from "@millrace/engine/graphs/assistants";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
@@ -276,10 +276,10 @@ describe("DELETE /assistants/:assistant_id", () => {
   test("DELETE /assistants/:assistant_id 200: it goes with its versions and runs, threads stay", async () => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "gated" });
     const { thread_id } = await server.client.threads.create();
-    openDoor("of an assistant");
-    await server.client.runs.wait(thread_id, assistant_id, { input: { door: "of an assistant" } });
+    openGate("of an assistant");
+    await server.client.runs.wait(thread_id, assistant_id, { input: { gate: "of an assistant" } });
     const working = await server.client.threads.create();
-    await server.client.runs.create(working.thread_id, assistant_id, { input: { door: crypto.randomUUID() } });
+    await server.client.runs.create(working.thread_id, assistant_id, { input: { gate: crypto.randomUUID() } });
     await server.client.crons.create(assistant_id, { schedule: "0 0 1 1 *" });
     expect(await send("DELETE", `/assistants/${assistant_id}`)).toEqual([200, JSON.stringify([assistant_id])]);
     expect((await send("GET", `/assistants/${assistant_id}`))[0]).toBe(404);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readEvents } from "@millrace/testing/read-events";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
@@ -24,15 +24,15 @@ const noAssistant =
   'No assistant found for "nobody". Make sure the assistant ID is for a valid assistant or a valid graph ID.';
 const busy = "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.";
 
-/** A run that waits at a door of its own; `open` lets it go on and waits for its end. */
+/** A run that waits at a gate of its own; `open` lets it go on and waits for its end. */
 async function waiting(threadId: string, body: object = {}) {
-  const door = crypto.randomUUID();
-  const request = { assistant_id: "gated", input: { door }, ...body };
+  const gate = crypto.randomUUID();
+  const request = { assistant_id: "gated", input: { gate }, ...body };
   const run = Started.parse(await (await server.send("POST", `/threads/${threadId}/runs`, request)).json());
   return {
     ...run,
     open: async (): Promise<void> => {
-      openDoor(door);
+      openGate(gate);
       await server.client.runs.join(threadId, run.run_id);
     },
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readEvents, type ReadEvent } from "@millrace/testing/read-events";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../support/test-server.ts";
 
 describe.each(packagesOfGraphs)("with %s", (packages) => {
@@ -107,11 +107,11 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
     });
 
     test("custom: what the graph wrote", async () => {
-      const door = crypto.randomUUID();
-      openDoor(door);
-      const events = await eventsOf("gated", { input: { door }, stream_mode: "custom" });
+      const gate = crypto.randomUUID();
+      openGate(gate);
+      const events = await eventsOf("gated", { input: { gate }, stream_mode: "custom" });
       expect(events.slice(1).map(({ event, data }) => [event, data])).toEqual([
-        ["custom", { at: "door" }],
+        ["custom", { at: "gate" }],
         ["custom", { at: "other side" }],
       ]);
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
@@ -234,7 +234,7 @@ describe("one thread", () => {
 
   test("DELETE /threads/:thread_id 204: its run is stopped, and everything is gone", async () => {
     const threadId = await newThread();
-    const run = await server.client.runs.create(threadId, "gated", { input: { door: crypto.randomUUID() } });
+    const run = await server.client.runs.create(threadId, "gated", { input: { gate: crypto.randomUUID() } });
     expect(await send("DELETE", `/threads/${threadId}`)).toEqual([204, ""]);
     expect((await send("GET", `/threads/${threadId}/runs/${run.run_id}`))[0]).toBe(404);
     expect((await send("GET", `/threads/${threadId}/state`))[0]).toBe(404);
@@ -363,10 +363,10 @@ describe("the state of a thread", () => {
 
   test("POST /threads/:thread_id/state 409: a run is active", async () => {
     const threadId = await newThread();
-    const door = crypto.randomUUID();
-    const run = await server.client.runs.create(threadId, "gated", { input: { door } });
+    const gate = crypto.randomUUID();
+    const run = await server.client.runs.create(threadId, "gated", { input: { gate } });
     expect(await send("POST", `/threads/${threadId}/state`, { values: {} })).toEqual([409, "Thread is busy"]);
-    openDoor(door);
+    openGate(gate);
     await server.client.runs.join(threadId, run.run_id);
   });
 

@@ -60,7 +60,7 @@ export interface Lifecycle {
 }
 
 /** A session's changes outside its runs, emitted only on the session's stream, without an id. `time` is ISO-8601. */
-export type SessionNews = {
+export type SessionNotification = {
   type: "operation_undone";
   operation_id: string;
   path: string;

@@ -179,8 +179,8 @@ async function startAt(
   }
 }
 
-function openWebhooks({ webhooks: settings }: Config, { webhooks: store, hints }: Storage, logger: Logger) {
-  return new WebhookSender({ store, settings, logger, isShared: hints.isShared });
+function openWebhooks({ webhooks: settings }: Config, { webhooks: store, notifications }: Storage, logger: Logger) {
+  return new WebhookSender({ store, settings, logger, isShared: notifications.isShared });
 }
 
 /** The monitored parts, all open as long as the server. */
@@ -222,7 +222,7 @@ function openObservation(config: Config, workspace: string, observed: Observed) 
     commits: opened.commitTimes,
     databaseBytes: () => opened.sizes(),
     feedReaders: () => feed.readers,
-    servers: () => (opened.hints.isShared ? opened.cluster.serverCount : undefined),
+    servers: () => (opened.notifications.isShared ? opened.cluster.serverCount : undefined),
     ofAgent: () => agent?.metrics?.() ?? [],
   });
   return { health, metrics };
@@ -293,7 +293,7 @@ async function openStorage(
           limits,
           leaseSeconds,
           listenUrl,
-          onSilent: (err) => logger.warn({ err }, "servers_not_heard"),
+          onListenerLost: (err) => logger.warn({ err }, "servers_not_heard"),
         });
   const names = extension?.sharedFiles ?? [];
   return await withSharedFolder(extension?.stores(config, storage) ?? storage, { folder: dataDir, names, logger });

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { usage } from "../../context/compression/compaction.ts";
-import { lastWorkedRun } from "@millrace/engine/runs/admission/draft";
+import { lastExecutedRun } from "@millrace/engine/runs/admission/draft";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../../state.ts";
@@ -109,7 +109,7 @@ export async function readDetails(
 ): Promise<SessionDetails> {
   const [values, last] = await Promise.all([
     readValues(storage, session.session_id),
-    lastWorkedRun(runs, session.session_id),
+    lastExecutedRun(runs, session.session_id),
   ]);
   const messages = messagesIn(values);
   const { model: chosen } = last?.kwargs.context ?? copiedContext(session);

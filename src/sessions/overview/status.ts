@@ -3,7 +3,7 @@ import { usage } from "../../context/compression/compaction.ts";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { LiveActivity } from "../../agent-runs/activity.ts";
-import { lastWorkedRun } from "@millrace/engine/runs/admission/draft";
+import { lastExecutedRun } from "@millrace/engine/runs/admission/draft";
 import { streamStateOf, streamStates } from "../../agent-runs/conversation.ts";
 import { restingState } from "../../agent-runs/resting-state.ts";
 import { type StopState, stopStates } from "@millrace/engine/runs/active-run";
@@ -89,7 +89,7 @@ export async function readActivity(
   const isBusy = session.status === "busy";
   const [values, worked, waiting, stop_state = "idle", told] = await Promise.all([
     readValues(storage, id),
-    lastWorkedRun(runs, id),
+    lastExecutedRun(runs, id),
     runs.list(id, { limit: queueCounted, offset: 0, status: "pending" }),
     isBusy ? runs.stopStateOf(id) : undefined,
     isBusy ? runs.liveOf(id) : undefined,

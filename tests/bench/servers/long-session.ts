@@ -55,7 +55,7 @@ export async function measureLongSession(turns: number): Promise<Section> {
     };
     // As a run of the server has it, but for events: the writes of a step and its checkpoint are one transaction.
     const ofNoRun = storage.attempt({ session_id: "long", run_id: "", attempt: undefined });
-    const checkpointer = ofNoRun.checkpointer({ carry: (write) => write([], []) });
+    const checkpointer = ofNoRun.checkpointer({ flushWith: (write) => write([], []) });
     const graph = workflow.compile({ checkpointer });
     const send = async (text: string): Promise<string> => {
       const { messages } = await graph.invoke(

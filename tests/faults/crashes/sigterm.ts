@@ -55,7 +55,7 @@ async function terminate(world: World, random: Random): Promise<{ exit: Exit; re
   const started = performance.now();
   const ending = server.end("SIGTERM");
   await delay(50 + random.below(50));
-  // Once the server has closed its door nobody is let in, which is right too.
+  // A refused connection is right, too: the server may no longer listen.
   const refusal = await tryToStart(world).catch(() => undefined);
   const end = await ending;
   const problem = end?.code === 0 ? undefined : `code ${end?.code}, signal ${end?.signal}`;

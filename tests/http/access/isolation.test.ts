@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 import { describedRoutes, type DescribedRoute } from "../../support/requests/described-routes.ts";
 import { toolkits } from "../../../src/toolkits/index.ts";
@@ -362,15 +362,15 @@ describe("what looks over many threads", () => {
 
 describe("runs without a thread", () => {
   it("belong to who started them, while they work and after", async () => {
-    const door = crypto.randomUUID();
-    const body = { assistant_id: "gated", input: { door }, on_completion: "keep", metadata: { note: canary } };
+    const gate = crypto.randomUUID();
+    const body = { assistant_id: "gated", input: { gate }, on_completion: "keep", metadata: { note: canary } };
     const started = RunIds.parse(await json(server.send("POST", "/runs", body, ada)));
     const path = `/runs/${started.run_id}/stream`;
     const missing = await server.send("GET", `/runs/${crypto.randomUUID()}/stream`, undefined, bob);
     const expected = [missing.status, await missing.text()];
     const working = await server.send("GET", path, undefined, bob);
     expect([working.status, await working.text()]).toEqual(expected);
-    openDoor(door);
+    openGate(gate);
     expect(await (await server.send("GET", path, undefined, ada)).text()).toContain('"passed":true');
     const over = await server.send("GET", path, undefined, bob);
     expect([over.status, await over.text()]).toEqual(expected);

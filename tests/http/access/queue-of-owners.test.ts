@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 const keys = { ada: "key-of-ada", bob: "key-of-bob" };
@@ -16,7 +16,7 @@ afterAll(() => server.remove());
 const send = (key: string, path: string, body: object): Promise<Response> =>
   server.send("POST", path, body, { "x-api-key": key });
 
-/** A thread with a run that works and stays at its door. */
+/** A thread with a run that works and stays at its gate. */
 async function busyThread(key: string): Promise<string> {
   const { thread_id } = z.looseObject({ thread_id: z.string() }).parse(await (await send(key, "/threads", {})).json());
   await begin(key, thread_id);
@@ -27,7 +27,7 @@ async function busyThread(key: string): Promise<string> {
 }
 
 const begin = (key: string, id: string): Promise<Response> =>
-  send(key, `/threads/${id}/runs`, { assistant_id: "gated", input: { door: id }, multitask_strategy: "enqueue" });
+  send(key, `/threads/${id}/runs`, { assistant_id: "gated", input: { gate: id }, multitask_strategy: "enqueue" });
 
 it("one key fills half of the queue, and the others have the rest (S4)", async () => {
   const [ofAda, ofBob] = await Promise.all([busyThread(keys.ada), busyThread(keys.bob)]);
@@ -38,8 +38,8 @@ it("one key fills half of the queue, and the others have the rest (S4)", async (
   expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining("runs of this owner")]);
   expect((await begin(keys.bob, ofBob)).status).toBe(200);
   expect((await begin(keys.bob, ofBob)).status).toBe(200);
-  openDoor(ofAda);
-  openDoor(ofBob);
+  openGate(ofAda);
+  openGate(ofBob);
 });
 
 it("so does one user of auth.path", async () => {
@@ -51,7 +51,7 @@ it("so does one user of auth.path", async () => {
   const by = (name: string, path: string, body: object): Promise<Response> =>
     own.send("POST", path, body, { authorization: `Bearer token-of-${name}` });
   const start = async (name: string): Promise<number> =>
-    (await by(name, "/runs", { assistant_id: "gated", input: { door: "never" } })).status;
+    (await by(name, "/runs", { assistant_id: "gated", input: { gate: "never" } })).status;
   expect(await start("ada")).toBe(200);
   const statuses = [await start("ada"), await start("ada"), await start("ada"), await start("bob")];
   expect(statuses.slice(0, 1)).toEqual([200]);

@@ -77,7 +77,7 @@ describe("a no of the rules to one of many", () => {
     const ids = [await user.thread(), await user.thread()];
     const [kept = "", other = ""] = ids;
     for (const id of ids) {
-      await user.json("POST", `/threads/${id}/runs`, { assistant_id: "gated", input: { door: "never" } });
+      await user.json("POST", `/threads/${id}/runs`, { assistant_id: "gated", input: { gate: "never" } });
       await expect.poll(async () => (await user.runs(id))[0]?.status).toBe("running");
     }
     expect((await user.send("POST", "/runs/cancel", { status: "all" }, kept)).status).toBe(204);

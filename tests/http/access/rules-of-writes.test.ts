@@ -114,7 +114,7 @@ async function asked(user: Somebody): Promise<Ids> {
 async function working(user: Somebody): Promise<Ids> {
   // Without a time to stay, which moves on while it works.
   const thread_id = idOf(await user.json("POST", "/threads", {}), "thread_id");
-  const body = { assistant_id: "gated", input: { door: "never" } };
+  const body = { assistant_id: "gated", input: { gate: "never" } };
   const run_id = idOf(await user.json("POST", `/threads/${thread_id}/runs`, body), "run_id");
   const state = async () => State.parse(await user.json("GET", `/threads/${thread_id}/state`));
   await expect.poll(state).toEqual({ next: ["wait"] });

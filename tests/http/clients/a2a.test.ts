@@ -11,7 +11,7 @@ import {
 } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 const keys = { ada: "key-of-ada", bob: "key-of-bob" };
@@ -232,7 +232,7 @@ describe.each(versions)("the official client, by version %s", (version) => {
 
   it("stops a task, and says what cannot be done", async () => {
     const client = await clientOf("gated", { version });
-    const task = await send(client, [data({ door: crypto.randomUUID() })], {}, true);
+    const task = await send(client, [data({ gate: crypto.randomUUID() })], {}, true);
     const stopped = await client.cancelTask({ tenant: "", id: task.id, metadata: undefined });
     expect(stopped.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
     await expect(client.cancelTask({ tenant: "", id: task.id, metadata: undefined })).rejects.toThrow("over");
@@ -245,9 +245,9 @@ describe.each(versions)("the official client, by version %s", (version) => {
 
   it("goes on without its reader, who comes back and has everything once", async () => {
     const client = await clientOf("gated", { version });
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     let id = "";
-    for await (const { payload } of client.sendMessageStream(say([data({ door })]))) {
+    for await (const { payload } of client.sendMessageStream(say([data({ gate })]))) {
       if (payload?.$case === "task") id = payload.value.id;
       // It walks: the connection is cut here.
       if (payload?.$case === "statusUpdate") break;
@@ -255,12 +255,12 @@ describe.each(versions)("the official client, by version %s", (version) => {
     const reader = readerOf();
     for await (const event of client.resubscribeTask({ tenant: "", id })) {
       reader.take(event);
-      openDoor(door);
+      openGate(gate);
     }
     expect(reader.states.at(-1)).toBe(TaskState.TASK_STATE_COMPLETED);
     expect(reader.artifacts.size).toBe(1);
     const known = await client.getTask({ tenant: "", id });
-    expect(contentsOf(known)).toEqual([{ door, passed: true }]);
+    expect(contentsOf(known)).toEqual([{ gate, passed: true }]);
   });
 });
 
@@ -283,11 +283,11 @@ describe("an assistant as an agent", () => {
   });
 
   it("goes on after the last event that a reader has", async () => {
-    const door = crypto.randomUUID();
-    const held = await send(await clientOf("gated"), [data({ door })], {}, true);
+    const gate = crypto.randomUUID();
+    const held = await send(await clientOf("gated"), [data({ gate })], {}, true);
     const body = { jsonrpc: "2.0", id: 1, method: "tasks/resubscribe", params: { id: held.id } };
     const response = await server.send("POST", "/a2a/gated", body, { "x-api-key": keys.ada, "last-event-id": "0" });
-    openDoor(door);
+    openGate(gate);
     const told = await response.text();
     // What it was told before, that the run works, is not told again.
     expect(told.match(/"kind":"status-update"/gu)).toHaveLength(1);
@@ -319,9 +319,9 @@ describe("an assistant as an agent", () => {
   it("is refused where the queue is full, and found again after a restart", async () => {
     let own = await startTestServer({ graphs: join(folder, "langgraph.json"), queueLimit: 1, drainSeconds: 0.1 });
     try {
-      const door = crypto.randomUUID();
+      const gate = crypto.randomUUID();
       const contextId = crypto.randomUUID();
-      const parts = [{ kind: "data", data: { door } }];
+      const parts = [{ kind: "data", data: { gate } }];
       const message = { kind: "message", messageId: "m", role: "user", parts, contextId };
       const params = { message, configuration: { blocking: false } };
       const body = { jsonrpc: "2.0", id: 1, method: "message/send", params };
@@ -332,7 +332,7 @@ describe("an assistant as an agent", () => {
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
       await own.close();
       own = await own.restart();
-      openDoor(door);
+      openGate(gate);
       const again = { jsonrpc: "2.0", id: 2, method: "tasks/resubscribe", params: { id } };
       const told = await (await own.send("POST", "/a2a/gated", again)).text();
       expect(told).toContain('"state":"completed"');

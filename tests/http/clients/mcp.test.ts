@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/testing.ts";
 
 const keys = { ada: "key-of-ada-for-mcp", bob: "key-of-bob-for-mcp" };
@@ -175,7 +175,7 @@ describe("the MCP server at /mcp", () => {
     const client = await connect();
     const started = Promise.withResolvers<void>();
     const stop = new AbortController();
-    const calling = client.callTool({ name: "gated", arguments: { door: "mcp-cancelled" } }, undefined, {
+    const calling = client.callTool({ name: "gated", arguments: { gate: "mcp-cancelled" } }, undefined, {
       signal: stop.signal,
       onprogress: () => undefined,
     });
@@ -205,10 +205,10 @@ describe("the MCP server at /mcp", () => {
         return new Response(pipe.readable, response);
       },
     });
-    const calling = call(client, "gated", { door: "mcp-cut" });
+    const calling = call(client, "gated", { gate: "mcp-cut" });
     await expect.poll(async () => (await server.client.threads.search({ status: "busy" })).length).toBe(1);
     cut?.();
-    openDoor("mcp-cut");
+    openGate("mcp-cut");
     expect((await calling).structuredContent).toMatchObject({ status: "success", values: { passed: true } });
   });
 

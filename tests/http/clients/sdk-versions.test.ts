@@ -4,7 +4,7 @@ import { Client as SecondClient } from "langgraph-sdk-2";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { showLater } from "@millrace/testing/clock";
 import { eventsOf } from "@millrace/testing/read-events";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -26,11 +26,11 @@ const versions = {
 };
 
 /** Brings a flood to its end, of which a reader has taken nothing for some seconds. */
-async function comeToEnd(threadId: string, runId: string, { events, door }: { events: number; door: string }) {
+async function comeToEnd(threadId: string, runId: string, { events, gate }: { events: number; gate: string }) {
   const response = await server.send("GET", `/threads/${threadId}/runs/${runId}/stream`);
   for await (const { id } of eventsOf(response)) if (id === String(events / 2)) break;
   showLater(3_000);
-  openDoor(door);
+  openGate(gate);
   await server.client.runs.join(threadId, runId);
 }
 
@@ -89,7 +89,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
 
   it("gets all that a run tells although it reads slowly", async () => {
     const threadId = await newThread();
-    const input = { events: 2000, size: 20_000, door: crypto.randomUUID() };
+    const input = { events: 2000, size: 20_000, gate: crypto.randomUUID() };
     const told: unknown[] = [];
     for await (const { event, data } of client().runs.stream(threadId, "flood", { input, streamMode: "custom" })) {
       if (event === "metadata") await comeToEnd(threadId, data.run_id, input);
@@ -100,18 +100,18 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
 
   it("goes on with a run that a restart of the server has interrupted", async () => {
     const first = await startTestServer({ drainSeconds: 0.1 });
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const own = versions[version](first.url);
     const { thread_id } = await own.threads.create();
     let second: TestServer | undefined;
     const told: unknown[] = [];
-    const stream = own.runs.stream(thread_id, "gated", { input: { door }, streamMode: ["custom", "values"] });
+    const stream = own.runs.stream(thread_id, "gated", { input: { gate }, streamMode: ["custom", "values"] });
     for await (const { event, data } of stream) {
       told.push({ event, data });
       if (event !== "custom" || second !== undefined) continue;
       await first.close();
       second = await first.restart({ port: Number(new URL(first.url).port) });
-      openDoor(door);
+      openGate(gate);
     }
     expect(told.at(-1)).toMatchObject({ event: "values", data: { passed: true } });
     expect(told).toContainEqual({ event: "metadata", data: expect.objectContaining({ attempt: 2 }) });
@@ -139,15 +139,15 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
   it("starts, joins, lists and cancels runs", async () => {
     const { runs, threads } = client();
     const threadId = await newThread();
-    const door = crypto.randomUUID();
-    const run = await runs.create(threadId, "gated", { input: { door }, streamResumable: true });
+    const gate = crypto.randomUUID();
+    const run = await runs.create(threadId, "gated", { input: { gate }, streamResumable: true });
     await expect(runs.create(threadId, "counter", { input: {} })).rejects.toThrow("HTTP 422");
-    openDoor(door);
+    openGate(gate);
     expect(await runs.join(threadId, run.run_id)).toMatchObject({ passed: true });
     const replayed: string[] = [];
     for await (const { event } of runs.joinStream(threadId, run.run_id, { lastEventId: "-1" })) replayed.push(event);
     expect(replayed).toContain("values");
-    const second = await runs.create(threadId, "gated", { input: { door: crypto.randomUUID() } });
+    const second = await runs.create(threadId, "gated", { input: { gate: crypto.randomUUID() } });
     await runs.cancel(threadId, second.run_id, true);
     expect((await runs.get(threadId, second.run_id)).status).toBe("interrupted");
     expect(await runs.list(threadId)).toHaveLength(2);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { command, isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -23,7 +23,7 @@ const isEndOf =
 const stop = (threadId: string, runId: string, action = "interrupt"): Promise<Response> =>
   server.send("POST", `/threads/${threadId}/runs/${runId}/cancel?wait=1&action=${action}`);
 
-/** What is done to a thread while its first run waits at a door. */
+/** What is done to a thread while its first run waits at a gate. */
 type Deed = { kind: "queue"; stops: boolean; graph: string } | { kind: "look" };
 const deed: fc.Arbitrary<Deed> = fc.oneof(
   fc.record({
@@ -38,9 +38,9 @@ const hello = { value: 1, messages: [{ role: "user", content: "Hi", id: "hi" }] 
 
 /** Everything that a reader hears of a thread to which this is done, to the end of a last run; and what commands answered. */
 async function history(threadId: string, deeds: readonly Deed[], atOnce: boolean) {
-  const door = crypto.randomUUID();
+  const gate = crypto.randomUUID();
   const reader = await openRecord(server, threadId);
-  const first = await start(threadId, "gated", { door });
+  const first = await start(threadId, "gated", { gate });
   const begin = await reader.until(({ method }) => method === "custom");
   const runs = [first];
   const answers: WireAnswer[] = [];
@@ -55,7 +55,7 @@ async function history(threadId: string, deeds: readonly Deed[], atOnce: boolean
   };
   if (atOnce) await Promise.all(deeds.map(act));
   else for (const one of deeds) await act(one);
-  openDoor(door);
+  openGate(gate);
   const last = await start(threadId, "counter", { value: 7 });
   const events = [...begin, ...(await reader.until(isEndOf(last)))];
   await reader.leave();
@@ -89,16 +89,16 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
 
   it("tells the end of a run that was stopped in the queue while another one works, at its time", async () => {
     const threadId = crypto.randomUUID();
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const early = await openRecord(server, threadId);
-    const first = await start(threadId, "gated", { door });
+    const first = await start(threadId, "gated", { gate });
     const begin = await early.until(({ method }) => method === "custom");
     const queued = await start(threadId, "counter", { value: 1 });
     await stop(threadId, queued);
     // Who comes back now had nothing of the stopped one, and still has the one that works to hear.
     const back = await openRecord(server, threadId, { since: begin.at(-1)?.seq });
     const late = await openRecord(server, threadId);
-    openDoor(door);
+    openGate(gate);
     const rest = await early.until(isEndOf(first));
     expect(rest.filter(isEnd).map(runOf)).toEqual([queued, first]);
     expect(await back.until(isEndOf(first))).toEqual(rest);
@@ -108,20 +108,20 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
 
   it("tells who names no place the newest run, and those that it waited for", async () => {
     const threadId = crypto.randomUUID();
-    const doors = [crypto.randomUUID(), crypto.randomUUID()];
+    const gates = [crypto.randomUUID(), crypto.randomUUID()];
     const early = await openRecord(server, threadId);
     const before = await start(threadId, "counter", { value: 1 });
     await early.until(isEndOf(before));
     const [first, second] = [
-      await start(threadId, "gated", { door: doors[0] }),
-      await start(threadId, "gated", { door: doors[1] }),
+      await start(threadId, "gated", { gate: gates[0] }),
+      await start(threadId, "gated", { gate: gates[1] }),
     ];
     const { created_at } = await server.client.runs.get(threadId, second);
     await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(created_at) + 60);
-    openDoor(doors[0] ?? "");
+    openGate(gates[0] ?? "");
     const events = await early.until(isEndOf(first));
     const late = await openRecord(server, threadId);
-    openDoor(doors[1] ?? "");
+    openGate(gates[1] ?? "");
     expect(await late.until(isEndOf(second))).toEqual([...events, ...(await early.until(isEndOf(second)))]);
     await Promise.all([early.leave(), late.leave()]);
   });
@@ -143,9 +143,9 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
 
   it("gives a run that is rolled back an end for those who listen, and nothing to those who come back", async () => {
     const threadId = crypto.randomUUID();
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
-    const first = await start(threadId, "gated", { door });
+    const first = await start(threadId, "gated", { gate });
     const begin = await reader.until(({ method }) => method === "custom");
     await stop(threadId, first, "rollback");
     const gone = await reader.until(isEndOf(first));

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let model: ModelServer;
@@ -199,9 +199,9 @@ describe("the SDK's StreamController", () => {
   it("hears the end of its run also where the next one has begun while it was away", async () => {
     const client = new Client({ apiUrl: others.url });
     const network = createNetwork();
-    const controller = new StreamController<{ door: string; passed: boolean }>({
+    const controller = new StreamController<{ gate: string; passed: boolean }>({
       // The client of any state is that of this one.
-      client: client as Client<{ door: string; passed: boolean }>,
+      client: client as Client<{ gate: string; passed: boolean }>,
       assistantId: "gated",
       queue: "server",
       fetch: network.fetch,
@@ -209,56 +209,56 @@ describe("the SDK's StreamController", () => {
     });
     const release = controller.activate();
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
-    const done = controller.submit({ door: first });
-    await expect.poll(() => controller.rootStore.getSnapshot().values.door, { timeout: 10_000 }).toBe(first);
+    const done = controller.submit({ gate: first });
+    await expect.poll(() => controller.rootStore.getSnapshot().values.gate, { timeout: 10_000 }).toBe(first);
     const threadId = controller.rootStore.getSnapshot().threadId ?? "";
     await expect.poll(async () => (await client.threads.get(threadId)).status).toBe("busy");
-    await controller.submit({ door: second }, { multitaskStrategy: "enqueue" });
+    await controller.submit({ gate: second }, { multitaskStrategy: "enqueue" });
     const [queued] = await client.runs.list(threadId, { status: "pending" });
     await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(queued?.created_at ?? "") + 60);
     const mend = network.cut();
-    openDoor(first);
+    openGate(first);
     await expect.poll(async () => (await client.runs.get(threadId, queued?.run_id ?? "")).status).toBe("running");
     mend();
     await done;
-    openDoor(second);
+    openGate(second);
     await expect
       .poll(() => controller.rootStore.getSnapshot().values, { timeout: 10_000 })
-      .toMatchObject({ door: second, passed: true });
+      .toMatchObject({ gate: second, passed: true });
     release();
   });
 
   it("keeps what is sent meanwhile in the server's queue, and cancels it there", async () => {
     const client = new Client({ apiUrl: others.url });
-    const controller = new StreamController<{ door: string; passed: boolean }>({
+    const controller = new StreamController<{ gate: string; passed: boolean }>({
       // The client of any state is that of this one.
-      client: client as Client<{ door: string; passed: boolean }>,
+      client: client as Client<{ gate: string; passed: boolean }>,
       assistantId: "gated",
       queue: "server",
     });
     const release = controller.activate();
     const [first, second, third] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
-    const done = controller.submit({ door: first });
-    await expect.poll(() => controller.rootStore.getSnapshot().values.door, { timeout: 10_000 }).toBe(first);
+    const done = controller.submit({ gate: first });
+    await expect.poll(() => controller.rootStore.getSnapshot().values.gate, { timeout: 10_000 }).toBe(first);
     const threadId = controller.rootStore.getSnapshot().threadId ?? "";
     await expect.poll(async () => (await client.threads.get(threadId)).status).toBe("busy");
     const queued = (): number => controller.queueStore.getSnapshot().length;
-    await controller.submit({ door: second }, { multitaskStrategy: "enqueue" });
-    await controller.submit({ door: third }, { multitaskStrategy: "enqueue" });
+    await controller.submit({ gate: second }, { multitaskStrategy: "enqueue" });
+    await controller.submit({ gate: third }, { multitaskStrategy: "enqueue" });
     expect(queued()).toBe(2);
     expect(await client.runs.list(threadId, { status: "pending" })).toHaveLength(2);
     await controller.cancelQueued(controller.queueStore.getSnapshot()[1]?.id ?? "");
     expect(await client.runs.list(threadId, { status: "pending" })).toHaveLength(1);
-    openDoor(first);
+    openGate(first);
     await done;
-    openDoor(second);
+    openGate(second);
     await expect.poll(async () => (await client.threads.get(threadId)).status, { timeout: 10_000 }).toBe("idle");
     await expect.poll(queued, { timeout: 10_000 }).toBe(0);
     const runs = await client.runs.list(threadId);
     expect(runs.map(({ status }) => status).toSorted()).toEqual(["interrupted", "success", "success"]);
     await expect
       .poll(() => controller.rootStore.getSnapshot().values, { timeout: 10_000 })
-      .toMatchObject({ door: second, passed: true });
+      .toMatchObject({ gate: second, passed: true });
     release();
   });
 });

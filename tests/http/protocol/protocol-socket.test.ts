@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import type { Config } from "@millrace/engine/config/config";
 import { socketLimits } from "@millrace/engine/http/protocol/session/output";
 import { isEnd, openRecord, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer | undefined;
@@ -126,14 +126,14 @@ describe("a socket of the protocol", () => {
   it("replays what a run in the middle has told, then goes on", async () => {
     const { url } = await start();
     const threadId = crypto.randomUUID();
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const client = await connect(url, threadId);
     await client.send("subscription.subscribe", { channels: ["custom"] });
-    await client.send("run.start", { assistant_id: "gated", input: { door } });
+    await client.send("run.start", { assistant_id: "gated", input: { gate } });
     await expect.poll(() => client.events().length).toBe(1);
     const answer = await client.send("subscription.subscribe", { channels: ["lifecycle"] });
     expect(answer.result["replayed_events"]).toBeGreaterThanOrEqual(1);
-    openDoor(door);
+    openGate(gate);
     await client.ends(1);
   });
 
@@ -267,7 +267,7 @@ describe("a socket of the protocol", () => {
   });
 });
 
-describe("the door of a socket", () => {
+describe("access to a socket", () => {
   it("is shut for foreign pages and foreign names, before anything is accepted", async () => {
     const { url } = await start();
     const threadId = crypto.randomUUID();

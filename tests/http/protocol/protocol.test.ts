@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { showLater } from "@millrace/testing/clock";
 import { allChannels, command, isEnd, openRecord, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { readEvents, readText } from "@millrace/testing/read-events";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -231,13 +231,13 @@ describe("a record over several runs", () => {
 
   it("tells who comes in the middle all of the run that works, and nothing twice", async () => {
     const threadId = crypto.randomUUID();
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const early = await openRecord(server, threadId);
-    await start(threadId, "gated", { door });
+    await start(threadId, "gated", { gate });
     const begin = await early.until(({ method }) => method === "custom");
     const late = await openRecord(server, threadId);
     await late.until(({ method }) => method === "custom");
-    openDoor(door);
+    openGate(gate);
     const rest = await early.until(isEnd);
     const events = [...begin, ...rest];
     expect(new Set(seqs(events)).size).toBe(events.length);
@@ -247,16 +247,16 @@ describe("a record over several runs", () => {
 
   it("goes on in a run that a restart has cut in two, with nothing lost and nothing twice", async () => {
     const threadId = crypto.randomUUID();
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
-    await start(threadId, "gated", { door });
+    await start(threadId, "gated", { gate });
     const before = await reader.until(({ method }) => method === "custom");
     await reader.leave();
     await server.close();
     server = await server.restart();
     const since = before.at(-1)?.seq;
     const back = await openRecord(server, threadId, { since });
-    openDoor(door);
+    openGate(gate);
     const after = await back.until(isEnd);
     const whole = await openRecord(server, threadId);
     expect(await whole.until(isEnd)).toEqual([...before, ...after]);
@@ -271,12 +271,12 @@ describe("a record over several runs", () => {
   it("stays open while the runs of a server that stops come to their ends", async () => {
     const own = await startTestServer();
     const threadId = crypto.randomUUID();
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const reader = await openRecord(own, threadId);
-    await command(own, threadId, "run.start", { assistant_id: "gated", input: { door } });
+    await command(own, threadId, "run.start", { assistant_id: "gated", input: { gate } });
     await reader.until(({ method }) => method === "custom");
     const closed = own.close();
-    openDoor(door);
+    openGate(gate);
     expect((await reader.until(isEnd)).at(-1)?.params.data).toMatchObject({ event: "completed" });
     await closed;
     await own.remove();
@@ -285,7 +285,7 @@ describe("a record over several runs", () => {
   it("cuts off who takes nothing; the run goes on, and the rest is there for who comes back", async () => {
     const threadId = crypto.randomUUID();
     const count = 2000;
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const sent = httpRequest(`${server.url}/threads/${threadId}/stream/events`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -293,12 +293,12 @@ describe("a record over several runs", () => {
     sent.end(JSON.stringify({ channels: ["custom", "lifecycle"], namespaces: [[]], depth: 0 }));
     // The first argument of a request's "response" event is the response.
     const [response] = (await once(sent, "response")) as [IncomingMessage];
-    const { result } = await start(threadId, "flood", { events: count, size: 20_000, door });
+    const { result } = await start(threadId, "flood", { events: count, size: 20_000, gate });
     const half = await openRecord(server, threadId, { channels: ["custom"] });
     await half.until(({ params }) => isTold(params.data, count / 2 - 1));
     await half.leave();
     showLater(3_000);
-    openDoor(door);
+    openGate(gate);
     await server.client.runs.join(threadId, String(result["run_id"]));
     const { text } = await readText(response);
     expect(text).toContain(": cut off, too far behind");
@@ -348,8 +348,8 @@ describe("commands", () => {
 
   it("run.start queues unless it is told otherwise, in either spelling", async () => {
     const threadId = crypto.randomUUID();
-    const door = crypto.randomUUID();
-    await start(threadId, "gated", { door });
+    const gate = crypto.randomUUID();
+    await start(threadId, "gated", { gate });
     const queued = await start(threadId, "counter", { value: 1 });
     expect(queued.type).toBe("success");
     const rejected = await start(threadId, "counter", { value: 1 }, { multitask_strategy: "reject" });
@@ -358,7 +358,7 @@ describe("commands", () => {
       ...rejected,
       meta: expect.anything(),
     });
-    openDoor(door);
+    openGate(gate);
     await server.client.runs.join(threadId, String(queued.result["run_id"]));
   });
 
@@ -450,7 +450,7 @@ describe("commands", () => {
       namespaces: [[]],
       depth: 0,
     });
-    const first = await start(threadId, "gated", { door: crypto.randomUUID() });
+    const first = await start(threadId, "gated", { gate: crypto.randomUUID() });
     await reader.until(({ method }) => method === "custom");
     const second = await start(threadId, "counter", { value: 1 }, { multitask_strategy });
     const ends = [await reader.until(isEnd), await reader.until(isEnd)].map((events) => events.at(-1));
@@ -515,12 +515,12 @@ describe("commands", () => {
 
   it("state.get gives the state, or parts of it, and its checkpoint", async () => {
     const threadId = crypto.randomUUID();
-    const { result } = await start(threadId, "gated", { door: "" });
-    openDoor("");
+    const { result } = await start(threadId, "gated", { gate: "" });
+    openGate("");
     await server.client.runs.join(threadId, String(result["run_id"]));
     const { checkpoint } = await server.client.threads.getState(threadId);
     expect(await command(server, threadId, "state.get", { namespace: [] })).toMatchObject({
-      result: { values: { door: "", passed: true }, checkpoint: { id: checkpoint.checkpoint_id, ns: "" } },
+      result: { values: { gate: "", passed: true }, checkpoint: { id: checkpoint.checkpoint_id, ns: "" } },
     });
     const part = await command(server, threadId, "state.get", { namespace: [], keys: ["passed"] });
     expect(part.result["values"]).toEqual({ passed: true });
@@ -540,11 +540,11 @@ describe("commands", () => {
       graph_name: "nestedAsker",
       children: [{ namespace: [expect.stringMatching(/^inside:/u)], status: "interrupted", graph_name: "inside" }],
     });
-    const door = crypto.randomUUID();
-    const { result: open } = await start(crypto.randomUUID(), "gated", { door });
+    const gate = crypto.randomUUID();
+    const { result: open } = await start(crypto.randomUUID(), "gated", { gate });
     const run = await server.client.runs.list(threadId);
     expect(run).toHaveLength(1);
-    openDoor(door);
+    openGate(gate);
     expect(open["run_id"]).toEqual(expect.any(String));
   });
 

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { LabelledSums, noDurations } from "@millrace/engine/metrics/families";
 import { createLoopDelay } from "@millrace/engine/metrics/loop-delay";
 import { openMetrics } from "@millrace/engine/metrics/metrics";
-import { countFirstToken, noRuns, numbersOf } from "@millrace/engine/runs/run-numbers";
+import { countFirstToken, zeroCounts, runStats } from "@millrace/engine/runs/run-stats";
 import { createAgentMetrics } from "../../../src/agent-runs/agent-metrics.ts";
 import { success } from "../../../src/tools/runtime/result.ts";
 import { projectFolder } from "../../support/source-files.ts";
@@ -176,10 +176,10 @@ it("has as many series after many runs in many threads as after one", async () =
 
 it("has as many series after 100,000 runs in 10,000 threads, whatever their models are called", async () => {
   const agent = createAgentMetrics();
-  const counts = noRuns();
+  const counts = zeroCounts();
   const metrics = openMetrics({
     version: "1.0.0",
-    runs: () => numbersOf([], counts),
+    runs: () => runStats([], counts),
     commits: noDurations([1]),
     databaseBytes: async () => ({ database: 1, log: 1 }),
     feedReaders: () => 0,

@@ -10,7 +10,7 @@ afterAll(() => server.remove());
 describe("the time that a server gives to runs", () => {
   it("ends a run of any graph with the status timeout, and its thread takes the next one", async () => {
     const { thread_id } = await server.client.threads.create();
-    const run = await server.client.runs.create(thread_id, "gated", { input: { door: thread_id } });
+    const run = await server.client.runs.create(thread_id, "gated", { input: { gate: thread_id } });
     const values: unknown = await server.client.runs.join(thread_id, run.run_id);
     expect(values).toMatchObject({ __error__: { error: "timeout", message: expect.stringContaining("time is up") } });
     expect((await server.client.runs.get(thread_id, run.run_id)).status).toBe("timeout");
@@ -23,7 +23,7 @@ describe("the time that a server gives to runs", () => {
   it("is not made longer by what a run says, only shorter", async () => {
     const { thread_id } = await server.client.threads.create();
     for (const timeout of [60_000, 1]) {
-      const body = { assistant_id: "gated", input: { door: thread_id }, config: { timeout } };
+      const body = { assistant_id: "gated", input: { gate: thread_id }, config: { timeout } };
       const response = await server.send("POST", `/threads/${thread_id}/runs/wait`, body);
       expect(await response.json()).toMatchObject({ __error__: { error: "timeout" } });
     }

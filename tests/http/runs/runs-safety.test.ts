@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { z } from "zod";
 import { eventsOf, readEvents, readText, type ReadEvent } from "@millrace/testing/read-events";
 import { showLater } from "@millrace/testing/clock";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -32,13 +32,13 @@ describe("an Idempotency-Key", () => {
 
   it("makes one run of a hundred requests at once, of later ones, and across a restart", async () => {
     const threadId = await newThread();
-    const body = { assistant_id: "gated", input: { door: threadId } };
+    const body = { assistant_id: "gated", input: { gate: threadId } };
     const ids = await Promise.all(Array.from({ length: 100 }, async () => idOf(await post(threadId, body))));
     expect(new Set(ids).size).toBe(1);
     await server.close();
     server = await server.restart();
-    expect(await idOf(await post(threadId, { input: { door: threadId }, assistant_id: "gated" }))).toBe(ids[0]);
-    openDoor(threadId);
+    expect(await idOf(await post(threadId, { input: { gate: threadId }, assistant_id: "gated" }))).toBe(ids[0]);
+    openGate(threadId);
     await server.client.runs.join(threadId, ids[0] ?? "");
     expect(await idOf(await post(threadId, body))).toBe(ids[0]);
     expect(await server.client.runs.list(threadId)).toHaveLength(1);
@@ -68,17 +68,17 @@ describe("an Idempotency-Key of a run without a thread", () => {
     server.send("POST", `/runs${kind}`, body, { "idempotency-key": key });
 
   it("makes one run of a hundred requests at once, and across a restart", async () => {
-    const door = crypto.randomUUID();
-    const body = { assistant_id: "gated", input: { door }, on_completion: "keep" };
-    const ids = await Promise.all(Array.from({ length: 100 }, async () => idOf(await post(body, "", door))));
+    const gate = crypto.randomUUID();
+    const body = { assistant_id: "gated", input: { gate }, on_completion: "keep" };
+    const ids = await Promise.all(Array.from({ length: 100 }, async () => idOf(await post(body, "", gate))));
     expect(new Set(ids).size).toBe(1);
     await server.close();
     server = await server.restart();
-    expect(await idOf(await post(body, "", door))).toBe(ids[0]);
-    openDoor(door);
-    expect((await post(body, "/wait", door)).status).toBe(422);
+    expect(await idOf(await post(body, "", gate))).toBe(ids[0]);
+    openGate(gate);
+    expect((await post(body, "/wait", gate)).status).toBe(422);
     expect(await (await server.send("GET", `/runs/${ids[0]}/stream`)).text()).toContain('"passed":true');
-    expect(await idOf(await post(body, "", door))).toBe(ids[0]);
+    expect(await idOf(await post(body, "", gate))).toBe(ids[0]);
   });
 
   it("gives the values and the stream again to a client that lost them, for a while after the end", async () => {
@@ -113,7 +113,7 @@ describe("an Idempotency-Key of a run without a thread", () => {
 describe("a full queue", () => {
   it("answers 429 with Retry-After, says where a run stands, and takes runs again later", async () => {
     const threadId = await newThread();
-    const body = { assistant_id: "gated", input: { door: threadId }, multitask_strategy: "enqueue" };
+    const body = { assistant_id: "gated", input: { gate: threadId }, multitask_strategy: "enqueue" };
     const running = await server.send("POST", `/threads/${threadId}/runs`, body);
     const first = await idOf(running);
     await expect.poll(async () => (await server.client.runs.get(threadId, first)).status).toBe("running");
@@ -127,7 +127,7 @@ describe("a full queue", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
     const seen = await server.send("GET", `/threads/${threadId}/runs/${queued[1]}`);
     expect(seen.headers.get("x-queue-position")).toBe("2");
-    openDoor(threadId);
+    openGate(threadId);
     await server.client.runs.join(threadId, queued[2] ?? "");
     expect((await server.client.runs.list(threadId)).map((run) => run.status)).toEqual(
       Array.from({ length: 4 }, () => "success"),
@@ -136,7 +136,7 @@ describe("a full queue", () => {
 
   it("is cleared behind a cancelled run when that is asked for", async () => {
     const threadId = await newThread();
-    const body = { assistant_id: "gated", input: { door: threadId }, multitask_strategy: "enqueue" };
+    const body = { assistant_id: "gated", input: { gate: threadId }, multitask_strategy: "enqueue" };
     const first = await idOf(await server.send("POST", `/threads/${threadId}/runs`, body));
     await server.send("POST", `/threads/${threadId}/runs`, body);
     const response = await server.send("POST", `/threads/${threadId}/runs/${first}/cancel?wait=1&queue=clear`);
@@ -182,7 +182,7 @@ describe("a reader that takes nothing", () => {
 
   it("is cut off when it is too far behind, the run goes on, and it finds the rest when it comes back", async () => {
     const threadId = await newThread();
-    const input = { events: 2000, size: 20_000, door: crypto.randomUUID() };
+    const input = { events: 2000, size: 20_000, gate: crypto.randomUUID() };
     const reader = await stall(threadId, {
       assistant_id: "flood",
       input,
@@ -193,7 +193,7 @@ describe("a reader that takes nothing", () => {
     const runId = run?.run_id ?? "";
     for await (const { id } of eventsOf(await join(threadId, runId, -1))) if (id === String(input.events / 2)) break;
     showLater(3_000);
-    openDoor(input.door);
+    openGate(input.gate);
     await server.client.runs.join(threadId, runId);
     expect(await server.client.runs.get(threadId, runId)).toMatchObject({ status: "success" });
     const { text, isWhole } = await reader.read();

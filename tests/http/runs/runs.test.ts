@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -62,7 +62,7 @@ test("runs are listed newest first, paged, filtered and cut to some fields", asy
 
 test("a busy thread refuses a second run by default and queues it when told", async () => {
   const threadId = await newThread();
-  const first = await server.client.runs.create(threadId, "gated", { input: { door: "queue" } });
+  const first = await server.client.runs.create(threadId, "gated", { input: { gate: "queue" } });
   await expect(server.client.runs.create(threadId, "counter", { input: {} })).rejects.toThrow(
     "HTTP 422: Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
   );
@@ -71,14 +71,14 @@ test("a busy thread refuses a second run by default and queues it when told", as
     multitaskStrategy: "enqueue",
   });
   expect(await server.client.threads.get(threadId)).toMatchObject({ status: "busy" });
-  openDoor("queue");
+  openGate("queue");
   expect(await server.client.runs.join(threadId, second.run_id)).toMatchObject({ value: 6 });
   expect(await server.client.runs.get(threadId, first.run_id)).toMatchObject({ status: "success" });
 });
 
 test("a cancelled run is interrupted; cancelling it again does nothing", async () => {
   const threadId = await newThread();
-  const run = await server.client.runs.create(threadId, "gated", { input: { door: "cancelled" } });
+  const run = await server.client.runs.create(threadId, "gated", { input: { gate: "cancelled" } });
   const path = `/threads/${threadId}/runs/${run.run_id}/cancel`;
   expect((await server.send("POST", `${path}?wait=1&action=interrupt`)).status).toBe(204);
   expect(await server.client.runs.get(threadId, run.run_id)).toMatchObject({ status: "interrupted" });
@@ -89,7 +89,7 @@ test("a rolled back run is gone with what it wrote", async () => {
   const threadId = await newThread();
   await server.client.runs.wait(threadId, "counter", { input: { value: 1 } });
   const before = await server.client.threads.getState(threadId);
-  const run = await server.client.runs.create(threadId, "gated", { input: { door: "rolled back" } });
+  const run = await server.client.runs.create(threadId, "gated", { input: { gate: "rolled back" } });
   await server.client.runs.cancel(threadId, run.run_id, true, "rollback");
   await expect(server.client.runs.get(threadId, run.run_id)).rejects.toThrow("HTTP 404: Run not found");
   expect((await server.client.threads.get(threadId)).values).toEqual(before.values);
@@ -146,13 +146,13 @@ test("a stateless run leaves no thread behind unless told to keep it", async () 
 
 test("a long wait is kept alive with newlines and is still JSON", async () => {
   const threadId = await newThread();
-  const body = { assistant_id: "gated", input: { door: "slow" } };
+  const body = { assistant_id: "gated", input: { gate: "slow" } };
   const response = await server.send("POST", `/threads/${threadId}/runs/wait`, body);
   // The headers and the first newline have come, so the run has been waiting for a second.
-  openDoor("slow");
+  openGate("slow");
   const text = await response.text();
   expect(text).toMatch(/^\n+\{/);
-  expect(JSON.parse(text)).toEqual({ door: "slow", passed: true });
+  expect(JSON.parse(text)).toEqual({ gate: "slow", passed: true });
 });
 
 test("a delayed run waits and can be cancelled meanwhile", async () => {

@@ -5,7 +5,7 @@ import { Span } from "@millrace/engine/runs/trace/span";
 import { readEvents } from "@millrace/testing/read-events";
 import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -163,13 +163,13 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
   });
 
   it("200: of a run that works, what it has done so far, and then what changes, to its end", async () => {
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const { thread_id } = await server.client.threads.create();
     const { run_id } = z
       .object({ run_id: z.string() })
       .parse(
         await (
-          await server.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "gated", input: { door }, ...whole })
+          await server.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "gated", input: { gate }, ...whole })
         ).json(),
       );
     const path = `/threads/${thread_id}/runs/${run_id}/trace`;
@@ -183,7 +183,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     ]);
     const live = await server.send("GET", path, undefined, { accept: "text/event-stream" });
     expect(live.headers.get("content-type")).toBe("text/event-stream");
-    openDoor(door);
+    openGate(gate);
     const told = (await readEvents(live)).filter(({ event }) => event === "span").map(({ data }) => Span.parse(data));
     const last = new Map(told.map((span) => [span.id, span]));
     const over = await trace(path);
@@ -201,7 +201,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     const own = await startTestServer();
     const { thread_id } = await own.client.threads.create();
     const { run_id } = await own.client.runs.create(thread_id, "gated", {
-      input: { door: crypto.randomUUID() },
+      input: { gate: crypto.randomUUID() },
       streamMode: ["tasks", "updates"],
       streamResumable: true,
     });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { eventsOf } from "@millrace/testing/read-events";
 import { byHeader, openRulesServers } from "../../support/rules-servers.ts";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 const stops: (() => Promise<void>)[] = [];
@@ -136,7 +136,7 @@ describe("the feed", () => {
 
   it("is the same over a WebSocket, which may name its place in the address", async () => {
     const server = await start();
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const open = (query = ""): { items: () => Promise<Item>; socket: WebSocket } => {
       const socket = new WebSocket(`${server.url.replace("http", "ws")}/feed${query}`);
       stops.push(async () => socket.terminate());
@@ -162,12 +162,12 @@ describe("the feed", () => {
     const { thread_id } = await server.client.threads.create();
     const created = await items();
     expect(created).toMatchObject({ type: "thread", id: thread_id, what: "created", patch: { status: "idle" } });
-    const run = await server.client.runs.create(thread_id, "gated", { input: { door } });
+    const run = await server.client.runs.create(thread_id, "gated", { input: { gate } });
     for (let item = await items(); item.id !== run.run_id; item = await items());
     socket.terminate();
     const again = open(`?since=${created.seq}`);
     expect(await again.items()).toMatchObject({ type: "state", seq: created.seq, working: 1 });
-    openDoor(door);
+    openGate(gate);
     for (let item = await again.items(); !isEndOf(run.run_id)(item); item = await again.items());
   });
 });

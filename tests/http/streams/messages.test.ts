@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLogger } from "@millrace/engine/logger";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer } from "../../support/test-server.ts";
 import { startSessions, type SessionFixture } from "../../support/session-fixture.ts";
 
@@ -235,11 +235,11 @@ describe("a message", () => {
     );
     const other = await startTestServer();
     const { thread_id: busy } = await other.client.threads.create();
-    await other.client.runs.create(busy, "gated", { input: { door: "messages" } });
+    await other.client.runs.create(busy, "gated", { input: { gate: "messages" } });
     const body = { messages: [{ role: "user", content: "x" }] };
     const whileBusy = await other.send("POST", `/threads/${busy}/messages`, body);
     expect([whileBusy.status, await whileBusy.text()]).toEqual([409, expect.stringContaining("Thread is busy")]);
-    openDoor("messages");
+    openGate("messages");
     const { thread_id: asked } = await other.client.threads.create();
     await other.client.runs.wait(asked, "asker", { input: { answer: "" } });
     const whileAsked = await other.send("DELETE", `/threads/${asked}/messages`);

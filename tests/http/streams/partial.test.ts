@@ -4,7 +4,7 @@ import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -136,14 +136,14 @@ describe("GET /threads/:id/status", () => {
     const { thread_id: id } = await other.client.threads.create();
     const nothingSaid = { orchestration: null, work_mode: null };
     expect(await statusOf(id, other)).toMatchObject({ ...idle, ...nothingSaid });
-    const door = crypto.randomUUID();
-    const first = await other.client.runs.create(id, "gated", { input: { door } });
+    const gate = crypto.randomUUID();
+    const first = await other.client.runs.create(id, "gated", { input: { gate } });
     await expect.poll(() => statusOf(id, other)).toMatchObject({ stop_state: "running" });
     await other.client.runs.create(id, "failing", { input: {}, multitaskStrategy: "enqueue" });
     const busy = { is_loading: true, can_send: false };
     expect(await statusOf(id, other)).toMatchObject({ ...busy, is_generating: true, can_stop: true, queue_length: 1 });
     await other.client.runs.cancel(id, first.run_id, true);
-    openDoor(door);
+    openGate(gate);
     await expect
       .poll(() => statusOf(id, other))
       .toMatchObject({ ...idle, ...nothingSaid, error: { error: "RangeError", message: "out of luck" } });

@@ -3,7 +3,7 @@ import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { eventsOf, readEvents, type ReadEvent } from "@millrace/testing/read-events";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
@@ -53,7 +53,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
 
   test("whoever asks for a head alone is not kept until the run ends", { timeout: 4_000 }, async () => {
     const threadId = await newThread();
-    const { run_id } = await server.client.runs.create(threadId, "gated", { input: { door: crypto.randomUUID() } });
+    const { run_id } = await server.client.runs.create(threadId, "gated", { input: { gate: crypto.randomUUID() } });
     for (const rest of ["stream", "join"]) {
       const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
       socket.write(
@@ -95,8 +95,8 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     "mode %s gives only its own events",
     async (mode) => {
       const threadId = await newThread();
-      openDoor("open");
-      const events = await readEvents(await stream(threadId, "gated", { input: { door: "open" }, stream_mode: mode }));
+      openGate("open");
+      const events = await readEvents(await stream(threadId, "gated", { input: { gate: "open" }, stream_mode: mode }));
       expect(new Set(names(events))).toEqual(new Set(["metadata", mode]));
     },
   );
@@ -137,11 +137,11 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
 
   test("two readers of one run each see everything, and so does a late one", async () => {
     const threadId = await newThread();
-    const door = crypto.randomUUID();
-    const response = await stream(threadId, "gated", { input: { door }, stream_mode: ["custom", "values"] });
+    const gate = crypto.randomUUID();
+    const response = await stream(threadId, "gated", { input: { gate }, stream_mode: ["custom", "values"] });
     const runId = response.headers.get("content-location")?.split("/").at(-1) ?? "";
     const joined = await join(threadId, runId);
-    openDoor(door);
+    openGate(gate);
     const [first, second] = await Promise.all([readEvents(response), readEvents(joined)]);
     expect(second).toEqual(first);
     expect(first.map((event) => event.id)).toEqual(first.map((_, index) => String(index)));
@@ -178,11 +178,11 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
 
   test("a reader that leaves does not end the run", async () => {
     const threadId = await newThread();
-    const door = crypto.randomUUID();
-    const response = await stream(threadId, "gated", { input: { door }, stream_mode: "custom" });
+    const gate = crypto.randomUUID();
+    const response = await stream(threadId, "gated", { input: { gate }, stream_mode: "custom" });
     const runId = response.headers.get("content-location")?.split("/").at(-1) ?? "";
     for await (const event of eventsOf(response)) if (event.event === "custom") break;
-    openDoor(door);
+    openGate(gate);
     expect(await server.client.runs.join(threadId, runId)).toMatchObject({ passed: true });
   });
 
@@ -192,7 +192,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
   ] as const)("a reader of %s that leaves ends the run when it said so", async (kind, mode) => {
     const threadId = await newThread();
     const leaving = new AbortController();
-    const body = { assistant_id: "gated", input: { door: "never" }, on_disconnect: "cancel", stream_mode: mode };
+    const body = { assistant_id: "gated", input: { gate: "never" }, on_disconnect: "cancel", stream_mode: mode };
     const request = fetch(`${server.url}/threads/${threadId}/runs/${kind}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -209,7 +209,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
 
   test("who said so ends the run also by leaving where the stream was taken up again", async () => {
     const threadId = await newThread();
-    const body = { assistant_id: "gated", input: { door: "never" }, on_disconnect: "cancel", stream_mode: "custom" };
+    const body = { assistant_id: "gated", input: { gate: "never" }, on_disconnect: "cancel", stream_mode: "custom" };
     const first = await server.send("POST", `/threads/${threadId}/runs/stream`, body);
     const again = await server.send("GET", first.headers.get("location") ?? "");
     const [run] = await server.client.runs.list(threadId);
@@ -220,14 +220,14 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
   });
 
   test("a stateless stream has no ids and can be joined", async () => {
-    const door = crypto.randomUUID();
-    const body = { assistant_id: "gated", input: { door }, stream_mode: "custom" };
+    const gate = crypto.randomUUID();
+    const body = { assistant_id: "gated", input: { gate }, stream_mode: "custom" };
     const response = await server.send("POST", "/runs/stream", body);
     const location = response.headers.get("content-location") ?? "";
     expect(location).toMatch(/^\/runs\/[0-9a-f-]{36}$/);
     expect(response.headers.has("location")).toBe(false);
     const joined = await server.send("GET", `${location}/stream`);
-    openDoor(door);
+    openGate(gate);
     const [own, other] = await Promise.all([readEvents(response), readEvents(joined)]);
     expect(names(own)).toEqual(["metadata", "custom", "custom"]);
     expect(own.every((event) => event.id === undefined)).toBe(true);

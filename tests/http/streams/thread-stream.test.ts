@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventsOf, type ReadEvent } from "@millrace/testing/read-events";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -53,8 +53,8 @@ test("a thread's stream goes from run to run, and ids say which run and which ev
 
 test("who comes while a run works gets all of it, and then what waited behind it", async () => {
   const threadId = await newThread();
-  const door = crypto.randomUUID();
-  const first = await server.client.runs.create(threadId, "gated", { input: { door } });
+  const gate = crypto.randomUUID();
+  const first = await server.client.runs.create(threadId, "gated", { input: { gate } });
   const second = await server.client.runs.create(threadId, "counter", {
     input: { value: 1 },
     multitaskStrategy: "enqueue",
@@ -62,7 +62,7 @@ test("who comes while a run works gets all of it, and then what waited behind it
   await expect.poll(async () => (await server.client.runs.get(threadId, first.run_id)).status).toBe("running");
   const reader = await follow(threadId);
   const begin = await reader.take(2);
-  openDoor(door);
+  openGate(gate);
   const events = [...begin, ...(await reader.take(4))];
   expect(ids(events)).toEqual([first, second].flatMap(({ run_id }) => [0, 1, 2].map((id) => `${run_id}.${id}`)));
   await reader.leave();
@@ -104,8 +104,8 @@ test("an event that the thread never had is a gap, and nonsense is refused", asy
 
 test("a run that is cancelled while it waits is told of, and one that is rolled back is passed over", async () => {
   const threadId = await newThread();
-  const door = crypto.randomUUID();
-  const first = await server.client.runs.create(threadId, "gated", { input: { door } });
+  const gate = crypto.randomUUID();
+  const first = await server.client.runs.create(threadId, "gated", { input: { gate } });
   const waiting = await server.client.runs.create(threadId, "counter", {
     input: { value: 1 },
     multitaskStrategy: "enqueue",
@@ -168,13 +168,13 @@ test("the official client joins a thread's stream, and it ends when the thread i
 test("it goes on while the runs of a server that stops come to their ends", async () => {
   const other = await startTestServer();
   const { thread_id: id } = await other.client.threads.create();
-  const door = crypto.randomUUID();
-  await other.client.runs.create(id, "gated", { input: { door }, streamMode: "values" });
+  const gate = crypto.randomUUID();
+  await other.client.runs.create(id, "gated", { input: { gate }, streamMode: "values" });
   const events = eventsOf(await other.send("GET", `/threads/${id}/stream`));
   const [first, second] = [await events.next(), await events.next()];
   expect([first.value?.event, second.value?.event]).toEqual(["metadata", "values"]);
   const closed = other.close();
-  openDoor(door);
+  openGate(gate);
   const heard: unknown[] = [];
   const reading = async (): Promise<void> => {
     for await (const { data } of events) heard.push(data);

@@ -81,7 +81,7 @@ describe("a thread with a time", () => {
   it("stays while a run works on it", async () => {
     const { thread_id: id } = await server.client.threads.create();
     const { thread_id: other } = await server.client.threads.create();
-    await server.client.runs.create(id, "gated", { input: { door: "ttl" } });
+    await server.client.runs.create(id, "gated", { input: { gate: "ttl" } });
     for (const thread of [id, other]) await server.client.threads.update(thread, { ttl: instant });
     await expect.poll(() => statusOf(other)).toBe(404);
     expect(await statusOf(id)).toBe(200);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
@@ -70,11 +70,11 @@ test("a search by lists that are too long to be compared in pairs is refused, an
 
 test("deleting a thread stops its run and removes everything", async () => {
   const { thread_id } = await server.client.threads.create();
-  const run = await server.client.runs.create(thread_id, "gated", { input: { door: "deleted" } });
+  const run = await server.client.runs.create(thread_id, "gated", { input: { gate: "deleted" } });
   await server.client.threads.delete(thread_id);
   await expect(server.client.threads.get(thread_id)).rejects.toThrow(`HTTP 404: Thread with ID ${thread_id} not found`);
   await expect(server.client.runs.get(thread_id, run.run_id)).rejects.toThrow("HTTP 404: Run not found");
-  openDoor("deleted");
+  openGate("deleted");
 });
 
 test("a copy has the state and history of its source, and its own life", async () => {

@@ -78,10 +78,10 @@ describe("a reader of a session", () => {
       seen.push(...batch.map(({ run_id, event }) => `${run_id} ${event.id}`));
       if (later === undefined) {
         // The one that began in between is in the list that the reader began with, and in what comes.
-        feeds.tell(session.session_id, { run_id: first, hasBegun: true });
+        feeds.publish(session.session_id, { run_id: first, hasBegun: true });
         later = (await runs.start(session, request("agent"))).run_id;
         await runs.wait(later, never);
-        feeds.tell(session.session_id, { run_id: later, hasBegun: true });
+        feeds.publish(session.session_id, { run_id: later, hasBegun: true });
       } else if (batch[0]?.run_id === later) leaving.abort();
     }
     expect(seen).toEqual([...new Set(seen)]);

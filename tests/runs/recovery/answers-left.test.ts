@@ -1,6 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { addressed, answersLeft } from "@millrace/engine/runs/status";
+import { withInterruptId, unusedAnswers } from "@millrace/engine/runs/status";
 import type { Session } from "@millrace/engine/storage/records";
 
 const [first, second] = ["1".repeat(32), "2".repeat(32)];
@@ -32,7 +32,7 @@ describe("the answers of a run that a crash has cut off", () => {
     ["none when nothing is asked", { [first]: "yes" }, [], null],
     ["none of an answer that names no question", "yes", [{ asked: [first] }], null],
   ])("are %s", (_name, resume, open, left) => {
-    expect(answersLeft(resume, snapshot(open))).toEqual(left);
+    expect(unusedAnswers(resume, snapshot(open))).toEqual(left);
   });
 });
 
@@ -50,7 +50,7 @@ describe("a plain answer", () => {
 
   it("gets the id of the only open question, and keeps what else the command says", () => {
     const command = { resume: "yes", update: { a: 1 } };
-    expect(addressed(command, waiting(first))).toEqual({ resume: { [first]: "yes" }, update: { a: 1 } });
+    expect(withInterruptId(command, waiting(first))).toEqual({ resume: { [first]: "yes" }, update: { a: 1 } });
   });
 
   it.each<[string, Record<string, unknown>, Session]>([
@@ -60,6 +60,6 @@ describe("a plain answer", () => {
     ["the question has an id of another kind", { resume: "yes" }, waiting("a task")],
     ["it is no answer", { goto: "node" }, waiting(first)],
   ])("stays as it is where %s", (_name, command, session) => {
-    expect(addressed(command, session)).toBe(command);
+    expect(withInterruptId(command, session)).toBe(command);
   });
 });

@@ -3,7 +3,7 @@ import { Graphs } from "@millrace/engine/graphs/load";
 import { createLogger } from "@millrace/engine/logger";
 import { Dispatch } from "@millrace/engine/runs/dispatch";
 import { runDefaults } from "@millrace/engine/runs/options";
-import { noRuns } from "@millrace/engine/runs/run-numbers";
+import { zeroCounts } from "@millrace/engine/runs/run-stats";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Run } from "@millrace/engine/storage/records";
 import { runRecord } from "../../contract/records.ts";
@@ -26,7 +26,7 @@ it("takes up what another server has left, also while it looks for the next run 
     graphs: new Graphs(new Map(), []),
     logger: createLogger("silent"),
     stopping: new AbortController().signal,
-    counts: noRuns(),
+    counts: zeroCounts(),
     lastValues: new WeakMap<Run, Record<string, unknown>>(),
   };
   const unused = () => Promise.reject(new Error("Nothing is begun here."));

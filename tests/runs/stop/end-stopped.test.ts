@@ -1,4 +1,4 @@
-import { noRuns } from "@millrace/engine/runs/run-numbers";
+import { zeroCounts } from "@millrace/engine/runs/run-stats";
 import { runDefaults, type RunStarter } from "@millrace/engine/runs/options";
 import { agentRuns } from "../../../src/agent-runs/agent-run.ts";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -7,7 +7,7 @@ import { ActiveRun } from "@millrace/engine/runs/active-run";
 import { systemAssistant } from "@millrace/engine/graphs/assistants";
 import { workflow } from "../../../src/graph/workflow.ts";
 import { draftRun } from "@millrace/engine/runs/admission/draft";
-import { endsInTime, stopPatience } from "@millrace/engine/runs/attempt/end";
+import { settleWithin, stopPatience } from "@millrace/engine/runs/attempt/end";
 import { runAttempt } from "@millrace/engine/runs/attempt/run-attempt";
 import type { Session } from "@millrace/engine/storage/records";
 import { createTestStorage } from "../../support/test-storage.ts";
@@ -18,19 +18,19 @@ describe("work that a stop ends", () => {
 
   it("is waited for while nobody stops it, and given up after the patience when it does not end", async () => {
     const stop = new AbortController();
-    expect(await endsInTime(Promise.resolve("done"), stop.signal, 0)).toBe("done");
-    const waiting = endsInTime(stuck, stop.signal, 0);
+    expect(await settleWithin(Promise.resolve("done"), stop.signal, 0)).toBe("done");
+    const waiting = settleWithin(stuck, stop.signal, 0);
     stop.abort();
     expect(await waiting).toBeUndefined();
-    expect(await endsInTime(stuck, stop.signal, 0)).toBeUndefined();
-    expect(await endsInTime(Promise.resolve("just in time"), stop.signal, 60_000)).toBe("just in time");
+    expect(await settleWithin(stuck, stop.signal, 0)).toBeUndefined();
+    expect(await settleWithin(Promise.resolve("just in time"), stop.signal, 60_000)).toBe("just in time");
   });
 
   it("has five seconds from the stop on (STOP-05)", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     let isGivenUp = false;
-    void endsInTime(stuck, AbortSignal.abort(), stopPatience).then(() => (isGivenUp = true));
+    void settleWithin(stuck, AbortSignal.abort(), stopPatience).then(() => (isGivenUp = true));
     await vi.advanceTimersByTimeAsync(4999);
     expect(isGivenUp).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
@@ -38,7 +38,7 @@ describe("work that a stop ends", () => {
   });
 
   it("keeps its own failure", async () => {
-    await expect(endsInTime(Promise.reject(new Error("broken")), AbortSignal.abort(), 60_000)).rejects.toThrow(
+    await expect(settleWithin(Promise.reject(new Error("broken")), AbortSignal.abort(), 60_000)).rejects.toThrow(
       "broken",
     );
   });
@@ -74,7 +74,7 @@ async function claimed(
     services: { tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" } as never,
   });
   active.companion = extension.accompany(active, noOthers);
-  active.walking = true;
+  active.isExecuting = true;
   if (isStopped) active.stop.request("user_requested");
   const walking = runAttempt(active, {
     storage,
@@ -85,7 +85,7 @@ async function claimed(
     retryDelay: 1,
     stopping: never,
     lastValues: new WeakMap(),
-    counts: noRuns(),
+    counts: zeroCounts(),
     stopPatience,
   });
   return { active, walking, session, storage, warned };

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { StopReason } from "@millrace/engine/run-events";
-import { Stop, stopMoves, type StopState, stopStates } from "@millrace/engine/runs/active-run";
+import { Stop, stopTransitions, type StopState, stopStates } from "@millrace/engine/runs/active-run";
 import { createBench, createGate, createSession, gatedGraph, plainGraph, request } from "../fixtures.ts";
 
 /** A stop that has come to a state on the shortest way. */
 function at(state: StopState): Stop {
   const stop = new Stop();
   if (state === "idle") return stop;
-  stop.move("running");
+  stop.transition("running");
   if (state === "running") return stop;
   stop.request("user_requested");
-  if (state !== "stop_requested") stop.move("stopping");
-  if (state === "stopped") stop.move("stopped");
+  if (state !== "stop_requested") stop.transition("stopping");
+  if (state === "stopped") stop.transition("stopped");
   return stop;
 }
 
@@ -22,12 +22,12 @@ describe("the states of a stop", () => {
     const isAllowed = ["idle running", "idle stop_requested", "running idle", "running stop_requested"]
       .concat("stop_requested stopping", "stopping stopped")
       .includes(`${from} ${to}`);
-    expect(stopMoves[from].includes(to)).toBe(isAllowed);
+    expect(stopTransitions[from].includes(to)).toBe(isAllowed);
     if (isAllowed) {
-      stop.move(to);
+      stop.transition(to);
       expect(stop.state).toBe(to);
     } else {
-      expect(() => stop.move(to)).toThrow(`from ${from} to ${to}`);
+      expect(() => stop.transition(to)).toThrow(`from ${from} to ${to}`);
       expect(stop.state).toBe(from);
     }
   });

@@ -13,7 +13,7 @@ async function activityAt(status: Session["status"], moves: StopState[]) {
   const stop = new Stop();
   for (const state of moves) {
     if (state === "stop_requested") stop.request("user_requested");
-    else stop.move(state);
+    else stop.transition(state);
   }
   const stopStateOf = async (id: string): Promise<StopState | undefined> => (id === "s1" ? stop.state : undefined);
   const liveOf = () => Promise.resolve(undefined);

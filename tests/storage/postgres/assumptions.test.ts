@@ -23,7 +23,7 @@ describe.skipIf(server === undefined)("a first write of a run", () => {
         await client.query("INSERT INTO checkpoint_runs (key, thread, run_id) VALUES (-2, -1, 'r1')");
       });
       const attempt = storage.attempt({ session_id: "s1", run_id: "r1", attempt: 1 });
-      const saver = attempt.checkpointer({ carry: (write) => write([], []) });
+      const saver = attempt.checkpointer({ flushWith: (write) => write([], []) });
       const checkpoint = emptyCheckpoint();
       await saver.put(place, checkpoint, { source: "loop", step: 0, parents: {} }, {});
       expect((await storage.checkpointer.getTuple(place))?.checkpoint.id).toBe(checkpoint.id);
@@ -41,7 +41,7 @@ describe.skipIf(server === undefined)("a first write of a run", () => {
       await storage.sessions.create(sessionRecord("s1"));
       await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
       const attempt = storage.attempt({ session_id: "s1", run_id: "r1", attempt: 1 });
-      const saver = attempt.checkpointer({ carry: (write) => write([], []) });
+      const saver = attempt.checkpointer({ flushWith: (write) => write([], []) });
       // The state of an input may wait for the next one; this one is confirmed when it resolves.
       await saver.put(place, emptyCheckpoint(), { source: "loop", step: 0, parents: {} }, {});
       await withClient(url, (client) => client.query("UPDATE runs SET writes = 0"));

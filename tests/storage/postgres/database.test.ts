@@ -176,14 +176,14 @@ it.skipIf(server === undefined)("is heard by a process that was busy while the f
         for (const over = performance.now() + 1_300; performance.now() < over;);
       });
     },
-    onNotice: () => undefined,
+    onNotification: () => undefined,
     onRestored: () => undefined,
-    onSilent: (reason) => void silent.push(reason),
+    onLost: (reason) => void silent.push(reason),
   });
   try {
     await listener.start();
     expect(silent).toEqual([]);
-    expect(listener.listens).toBe(true);
+    expect(listener.isListening).toBe(true);
   } finally {
     await listener.stop();
     await client.end();

@@ -43,7 +43,7 @@ const call = (effect: "pure" | "idempotent" | "unsafe" | "reconcilable") => ({
 const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
 const asking = { ...outcome, interrupts: { t1: [{ id: "i1", value: "sure?" }] } };
 const event: RunEvent = { id: 0, at: 0, event: "metadata", data: { run_id: "r1", attempt: 1 } };
-const told: UnstoredEvents = { carry: (write) => write([event], []) };
+const told: UnstoredEvents = { flushWith: (write) => write([event], []) };
 
 /** What is done, and what has to be done before. */
 type Act = (given: Given) => Promise<unknown>;

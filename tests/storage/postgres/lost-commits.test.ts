@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { openDoor } from "../../support/test-graphs.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer } from "../../support/test-server.ts";
 import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
@@ -14,9 +14,9 @@ describe.skipIf(server === undefined)("a database that comes back without the ne
     try {
       const { client } = served;
       const { thread_id } = await client.threads.create();
-      const door = crypto.randomUUID();
+      const gate = crypto.randomUUID();
       const streamed = client.runs.stream(thread_id, "gated", {
-        input: { door },
+        input: { gate },
         streamMode: ["custom", "values"],
         streamResumable: true,
       });
@@ -26,7 +26,7 @@ describe.skipIf(server === undefined)("a database that comes back without the ne
       // What a crash of PostgreSQL takes: the newest commits that nobody waited for.
       await query("DELETE FROM run_events WHERE last_id >= 2");
       await query("UPDATE runs SET writes = writes - 1");
-      openDoor(door);
+      openGate(gate);
       const [run] = await client.runs.list(thread_id);
       await expect.poll(async () => (await client.runs.get(thread_id, run?.run_id ?? "")).status).toBe("success");
       expect((await client.threads.getState(thread_id)).values).toMatchObject({ passed: true });

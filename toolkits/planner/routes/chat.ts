@@ -2,7 +2,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { askingRun } from "@millrace/engine/runs/admission/draft";
+import { interruptedRun } from "@millrace/engine/runs/admission/draft";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
 import { LlmMetadata } from "@millrace/engine/sessions/messages/message-fields";
 import { readQuestion } from "@millrace/engine/sessions/questions/questions";
@@ -200,7 +200,7 @@ async function questionsOf({ storage, runs }: RouteServices, context: HttpContex
   const waiting = await storage.approvals.pending(run.session_id);
   if (waiting.length === 0) return [];
   // A repeated read of an answer excludes questions of later ones.
-  const asking = await askingRun(runs, run.session_id);
+  const asking = await interruptedRun(runs, run.session_id);
   if (asking?.run_id !== run.run_id) return [];
   return waiting.flatMap(({ interrupt_id, value }): ChatItem[] => {
     const asked = readQuestion(value);

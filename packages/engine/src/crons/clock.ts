@@ -1,7 +1,7 @@
 import { commonTime } from "../concurrency/common-time.ts";
 import { AppError, type ErrorCode, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
-import { Alarm, lookingForOthers } from "../runs/events/alarm.ts";
+import { Alarm, peerPollInterval } from "../runs/events/alarm.ts";
 import type { Cron } from "../storage/record-stores.ts";
 import type { Storage } from "../storage/storage.ts";
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
@@ -41,7 +41,7 @@ export interface CronClock {
 }
 
 interface ClockParts extends CronRunParts {
-  storage: Pick<Storage, "crons" | "hints" | "cluster" | "sessions" | "runs">;
+  storage: Pick<Storage, "crons" | "notifications" | "cluster" | "sessions" | "runs">;
   logger: Logger;
 }
 
@@ -92,9 +92,9 @@ export function startCronClock(parts: ClockParts): CronClock {
     }
   }
 
-  const alarm = new Alarm(startDue, storage.hints.isShared ? lookingForOthers : undefined);
-  crons.onDate((date) => alarm.bring(Date.parse(date)));
-  alarm.bring(commonTime());
+  const alarm = new Alarm(startDue, storage.notifications.isShared ? peerPollInterval : undefined);
+  crons.onDueDate((date) => alarm.scheduleAt(Date.parse(date)));
+  alarm.scheduleAt(commonTime());
   return alarm;
 }
 

@@ -1,14 +1,14 @@
 import type * as PromClient from "prom-client";
 import type { Metric, Registry } from "prom-client";
 import { limitNames } from "../config/owner-limits.ts";
-import type { RunNumbers } from "../runs/run-numbers.ts";
+import type { RunStats } from "../runs/run-stats.ts";
 import type { Durations, MetricFamily } from "./families.ts";
 import { createLoopDelay, type Late } from "./loop-delay.ts";
 
 /** The sources of the metrics. */
 interface MetricsParts {
   version: string;
-  runs: () => RunNumbers;
+  runs: () => RunStats;
   /** Durations of synchronous commits. */
   commits: Durations;
   /** The database's size by part; none if unknown. */
@@ -81,7 +81,7 @@ function histogram(name: string, help: string, { bounds, counts, sum }: Duration
   return { name, get: async () => ({ name, help, type: "histogram", values, aggregator: "sum" }) };
 }
 
-function runFamilies(runs: RunNumbers, feedReaders: number): MetricFamily[] {
+function runFamilies(runs: RunStats, feedReaders: number): MetricFamily[] {
   const ended = Object.entries(runs.ended).map(([status, value]) => ({ labels: { status }, value }));
   return [
     {

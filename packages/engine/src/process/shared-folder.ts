@@ -20,7 +20,7 @@ interface SharedFolderParts {
   folder: string;
   /** The names of shared files, and of folders (with a slash at the end) of which all are shared. */
   names: readonly string[];
-  storage: Pick<Storage, "files" | "hints">;
+  storage: Pick<Storage, "files" | "notifications">;
   logger: Pick<Logger, "info" | "warn">;
 }
 
@@ -52,7 +52,7 @@ class SharedFolder {
     if (known.kind === "value") this.#state = known.value;
     await this.#exchange(true);
     this.#timer = setInterval(() => this.#look(), pause).unref();
-    this.#parts.storage.hints.onHint(({ type }) => {
+    this.#parts.storage.notifications.onNotification(({ type }) => {
       if (type !== "files") return;
       this.#isTold = true;
       this.#look();
@@ -106,7 +106,7 @@ class SharedFolder {
     // Another server was first: the next look takes that.
     if (!(await this.#store.put({ name, text, version }))) return void (this.#isTold = true);
     this.#state[name] = { version: version + 1, text };
-    this.#parts.storage.hints.hint("all", { type: "files" });
+    this.#parts.storage.notifications.send("all", { type: "files" });
   }
 
   async #take(name: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { JsonObject, Run } from "../storage/records.ts";
 import type { AttemptStore, RunCheckpointer } from "../storage/attempt-store.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { RunCompanion } from "./companion.ts";
-import { type LogReaders, RunLog } from "./events/log.ts";
+import { type LogSubscribers, RunLog } from "./events/log.ts";
 import { withUserOf } from "./admission/user-of-run.ts";
 import type { RunTrace } from "../telemetry/telemetry.ts";
 import type { OwnerAccount } from "../usage/usage-of-run.ts";
@@ -33,9 +33,9 @@ export class ActiveRun {
   /** Its place among all runs admitted since the start; not yet admitted, it comes after all. */
   admission = Number.POSITIVE_INFINITY;
   /** Whether its graph has begun to run; until then it can be ended in the queue. */
-  walking = false;
+  isExecuting = false;
   /** Whether a piece of a message has been told. */
-  hasSpoken = false;
+  hasEmittedText = false;
   /** Set once its end is being written, so that it is written once. */
   ended = false;
   /** The client gave it a key by which it may ask again for what came of it. */
@@ -52,7 +52,7 @@ export class ActiveRun {
   #wasRead = false;
 
   /** `elsewhere`: who reads it at other servers. */
-  constructor(run: Run, storage: Pick<Storage, "attempt" | "events">, elsewhere?: LogReaders) {
+  constructor(run: Run, storage: Pick<Storage, "attempt" | "events">, elsewhere?: LogSubscribers) {
     this.run = run;
     this.#storage = storage;
     this.store = storage.attempt({ ...run, attempt: undefined });
@@ -68,7 +68,7 @@ export class ActiveRun {
 
   /** Whether it has begun, here or in a former process. */
   get hasBegun(): boolean {
-    return this.walking || this.run.status === "running";
+    return this.isExecuting || this.run.status === "running";
   }
 
   /** The run as its graph gets it, with the whole user. */
@@ -81,9 +81,9 @@ export class ActiveRun {
     this.run = run;
     this.store = this.#storage.attempt(run);
     this.log.writer = this.store;
-    this.walking = true;
+    this.isExecuting = true;
     // A run that was stopped before a crash is taken up only to be ended.
-    if (this.stop.state === "idle") this.stop.move("running");
+    if (this.stop.state === "idle") this.stop.transition("running");
   }
 
   /** The run is over and its row says so: readers end. */
@@ -107,7 +107,7 @@ export class ActiveRun {
   }
 
   /** Counts a reader until the returned function is called, once. */
-  hold(): () => void {
+  addReader(): () => void {
     this.#readers += 1;
     this.#wasRead = true;
     return () => {
@@ -148,7 +148,7 @@ export const stopStates = ["idle", "running", "stop_requested", "stopping", "sto
 export type StopState = (typeof stopStates)[number];
 
 /** Every move there is. A run has its own controller, so after `stopped` there is nothing to set back. */
-export const stopMoves: Readonly<Record<StopState, readonly StopState[]>> = {
+export const stopTransitions: Readonly<Record<StopState, readonly StopState[]>> = {
   idle: ["running", "stop_requested"],
   running: ["idle", "stop_requested"],
   stop_requested: ["stopping"],
@@ -179,22 +179,22 @@ export class Stop {
   request(reason: StopReason, cause?: unknown): void {
     if (this.reason !== undefined) return;
     this.reason = reason;
-    if (this.state === "idle" || this.state === "running") this.move("stop_requested");
+    if (this.state === "idle" || this.state === "running") this.transition("stop_requested");
     this.#controller.abort(cause ?? errorOf(reason));
   }
 
   /** Notes what the run has come to. A move that is not in the table is a bug and throws. */
-  move(to: StopState): void {
-    if (!stopMoves[this.state].includes(to)) throw new Error(`A stop cannot go from ${this.state} to ${to}.`);
+  transition(to: StopState): void {
+    if (!stopTransitions[this.state].includes(to)) throw new Error(`A stop cannot go from ${this.state} to ${to}.`);
     this.state = to;
   }
 
   /** Nothing more comes of the run: it is stopped when that was asked for, else idle again. */
   rest(): void {
     // A request that came while the run ended by itself finds it over.
-    if (this.state === "stop_requested") this.move("stopping");
-    if (this.state === "stopping") this.move("stopped");
-    else if (this.state === "running") this.move("idle");
+    if (this.state === "stop_requested") this.transition("stopping");
+    if (this.state === "stopping") this.transition("stopped");
+    else if (this.state === "running") this.transition("idle");
     this.#over.resolve(this.state === "stopped");
   }
 

@@ -1,6 +1,6 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { sentBy } from "./stop-elsewhere.ts";
+import { parentSessionKey } from "./remote-stops.ts";
 import type { Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 
@@ -27,7 +27,7 @@ export async function sessionsOfAgents(
   parent: Session,
 ): Promise<Session[]> {
   const found = await sessions.search({
-    metadata: { [sentBy]: parent.session_id },
+    metadata: { [parentSessionKey]: parent.session_id },
     sort_by: "created_at",
     sort_order: "asc",
     limit: mostListed,

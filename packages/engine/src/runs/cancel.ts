@@ -6,7 +6,12 @@ import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { RunSources } from "./follow/follow.ts";
-import { endOfAssistantElsewhere, sentBy, stopBehindElsewhere, stopSentElsewhere } from "./stop-elsewhere.ts";
+import {
+  stopRemoteRunsOfAssistant,
+  parentSessionKey,
+  stopRemoteQueuedRuns,
+  stopRemoteBackgroundRuns,
+} from "./remote-stops.ts";
 import { comesBefore, isOver } from "./status.ts";
 
 /** What cancelling needs. */
@@ -17,29 +22,29 @@ interface Cancelling {
 }
 
 /** How a run is stopped, and why. */
-interface StopOrder {
+interface StopRequest {
   action: StopAction;
   reason: StopReason;
   /** The reason as the client gave it. */
   said?: string | undefined;
 }
 
-/** Milliseconds after which what a stop causes is shown although the store has not taken its note. */
+/** Milliseconds after which the effects of a stop are published although its request is not stored yet. */
 const notePatience = 1_000;
 
-/** A running one is aborted at once; a waiting one is ended by `Dispatch.endWaiting`. */
-function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
+/** Aborts a running run; `Dispatch.endWaiting` ends a queued one. */
+function stopNow(active: ActiveRun, { action, reason }: StopRequest): void {
   if (action === "rollback") active.rollback = true;
   active.stop.request(reason);
 }
 
 /**
- * Stops a run and writes down that it was asked for. It is aborted at once; what comes of that is neither seen nor
- * stored before the note is on disk, so that no restart goes on with a run that was seen to stop. Resolves when it
- * is, for a run that waits when its end is. For a run that this server does not have, only the note is written: the
- * server that takes it up reads it. Throws what the store throws; the run stops all the same.
+ * Stops a run and stores the stop request. The run is aborted at once, but its effects are neither published nor stored
+ * before the request is on disk, so that no restart resumes a run that was seen to stop. Resolves when the request is stored;
+ * for a queued run when its end is. For a run of another server only the request is stored, and its owner reads it. Throws
+ * what the store throws; the run stops anyway.
  */
-export async function cancelRun(run: Run, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
+export async function cancelRun(run: Run, order: StopRequest, { dispatch, storage }: Cancelling): Promise<void> {
   const active = dispatch.active.get(run.run_id);
   if (active === undefined && isOver(run.status)) return;
   const noted = storage.runs.requestStop(run.run_id, order.action, order.said);
@@ -51,29 +56,29 @@ export async function cancelRun(run: Run, order: StopOrder, { dispatch, storage 
   await Promise.all([active && dispatch.endWaiting(active), noted]);
 }
 
-/** The runs of the same session that wait behind `run`. */
+/** The runs of the same session in the queue behind `run`. */
 function waitingBehind(active: ReadonlyMap<string, ActiveRun>, run: Run): ActiveRun[] {
   return [...active.values()].filter(
-    (other) => other.run.session_id === run.session_id && !other.walking && comesBefore(run, other.run),
+    (other) => other.run.session_id === run.session_id && !other.isExecuting && comesBefore(run, other.run),
   );
 }
 
 /**
- * Stops the runs of a session that wait behind `run`: none of them begins when it ends, also at another server, of which
- * that is on disk when this resolves. It has `ended` when they have.
+ * Stops the runs in the queue behind `run`, so that none of them starts when it ends. Resolves when the requests to other
+ * servers are on disk; `ended` resolves when all of these runs have ended.
  */
-export async function cancelBehind(
+export async function cancelQueued(
   run: Run,
   sources: RunSources,
   cancelling: Cancelling,
 ): Promise<{ ended: Promise<unknown> }> {
-  const waitElsewhere = await stopBehindElsewhere(run, sources);
+  const waitElsewhere = await stopRemoteQueuedRuns(run, sources);
   const behind = waitingBehind(cancelling.dispatch.active, run);
-  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  const order: StopRequest = { action: "interrupt", reason: "user_requested" };
   return { ended: Promise.all([waitElsewhere(), ...behind.map((other) => cancelRun(other.run, order, cancelling))]) };
 }
 
-/** Stops what the session was asked before `active`; never what was asked since. Its admission has written that down. */
+/** Stops the runs that were admitted before `active`, never later ones. The admission has stored the stop requests. */
 export async function cancelEarlier(active: ActiveRun, action: StopAction, dispatch: Dispatch): Promise<void> {
   const { run, admission } = active;
   const earlier = dispatch.ofSession(run.session_id).filter((other) => other.admission < admission);
@@ -82,17 +87,16 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
 }
 
 /**
- * Stops the agents that a session has sent to the background, together with the run that sent them; a run that has
- * not begun has sent none. Resolves when that is on disk. One that is being sent at this moment stops by the signal
- * of its caller.
+ * Stops the background runs of a session together with the run that started them. Resolves when that is on disk. A
+ * background run that is just being started stops by the signal of its caller.
  */
-export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
+export async function cancelBackground(sessionId: string, cancelling: Cancelling): Promise<void> {
   const { dispatch, storage } = cancelling;
-  const sent = [...dispatch.active.values()].filter(({ run }) => run.metadata[sentBy] === sessionId);
-  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  const sent = [...dispatch.active.values()].filter(({ run }) => run.metadata[parentSessionKey] === sessionId);
+  const order: StopRequest = { action: "interrupt", reason: "user_requested" };
   await Promise.all([
     ...sent.map((active) => cancelRun(active.run, order, cancelling)),
-    stopSentElsewhere(sessionId, { storage, active: dispatch.active }),
+    stopRemoteBackgroundRuns(sessionId, { storage, active: dispatch.active }),
   ]);
 }
 
@@ -112,8 +116,8 @@ export async function cancelSession(sessionId: string, reason: StopReason, cance
 export async function removeRunsOf(assistantId: string, sources: RunSources, cancelling: Cancelling): Promise<void> {
   const { dispatch, storage } = cancelling;
   const runs = [...dispatch.active.values()].filter(({ run }) => run.assistant_id === assistantId);
-  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  const order: StopRequest = { action: "interrupt", reason: "user_requested" };
   await Promise.all(runs.map((active) => cancelRun(active.run, order, cancelling)));
-  await Promise.all([endOfAssistantElsewhere(assistantId, sources), ...runs.map((active) => active.over)]);
+  await Promise.all([stopRemoteRunsOfAssistant(assistantId, sources), ...runs.map((active) => active.over)]);
   await storage.runs.deleteOfAssistant(assistantId);
 }

@@ -5,9 +5,9 @@ import { ActiveRun, isDue, waitsForGraph } from "./active-run.ts";
 import type { RunnerDeps, RunStarter } from "./options.ts";
 import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
-import { connectReaders, type ConnectedReaders } from "./follow/remote-readers.ts";
+import { createPublishers, type RunPublishers } from "./follow/remote-subscribers.ts";
 import { isOver } from "./status.ts";
-import { removeAfter, removeLater } from "./temporary-sessions.ts";
+import { removeAfter, removeAfterRetention } from "./temporary-sessions.ts";
 
 /** What a dispatch needs from its server. */
 interface DispatchOptions {
@@ -18,10 +18,10 @@ interface DispatchOptions {
   maxConcurrent: number;
 }
 
-/** The runs that are in hand: each waits for its time and its turn, is performed once, and is let go of when it is over. */
+/** The runs of this server: each waits until it is due and first in its session, is executed, and is dropped when it is over. */
 export class Dispatch {
   readonly active = new Map<string, ActiveRun>();
-  readonly readers: ConnectedReaders;
+  readonly publishers: RunPublishers;
   readonly #options: DispatchOptions;
   readonly #queue: SessionQueue;
   readonly #delays = new Delays();
@@ -37,7 +37,7 @@ export class Dispatch {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.readers = connectReaders(options.deps.storage, this.active);
+    this.publishers = createPublishers(options.deps.storage, this.active);
     this.#queue = new SessionQueue(options.maxConcurrent, (sessionId) => this.#work(sessionId));
   }
 
@@ -51,18 +51,18 @@ export class Dispatch {
     this.#queue.onRoom = listener;
   }
 
-  /** What has held sessions back may have ended: a run of another server, or a change by hand. */
+  /** Wakes sessions that waited for a run of another server or for a manual change. */
   wakeBlocked(sessions: Iterable<string> = this.#blocked): void {
     for (const sessionId of sessions) {
       const inHand = this.ofSession(sessionId);
       this.#blocked.delete(sessionId);
-      // Also where it is being found out whether it is held back.
-      if (inHand.length > 0 && !inHand.some(({ walking }) => walking)) this.#queue.wake(sessionId);
+      // Also while a claim for the session is in flight.
+      if (inHand.length > 0 && !inHand.some(({ isExecuting }) => isExecuting)) this.#queue.wake(sessionId);
     }
   }
 
-  /** A run that has not begun is in another server's hand. */
-  letGo(active: ActiveRun, reason: AppError): void {
+  /** Another server owns a run that has not started here. */
+  abandon(active: ActiveRun, reason: AppError): void {
     this.#delays.clear(active.run.run_id);
     this.active.delete(active.run.run_id);
     active.abandon(reason);
@@ -71,7 +71,7 @@ export class Dispatch {
   /** Takes a run in hand. It is not begun before `schedule`. */
   track(run: Run): ActiveRun {
     const { deps, starter } = this.#options;
-    const active = new ActiveRun(run, deps.storage, this.readers.elsewhere);
+    const active = new ActiveRun(run, deps.storage, this.publishers.remote);
     active.companion = deps.extension?.accompany(active, starter);
     this.active.set(run.run_id, active);
     return active;
@@ -99,8 +99,8 @@ export class Dispatch {
     return [...this.active.values()].filter(({ run }) => run.session_id === sessionId);
   }
 
-  /** A run of the session waits for a start that serves its graph, and with it what comes after it. */
-  hold(sessionId: string): void {
+  /** Holds back a session whose next run waits for a server that serves its graph. */
+  holdSession(sessionId: string): void {
     this.#held.add(sessionId);
   }
 
@@ -127,7 +127,7 @@ export class Dispatch {
       // Meanwhile another one may have been taken up.
       if (this.#left.get(sessionId) === left) this.#left.delete(sessionId);
       if (run === undefined) {
-        if (storage.hints.isShared && this.ofSession(sessionId).some(isDue)) this.#blocked.add(sessionId);
+        if (storage.notifications.isShared && this.ofSession(sessionId).some(isDue)) this.#blocked.add(sessionId);
         return left !== undefined;
       }
       const inHand = this.active.get(run.run_id);
@@ -141,7 +141,7 @@ export class Dispatch {
         return true;
       }
       active.begin(run);
-      this.readers.feeds.tell(sessionId, { run_id: run.run_id, hasBegun: true });
+      this.publishers.feeds.publish(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, deps);
       if (active.store.isLost === true) await this.#takeUpAgain(run.run_id);
       else this.#forget(active);
@@ -167,9 +167,9 @@ export class Dispatch {
 
   /** Writes the end of a run that was stopped before it began; a run that has begun writes its own end. */
   async endWaiting(active: ActiveRun): Promise<void> {
-    if (active.walking || active.ended) return;
+    if (active.isExecuting || active.ended) return;
     this.#delays.clear(active.run.run_id);
-    this.readers.feeds.tell(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
+    this.publishers.feeds.publish(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
     await runAttempt(active, this.#options.deps);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);
@@ -205,7 +205,7 @@ export class Dispatch {
     if (isOwn && (!isTemporary || active.hasKey)) this.active.delete(run_id);
     if (!isTemporary) return;
     const { deps } = this.#options;
-    if (active.hasKey) removeLater(session_id, this, deps);
+    if (active.hasKey) removeAfterRetention(session_id, this, deps);
     else {
       const unread = active.unread(60_000).then(() => this.active.delete(run_id));
       removeAfter(unread, session_id, this, deps);

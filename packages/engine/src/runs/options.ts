@@ -8,7 +8,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Project } from "./events/to-events.ts";
-import type { RunCounts } from "./run-numbers.ts";
+import type { RunCounts } from "./run-stats.ts";
 import type { RunCompanion } from "./companion.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { ServedGraph } from "../graphs/served-graph.ts";

@@ -2,17 +2,17 @@ import { AppError } from "../errors/errors.ts";
 import { markWorkspace } from "../process/mark-workspace.ts";
 import type { HeartbeatResult, MountedWorkspace } from "../storage/cluster.ts";
 import type { Run } from "../storage/records.ts";
-import { cancelSent } from "./cancel.ts";
-import { goOnFrom } from "./events/log.ts";
+import { cancelBackground } from "./cancel.ts";
+import { advanceClock } from "./events/log.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
-import { recoverRuns, removeLeftovers, takeUp } from "./recover.ts";
+import { recoverRuns, removeLeftovers, adoptRuns } from "./recover.ts";
 import { isOver } from "./status.ts";
 
-/** Milliseconds that a run may go on here which has been in no server's hand meanwhile. */
+/** Milliseconds during which this server looks for runs that it owns without knowing. */
 const recheckTime = 60_000;
 
-/** `recoverRuns`, and from then on the same for what other servers leave. */
+/** `recoverRuns`, and from then on takes over the runs that other servers leave. */
 export async function recoverAndFollow(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
   const { cluster } = deps.storage;
   deps.graphs.knownSince(await cluster.announceGraphs(deps.graphs.ids(), await mountedWorkspace(deps)));
@@ -23,32 +23,32 @@ export async function recoverAndFollow(dispatch: Dispatch, deps: RunnerDeps): Pr
   return recovered;
 }
 
-/** The folder of the agent's tools, by an id in it, where other servers can have the same one or another. */
+/** The id of the agent's workspace, where other servers may have mounted the same one or another. */
 async function mountedWorkspace({
   storage,
   graphs,
   workspace,
   logger,
 }: RunnerDeps): Promise<MountedWorkspace | undefined> {
-  if (!storage.hints.isShared || workspace === undefined) return undefined;
+  if (!storage.notifications.isShared || workspace === undefined) return undefined;
   const using = graphs.ids().filter((id) => graphs.hasLoop(graphs.get(id)));
   const id = using.length === 0 ? undefined : await markWorkspace(workspace, logger);
   return id === undefined ? undefined : { workspace: id, graphs: using };
 }
 
 /**
- * What other servers have to do with the runs here: takes up what a server has left that is gone, stops what one was asked
- * to stop, begins what has waited for a run of one, and lets go of everything when others take this server for gone.
+ * Coordinates the runs here with other servers: takes over the runs of expired servers, executes stop requests, starts runs
+ * that waited for a run of another server, and abandons all runs when this server has lost its lease.
  */
 class OtherServers {
   readonly #dispatch: Dispatch;
   readonly #deps: RunnerDeps;
   #taking = false;
-  /** Others have left more since what is being taken was looked for. */
+  /** More runs may have been orphaned since the current query. */
   #takeAgain = false;
-  /** There was no room for all that is left over. */
+  /** There was no room for all orphaned runs. */
   #hasMore = false;
-  /** Until when it looks for runs that may be in its hand without its knowing: after a lost answer, and after it was lost. */
+  /** Until when it looks for runs that it owns without knowing: after a lost answer of the database, and after a lost lease. */
   #recheckUntil = 0;
 
   constructor(dispatch: Dispatch, deps: RunnerDeps) {
@@ -56,17 +56,17 @@ class OtherServers {
     this.#deps = deps;
   }
 
-  /** Begins to follow them, once this server has taken up what it found at its start. */
+  /** Subscribes to the cluster, once this server has recovered its own runs. */
   start(): void {
-    const { cluster, hints } = this.#deps.storage;
+    const { cluster, notifications } = this.#deps.storage;
     cluster.onLeaseLost(() => this.#abandonAll());
     cluster.onHeartbeat((found) => this.#onHeartbeat(found));
-    if (!hints.isShared) return;
+    if (!notifications.isShared) return;
     this.#dispatch.onRoom = () => {
       if (this.#hasMore) void this.#take(false);
     };
-    hints.onHint((hint) => {
-      if (hint.type === "free") this.#dispatch.wakeBlocked([hint.session_id]);
+    notifications.onNotification((notification) => {
+      if (notification.type === "free") this.#dispatch.wakeBlocked([notification.session_id]);
     });
   }
 
@@ -78,20 +78,21 @@ class OtherServers {
     this.#dispatch.wakeBlocked();
   }
 
-  /** Stops a run that was asked to by way of another server. */
+  /** Executes a stop request that came through another server. */
   #stop(runId: string, isRollback: boolean): void {
     const active = this.#dispatch.active.get(runId);
     if (active === undefined || active.ended || active.stop.reason !== undefined) return;
     if (isRollback) active.rollback = true;
     active.stop.request("user_requested");
     const { storage, logger } = this.#deps;
-    const sent = active.hasBegun && cancelSent(active.run.session_id, { dispatch: this.#dispatch, storage, logger });
+    const sent =
+      active.hasBegun && cancelBackground(active.run.session_id, { dispatch: this.#dispatch, storage, logger });
     Promise.all([this.#dispatch.endWaiting(active), sent]).catch((error: unknown) => {
       this.#deps.logger.error({ err: error, run_id: runId }, "stopped_run_not_ended");
     });
   }
 
-  /** Takes up the runs of servers that are gone, of as many sessions as there is room for. Never throws. */
+  /** Takes over orphaned runs, of as many sessions as there is room for. Never throws. */
   async #take(again: boolean): Promise<void> {
     const { room } = this.#dispatch;
     this.#takeAgain = this.#taking;
@@ -106,10 +107,10 @@ class OtherServers {
       for (const { run_id, status } of taken) {
         if (status !== "running") continue;
         const [event] = await events.read(run_id, (await events.last(run_id)) - 1, 1);
-        if (event?.at !== undefined) goOnFrom(event.at);
+        if (event?.at !== undefined) advanceClock(event.at);
       }
       await removeLeftovers(this.#dispatch, this.#deps);
-      const { resumed } = takeUp(taken, this.#dispatch, this.#deps);
+      const { resumed } = adoptRuns(taken, this.#dispatch, this.#deps);
       this.#deps.logger.info({ taken: taken.length, resumed }, "runs_taken_over");
     } catch (error) {
       this.#recheckHeldRuns();
@@ -120,7 +121,7 @@ class OtherServers {
     }
   }
 
-  /** What was taken, without what is in hand and known. */
+  /** Takes runs, and returns those that this server does not know yet. */
   async #takeUntracked(room: number, again: boolean): Promise<Run[]> {
     const { runs } = this.#deps.storage;
     const { active } = this.#dispatch;
@@ -128,7 +129,7 @@ class OtherServers {
       ({ run_id }) => !active.has(run_id),
     );
     if (!again) return taken;
-    // One that has just ended here looks the same, until it is read once more.
+    // A run that has just ended here looks the same; reading it again tells them apart.
     const found = await Promise.all(taken.map(({ run_id }) => runs.get(run_id)));
     return found.flatMap((run) => (run === undefined || isOver(run.status) || active.has(run.run_id) ? [] : run));
   }
@@ -137,14 +138,14 @@ class OtherServers {
     this.#recheckUntil = performance.now() + recheckTime;
   }
 
-  /** Others go on with what is in hand here. */
+  /** Other servers continue the runs of this one. */
   #abandonAll(): void {
     this.#recheckHeldRuns();
     const reason = new AppError("server", "Another server goes on with the run.", { recoverable: true });
     this.#deps.logger.error({}, "server_lost");
     for (const active of this.#dispatch.active.values()) {
-      if (active.walking) active.stop.request("app_shutdown", reason);
-      else this.#dispatch.letGo(active, reason);
+      if (active.isExecuting) active.stop.request("app_shutdown", reason);
+      else this.#dispatch.abandon(active, reason);
     }
   }
 }

@@ -3,18 +3,18 @@ import { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Dispatch } from "./dispatch.ts";
-import { goOnFrom } from "./events/log.ts";
+import { advanceClock } from "./events/log.ts";
 import type { RunnerDeps } from "./options.ts";
 import { rollBack } from "./remove-run.ts";
 import { isOver, isSuspect } from "./status.ts";
-import { keptForRepeats, removeLater } from "./temporary-sessions.ts";
+import { resultRetention, removeAfterRetention } from "./temporary-sessions.ts";
 
 /**
- * Takes up everything a former process has left: running runs go on from their checkpoint, pending ones queue, and what
- * was asked to stop is ended without being executed again. Resolves before they are over; throws what the store throws.
+ * Recovers the runs of a former process: running ones resume from their checkpoint, pending ones are queued, and those with a
+ * stop request are ended without another execution. Resolves before they are over; throws what the store throws.
  */
 export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
-  const unfinished = await goOnWithClock(deps.storage);
+  const unfinished = await advanceEventClock(deps.storage);
   await deps.storage.sessions.deleteUnfinished();
   await removeLeftovers(dispatch, deps);
   const { runs, cluster } = deps.storage;
@@ -25,11 +25,11 @@ export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise
     unfinished.filter(({ run_id }) => !left.has(run_id)),
     deps,
   );
-  return takeUp(taken, dispatch, deps);
+  return adoptRuns(taken, dispatch, deps);
 }
 
-/** Takes up runs that are in this server's hand from now on, oldest first. */
-export function takeUp(taken: readonly Run[], dispatch: Dispatch, deps: RunnerDeps): { resumed: number } {
+/** Adopts runs that this server owns from now on, oldest first. */
+export function adoptRuns(taken: readonly Run[], dispatch: Dispatch, deps: RunnerDeps): { resumed: number } {
   for (const run of taken) dispatch.admit(dispatch.track(run));
   for (const run of taken) stopAgain(run, dispatch, deps);
   const waiting = holdUnserved(taken, dispatch, deps);
@@ -54,7 +54,7 @@ function holdUnserved(unfinished: readonly Run[], dispatch: Dispatch, { graphs, 
     logger.warn(waiting(graph_id, runs, graphs), "runs_wait_for_graph");
   }
   const sessions = new Set(unserved.map(({ session_id }) => session_id));
-  for (const sessionId of sessions) dispatch.hold(sessionId);
+  for (const sessionId of sessions) dispatch.holdSession(sessionId);
   return sessions;
 }
 
@@ -113,15 +113,15 @@ export async function waitReason(
  * Lets the clock of events go on from the newest time of an event: a returning reader would miss what came
  * before it, where the machine's clock was set back in between. Returns what is not over.
  */
-async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<Run[]> {
+async function advanceEventClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<Run[]> {
   const change = await runs.lastChange();
-  if (change !== undefined) goOnFrom(Date.parse(change));
+  if (change !== undefined) advanceClock(Date.parse(change));
   const unfinished = await runs.unfinished();
   for (const { run_id, status } of unfinished) {
     if (status !== "running") continue;
     const last = await events.last(run_id);
     const [event] = await events.read(run_id, last - 1, 1);
-    if (event?.at !== undefined) goOnFrom(event.at);
+    if (event?.at !== undefined) advanceClock(event.at);
   }
   return unfinished;
 }
@@ -131,13 +131,13 @@ export async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Pro
   const { storage } = deps;
   const now = commonTime();
   if (storage.cluster.serverCount === 1) {
-    const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
+    const due = await storage.runs.leftTemporary(new Date(now - resultRetention).toISOString());
     for (const sessionId of due) await storage.sessions.delete(sessionId);
   }
   // A client that lost its answer in the stop asks again under its key: the run must not happen twice. And what another
   // server has made for one run may not have been read.
-  const all = await storage.runs.leftTemporary(new Date(now + keptForRepeats).toISOString());
-  for (const sessionId of all) removeLater(sessionId, dispatch, deps);
+  const all = await storage.runs.leftTemporary(new Date(now + resultRetention).toISOString());
+  for (const sessionId of all) removeAfterRetention(sessionId, dispatch, deps);
   for (const run of await storage.runs.leftRollbacks()) await rollBack(run, deps);
 }
 
@@ -171,20 +171,20 @@ export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: Runne
   const ended = dispatch.close();
   const reason = new AppError("server", "The server is stopping; the run goes on after its restart.");
   for (const active of dispatch.active.values()) {
-    if (active.walking) active.stop.control.requestDrain();
+    if (active.isExecuting) active.stop.control.requestDrain();
     else active.abandon(reason);
   }
   // Before they have stopped, in case the server's stop is cut short.
   await release(dispatch, deps);
   const grace = setTimeout(() => {
-    for (const active of dispatch.active.values()) if (active.walking) active.stop.request("app_shutdown");
+    for (const active of dispatch.active.values()) if (active.isExecuting) active.stop.request("app_shutdown");
   }, graceMs);
   await ended;
   clearTimeout(grace);
 }
 
 async function release(dispatch: Dispatch, { logger, storage }: RunnerDeps): Promise<void> {
-  const walking = [...dispatch.active.values()].filter((active) => active.walking);
+  const walking = [...dispatch.active.values()].filter((active) => active.isExecuting);
   try {
     await Promise.all([...walking.map(({ store }) => store.release()), storage.runs.giveBack()]);
   } catch (error) {

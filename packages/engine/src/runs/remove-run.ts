@@ -1,7 +1,7 @@
 import type { Graphs } from "../graphs/load.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import { lastWorkedRun, otherWorkedRun } from "./admission/draft.ts";
+import { lastExecutedRun, otherExecutedRun } from "./admission/draft.ts";
 import { noPause, outcomeOf, type Pause, readPause, removeProgress } from "./status.ts";
 import type { RunnerDeps } from "./options.ts";
 
@@ -10,11 +10,11 @@ import type { RunnerDeps } from "./options.ts";
  * waits for what it waited for before. False when it was gone already. Throws what the storage throws.
  */
 export async function removeRun(run: Run, { storage, graphs }: { storage: Storage; graphs: Graphs }): Promise<boolean> {
-  const last = await lastWorkedRun(storage.runs, run.session_id);
+  const last = await lastExecutedRun(storage.runs, run.session_id);
   await removeProgress(storage.checkpointer, run);
   // What the session has come to is what later runs have left.
   if (last !== undefined && last.run_id !== run.run_id) return await storage.runs.delete(run.run_id);
-  const pause = await pauseLeftBy((await otherWorkedRun(storage.runs, run)) ?? run, graphs);
+  const pause = await pauseLeftBy((await otherExecutedRun(storage.runs, run)) ?? run, graphs);
   const { session_status: status, interrupts } = outcomeOf({ kind: "done" }, pause);
   // A session with a run that is not over stays busy, whatever is said here. The row goes last: where the process ends
   // before that, the next start finds it and does all of this again.
@@ -48,10 +48,10 @@ export async function removeStates(
  * questions, which are not to be replaced by those of before. A failure is logged: the next start tries again.
  */
 export async function rollBack(run: Run, deps: Pick<RunnerDeps, "storage" | "graphs" | "logger">): Promise<void> {
-  const { inTurn } = deps.storage.sessions;
+  const { withLease } = deps.storage.sessions;
   const remove = (): Promise<boolean> => removeRun(run, deps);
   try {
-    await (inTurn === undefined ? remove() : inTurn(run.session_id, remove));
+    await (withLease === undefined ? remove() : withLease(run.session_id, remove));
   } catch (error) {
     deps.logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
   }

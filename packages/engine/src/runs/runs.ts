@@ -1,27 +1,27 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { RunEvent, SessionNews } from "../run-events.ts";
+import type { RunEvent, SessionNotification } from "../run-events.ts";
 import { findAssistant, type Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session, Page } from "../storage/records.ts";
 import type { Admission, Storage } from "../storage/storage.ts";
 import type { ActiveRun, Stop, StopState } from "./active-run.ts";
-import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent, removeRunsOf } from "./cancel.ts";
+import { cancelBackground, cancelEarlier, cancelQueued, cancelRun, cancelSession, removeRunsOf } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
-import { completed, draftRun, noAssistant, noNewRuns, requireOrigin, type RunRequest } from "./admission/draft.ts";
+import { bindRequest, draftRun, noAssistant, requireOrigin, type RunRequest, stopRefusal } from "./admission/draft.ts";
 import { withBoundAnswer } from "./admission/bound-answer.ts";
 import { requireNextNodes } from "./admission/next-nodes.ts";
 import { type CancelOptions, runDefaults, type RunnerDeps, type RunsOptions, type RunStarter } from "./options.ts";
 import { followRun, waitForEnd, type RunSources } from "./follow/follow.ts";
-import { workingOn } from "./follow/live-runs.ts";
+import { findRunning } from "./follow/live-runs.ts";
 import { findGap, type Gap } from "./follow/gaps.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
-import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
-import { placeAmong, placeInLine, stopStateIn } from "./follow/run-marks.ts";
+import { followSession, type SessionEvent, type SessionPosition } from "./follow/follow-session.ts";
+import { localQueuePosition, queuePosition, sessionStopState } from "./follow/run-marks.ts";
 import { drainRuns, waitReason, type WaitReason } from "./recover.ts";
 import { recoverAndFollow } from "./other-servers.ts";
-import { noRuns, numbersOf, type RunNumbers } from "./run-numbers.ts";
+import { zeroCounts, runStats, type RunStats } from "./run-stats.ts";
 import { removeRun } from "./remove-run.ts";
-import { endElsewhere, waitForStop } from "./stop-elsewhere.ts";
+import { stopRemoteRuns, waitForStop } from "./remote-stops.ts";
 import { Traces } from "./trace/traces.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { wholeUser } from "./admission/user-of-run.ts";
@@ -39,7 +39,7 @@ export class Runs {
   readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
   readonly #deps: RunnerDeps;
   readonly #dispatch: Dispatch;
-  readonly #sources: RunSources & { feeds: Dispatch["readers"]["feeds"] };
+  readonly #sources: RunSources & { feeds: Dispatch["publishers"]["feeds"] };
   readonly #stopping = new AbortController();
   /** All active runs have ended or are left for the next start: there are no more events. */
   readonly #drained = new AbortController();
@@ -60,17 +60,17 @@ export class Runs {
       ...options,
       stopping: this.#stopping.signal,
       lastValues: new WeakMap(),
-      counts: noRuns(),
+      counts: zeroCounts(),
     };
     const starter: RunStarter = {
       // Also while the server stops: what is admitted then is for the next start, as the caller is.
       start: (session, request) => outside(() => this.#start(session, request)),
       stop: (runId, wait) => outside(() => this.cancel(runId, { action: "interrupt", wait })),
-      companionOf: (sessionId) => workingOn(sessionId, this.#dispatch.active)?.companion,
+      companionOf: (sessionId) => findRunning(sessionId, this.#dispatch.active)?.companion,
     };
     this.#dispatch = new Dispatch({ deps: this.#deps, starter, maxConcurrent });
-    const { active, readers } = this.#dispatch;
-    this.#sources = { active, ...readers, storage, stopping: this.#stopping.signal, drained: this.#drained.signal };
+    const { active, publishers } = this.#dispatch;
+    this.#sources = { active, ...publishers, storage, stopping: this.#stopping.signal, drained: this.#drained.signal };
     this.traces = new Traces(this.#sources);
   }
 
@@ -79,14 +79,14 @@ export class Runs {
    * `reject` on a busy session and for a key of another request, `rate_limit` for a full queue, `server` after `drain`.
    */
   async start(session: Session, request: RunRequest): Promise<Run> {
-    if (this.#stopping.signal.aborted) throw noNewRuns();
+    if (this.#stopping.signal.aborted) throw stopRefusal();
     return await this.#start(session, request);
   }
 
   async #start(session: Session, request: RunRequest): Promise<Run> {
     const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
     if (assistant === undefined) throw noAssistant(request.assistant, this.#graphs);
-    const unbound = draftRun(session, await completed(session, request, this.#storage.runs), assistant, this.#graphs);
+    const unbound = draftRun(session, await bindRequest(session, request, this.#storage.runs), assistant, this.#graphs);
     const { checkpointer } = this.#storage;
     const origin = await requireOrigin(unbound, checkpointer);
     const draft = unbound.kwargs.command ? await withBoundAnswer(unbound, session, origin, checkpointer) : unbound;
@@ -109,9 +109,9 @@ export class Runs {
    * `conflict` when its turn does not come in time.
    */
   between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
-    const { inTurn } = this.#storage.sessions;
+    const { withLease } = this.#storage.sessions;
     const wake = (): void => this.#dispatch.wakeBlocked([sessionId]);
-    return this.#bySession.run(sessionId, inTurn === undefined ? work : () => inTurn(sessionId, work).finally(wake));
+    return this.#bySession.run(sessionId, withLease ? () => withLease(sessionId, work).finally(wake) : work);
   }
 
   /** Admits a run and makes it active. One that begins at once, or was submitted before, needs nothing more: only its row. */
@@ -148,7 +148,7 @@ export class Runs {
     return findGap(this.#sources, run, after);
   }
 
-  /** What a run tells from now on, in batches; nothing of a run that is over. Does not count as a reader. */
+  /** The events that a run emits from now on, in batches. Does not count as a reader. */
   async *tail({ run_id }: Run, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
     const log = this.#dispatch.active.get(run_id)?.log;
     if (log !== undefined) yield* log.follow(log.head - 1, signal);
@@ -159,8 +159,8 @@ export class Runs {
     for await (const batch of followRun(this.#sources, runId, after, { signal })) yield* batch;
   }
 
-  /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session goes; see there. */
-  followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
+  /** The events of a session's current and later runs, until the signal is aborted or the session is removed; see there. */
+  followSession(sessionId: string, place: SessionPosition, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
     return followSession(this.#sources, sessionId, place, signal);
   }
 
@@ -169,9 +169,9 @@ export class Runs {
     return followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
   }
 
-  /** Tells the readers of a session what has happened outside of its runs. */
-  tell(sessionId: string, news: SessionNews): void {
-    this.#dispatch.readers.feeds.tell(sessionId, { news });
+  /** Publishes a change of a session outside of its runs to its readers. */
+  notifySession(sessionId: string, news: SessionNotification): void {
+    this.#dispatch.publishers.feeds.publish(sessionId, { news });
   }
 
   /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
@@ -198,19 +198,20 @@ export class Runs {
 
   /** Whether no run is executed. */
   isIdle(): boolean {
-    return !this.#dispatch.active.values().some(({ walking }) => walking);
+    return !this.#dispatch.active.values().some(({ isExecuting }) => isExecuting);
   }
 
   /** How many there are of each kind, and what was counted since the start. */
-  numbers(): RunNumbers {
-    return numbersOf(this.#dispatch.active.values(), this.#deps.counts);
+  numbers(): RunStats {
+    return runStats(this.#dispatch.active.values(), this.#deps.counts);
   }
 
   /** How many runs of its session come before a waiting one; `undefined` for a run that has begun. */
   async placeOf(run: Run): Promise<number | undefined> {
-    if (this.#storage.hints.hasOthers) return await placeInLine(this.#storage, run);
+    if (this.#storage.notifications.hasPeers) return await queuePosition(this.#storage, run);
     const own = this.#dispatch.active.get(run.run_id);
-    return own?.walking === false && !own.ended ? placeAmong(own, this.#dispatch.ofSession(run.session_id)) : undefined;
+    if (own === undefined || own.isExecuting || own.ended) return undefined;
+    return localQueuePosition(own, this.#dispatch.ofSession(run.session_id));
   }
 
   /** Why a run does not begin or go on, where its graph or its folder is missing; see there. */
@@ -219,18 +220,18 @@ export class Runs {
   }
 
   stopStateOf(sessionId: string): Promise<StopState | undefined> {
-    return stopStateIn(this.#storage, sessionId, this.#dispatch.ofSession(sessionId));
+    return sessionStopState(this.#storage, sessionId, this.#dispatch.ofSession(sessionId));
   }
 
   /** The stop of a session's current run: the running one, else the first that waits. */
   stopOf(sessionId: string): Stop | undefined {
     const runs = this.#dispatch.ofSession(sessionId);
-    return (runs.find((active) => active.walking) ?? runs[0])?.stop;
+    return (runs.find((active) => active.isExecuting) ?? runs[0])?.stop;
   }
 
   /** What the run is at that works on a session now, here or elsewhere; see `RunCompanion.live`. */
   liveOf(sessionId: string): Promise<unknown> {
-    return this.#dispatch.readers.live.of(sessionId);
+    return this.#dispatch.publishers.live.of(sessionId);
   }
 
   /**
@@ -242,11 +243,11 @@ export class Runs {
     const active = this.#dispatch.active.get(runId);
     const run = active?.run ?? (await this.#storage.runs.get(runId));
     if (run === undefined) return undefined;
-    const cleared = clearQueue ? await cancelBehind(run, this.#sources, this.#cancelling) : undefined;
+    const cleared = clearQueue ? await cancelQueued(run, this.#sources, this.#cancelling) : undefined;
     const asked = Promise.all([
       cleared?.ended,
       cancelRun(run, { action, reason, said }, this.#cancelling),
-      active?.hasBegun ? cancelSent(run.session_id, this.#cancelling) : undefined,
+      active?.hasBegun ? cancelBackground(run.session_id, this.#cancelling) : undefined,
     ]);
     if (active === undefined || !wait) {
       await asked;
@@ -267,11 +268,11 @@ export class Runs {
   async cancelSession(sessionId: string): Promise<void> {
     await Promise.all([
       cancelSession(sessionId, "session_switch", this.#cancelling),
-      endElsewhere(sessionId, this.#sources),
-      cancelSent(sessionId, this.#cancelling),
+      stopRemoteRuns(sessionId, this.#sources),
+      cancelBackground(sessionId, this.#cancelling),
       this.#deps.extension?.forget(sessionId),
     ]);
-    this.#dispatch.readers.feeds.close(sessionId);
+    this.#dispatch.publishers.feeds.close(sessionId);
   }
 
   /** Removes a run with its events and checkpoints, after stopping it where it is not over. False for an unknown run. */

@@ -66,7 +66,7 @@ export async function readPause(graph: ServedGraph, sessionId: string): Promise<
 }
 
 /** The error of a run that has ended with the process `budget` times; `undefined` while it may go on. */
-export function crashLoop({ crashes }: Run, budget: number): RunError | undefined {
+export function crashLoopError({ crashes }: Run, budget: number): RunError | undefined {
   if (crashes < budget) return undefined;
   const message = `The server ended ${crashes} times in the middle of this run, so it is not tried again. Nothing else is affected; look at its last step before sending it anew.`;
   return { error: "crash_loop", message };
@@ -158,7 +158,7 @@ const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
  * keeps an answer only when the step that asked has ended, so it has to be given again; one that was taken must not be,
  * for a later question of the same step would take it for its own.
  */
-export function answersLeft(resume: unknown, state: Pick<StateSnapshot, "tasks">): JsonObject | null {
+export function unusedAnswers(resume: unknown, state: Pick<StateSnapshot, "tasks">): JsonObject | null {
   const { data = {} } = Addressed.safeParse(resume);
   const open = openQuestions(state);
   const left = Object.entries(data).filter(([id]) => open.has(id));
@@ -176,7 +176,7 @@ function openQuestions({ tasks }: Pick<StateSnapshot, "tasks">): Set<string> {
 }
 
 /** A plain answer with the id of the only question that is open, so that it can be given to no other. */
-export function addressed(command: JsonObject, { status, interrupts }: Session): JsonObject {
+export function withInterruptId(command: JsonObject, { status, interrupts }: Session): JsonObject {
   const [only, ...others] = Object.values(interrupts).flat();
   const { resume } = command;
   if (status !== "interrupted" || resume === undefined || resume === null || Addressed.safeParse(resume).success) {
@@ -191,7 +191,10 @@ export function addressed(command: JsonObject, { status, interrupts }: Session):
  * Why a run with `strict_resume` may not begin: it answers a question that is not open (SDK 1.15). `undefined` for any
  * other run, and for one whose answers all have a question. Throws what the checkpointer throws.
  */
-export async function refusedAnswer({ kwargs, session_id }: Run, graph: ServedGraph): Promise<RunError | undefined> {
+export async function strictResumeError(
+  { kwargs, session_id }: Run,
+  graph: ServedGraph,
+): Promise<RunError | undefined> {
   const resume = kwargs.command?.["resume"];
   if (kwargs.strict_resume !== true || resume === undefined || resume === null) return undefined;
   const open = openQuestions(await graph.getState({ configurable: { thread_id: session_id } }, { subgraphs: true }));

@@ -3,7 +3,7 @@ import type { ActiveRun } from "./active-run.ts";
 import type { RunnerDeps } from "./options.ts";
 
 /** Milliseconds that the result of a temporary session's run is kept for a repeated request with the same key. */
-export const keptForRepeats = 600_000;
+export const resultRetention = 600_000;
 
 /** The runs that are in hand. */
 interface InHand {
@@ -12,8 +12,8 @@ interface InHand {
 }
 
 /** Removes a temporary session when its result can no longer be asked for. */
-export function removeLater(sessionId: string, inHand: InHand, deps: RunnerDeps): void {
-  removeAfter(sleep(keptForRepeats, undefined, { ref: false }), sessionId, inHand, deps);
+export function removeAfterRetention(sessionId: string, inHand: InHand, deps: RunnerDeps): void {
+  removeAfter(sleep(resultRetention, undefined, { ref: false }), sessionId, inHand, deps);
 }
 
 /** Removes a temporary session when `wait` is over, unless the server stops before. */

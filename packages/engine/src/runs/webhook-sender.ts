@@ -7,7 +7,7 @@ import type { WebhookSettings } from "../config/tool-settings.ts";
 import type { BusyReceivers, Webhook, WebhookStore } from "../storage/record-stores.ts";
 import type { WebRules } from "../net/checked-agent.ts";
 import { webPost } from "../net/web-get.ts";
-import { Alarm, lookingForOthers } from "./events/alarm.ts";
+import { Alarm, peerPollInterval } from "./events/alarm.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -39,31 +39,31 @@ export class WebhookSender {
   readonly #parts: WebhookSenderParts;
   readonly #alarm: Alarm;
   readonly #stopped = new AbortController();
-  readonly #underWay = new Map<number, { webhook: Webhook; told: Promise<void> }>();
+  readonly #underWay = new Map<number, { webhook: Webhook; delivery: Promise<void> }>();
   #ownUrl: string | undefined;
 
   constructor(parts: WebhookSenderParts) {
     this.#parts = parts;
-    this.#alarm = new Alarm(() => this.#tellDue(), parts.isShared === true ? lookingForOthers : undefined);
+    this.#alarm = new Alarm(() => this.#tellDue(), parts.isShared === true ? peerPollInterval : undefined);
   }
 
   /** Begins with what a former process has left; `ownUrl` is where paths of this server are found. */
   start(ownUrl: string): void {
     // A server that listens on all addresses is reached at the loopback address.
     this.#ownUrl = ownUrl.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
-    this.#alarm.bring(0);
+    this.#alarm.scheduleAt(0);
   }
 
   /** There is a new webhook to send. */
   wake(): void {
-    if (this.#ownUrl !== undefined) this.#alarm.bring(commonTime());
+    if (this.#ownUrl !== undefined) this.#alarm.scheduleAt(commonTime());
   }
 
   /** Sends nothing more; what is under way is aborted and sent again after the next start. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#alarm.stop();
-    await Promise.all([...this.#underWay.values()].map(({ told }) => told));
+    await Promise.all([...this.#underWay.values()].map(({ delivery }) => delivery));
   }
 
   /** Sends what is due while there is room. Each one that ends starts the next, so slow receivers do not block others. */
@@ -88,7 +88,7 @@ export class WebhookSender {
   #begin(webhook: Webhook): void {
     const { store, logger } = this.#parts;
     const { signal } = this.#stopped;
-    const told = this.#tell(webhook)
+    const delivery = this.#deliver(webhook)
       .catch(async (error: unknown) => {
         logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told");
         // It is still due: a store that refuses is not asked at once again. An abort only ends the wait.
@@ -98,9 +98,9 @@ export class WebhookSender {
       .catch((error: unknown) => logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told"))
       .finally(() => {
         this.#underWay.delete(webhook.webhook_id);
-        this.#alarm.bring(commonTime());
+        this.#alarm.scheduleAt(commonTime());
       });
-    this.#underWay.set(webhook.webhook_id, { webhook, told });
+    this.#underWay.set(webhook.webhook_id, { webhook, delivery });
   }
 
   #busy(): BusyReceivers {
@@ -115,7 +115,7 @@ export class WebhookSender {
     };
   }
 
-  async #tell(webhook: Webhook): Promise<void> {
+  async #deliver(webhook: Webhook): Promise<void> {
     const { store, logger, pauses: waits = pauses } = this.#parts;
     const { webhook_id, run_id, attempts } = webhook;
     try {

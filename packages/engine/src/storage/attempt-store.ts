@@ -23,19 +23,22 @@ import type { UsageEntry } from "./usage.ts";
 export const withinRun = new AsyncLocalStorage<AbortSignal>();
 
 /**
- * Who writes for a run: the attempt that a claim has begun. Without its number, a run of which no attempt writes: one
- * that is ended before its turn, whichever attempt takes it up at that moment.
+ * The writer of a run: the attempt that a claim has started. Without a number, a run that is ended while it is queued,
+ * whichever attempt claims it at that moment.
  */
 export interface RunWriter {
   session_id: string;
   run_id: string;
   attempt: number | undefined;
-  /** In which server's hand the run is, where several work on the storage. */
+  /** The server that owns the run, where several share the storage. */
   server?: number | undefined;
 }
 
-/** The error (`conflict`) for a write of an attempt that is over: the run's is `current`, or it is in another server's hand. */
-export function takenUp({ run_id, attempt }: Pick<RunWriter, "run_id" | "attempt">, current: number): AppError {
+/** The error (`conflict`) for a write of a superseded attempt: attempt `current` or another server owns the run. */
+export function attemptSuperseded(
+  { run_id, attempt }: Pick<RunWriter, "run_id" | "attempt">,
+  current: number,
+): AppError {
   const taker = current === attempt ? "another server" : `attempt ${current}`;
   return new AppError("conflict", `Attempt ${attempt} of run "${run_id}" is over: ${taker} has taken it up.`);
 }
@@ -55,37 +58,37 @@ export interface RunOutcome {
 }
 
 /**
- * What `AttemptStore.finish` throws, with nothing written, where another server has asked for a rollback of which this one has
- * not heard: the states have to go first, since the next run may begin elsewhere as soon as the end is written.
+ * Thrown by `AttemptStore.finish`, which then writes nothing, when another server has requested a rollback that this one does
+ * not know of: the checkpoints have to be removed first, since the next run may start elsewhere right after the end.
  */
-export class RollbackFirst extends AppError {
+export class RollbackRequired extends AppError {
   constructor(runId: string) {
     super("invalid_state", `Run "${runId}" is to be rolled back, and its states are still there.`);
   }
 }
 
-/** Where a checkpointer gets the emitted events that are not stored yet, and the usage of model calls since. */
+/** The emitted events and the usage of model calls that are not stored yet. */
 export interface UnstoredEvents {
-  /** Calls `write` with them, one call at a time. They count as stored when it resolves, and stay when it rejects. */
-  carry<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result>;
+  /** Calls `write` with them, one call at a time. They count as stored once it resolves. */
+  flushWith<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result>;
 }
 
 /** No events and no usage. */
-export const noEvents: UnstoredEvents = { carry: (write) => write([], []) };
+export const noEvents: UnstoredEvents = { flushWith: (write) => write([], []) };
 
 /**
- * The checkpointer of one attempt of a run. LangGraph lets go of its caller at an abort while steps that have not noticed
- * still run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
+ * The checkpointer of one attempt of a run. After an abort LangGraph returns while steps may still run; their writes after
+ * `close` are dropped, so that none comes after the writes of the stop.
  */
 export interface RunCheckpointer extends BaseCheckpointSaver {
-  /** Drops every later write, and resolves when those that have begun are over, well or not. */
+  /** Drops every later write; resolves when the writes in flight have settled. */
   close(): Promise<void>;
 }
 
 /**
- * Everything that one attempt writes for its run: the only way to write for a run. Each write looks, in its own
- * transaction, whether the run is still this attempt's. If another one has taken it up, it changes nothing and throws
- * `conflict`; of a run that is gone, `not_found`.
+ * Everything that one attempt writes for its run: the only way to write for a run. Each write is fenced: its transaction
+ * checks that the attempt still owns the run. Otherwise it writes nothing and throws `conflict`; for a removed run,
+ * `not_found`.
  */
 export interface AttemptStore {
   /** Reserves ids of events below `mark`, so that a crash cannot reuse one that was sent. On disk when it resolves. */
@@ -104,14 +107,14 @@ export interface AttemptStore {
    * The run's end, with the last events in its transaction, on disk when it resolves; `undefined`, and nothing is
    * written, when it has ended already or is another attempt's. Throws `RollbackFirst`.
    */
-  finish(outcome: RunOutcome, told?: UnstoredEvents): Promise<Run | undefined>;
+  finish(outcome: RunOutcome, events?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */
   release(): Promise<void>;
-  /** The attempt has stopped before the end of its run, which counts no crash: any server may go on with it at once. */
+  /** The attempt has stopped before the end of its run: any server may resume it at once, and no crash is counted. */
   giveBack(): Promise<void>;
   /**
-   * Whether the database has come back without what the attempt had written: it cannot go on from what it remembers, and the
-   * run is to be taken up again. Not with a database that ends with its process.
+   * Whether the database has lost committed writes of the attempt. The attempt cannot continue, and the run needs a new one.
+   * Absent for a database within the process.
    */
   readonly isLost?: boolean;
   readonly ledger: Ledger;

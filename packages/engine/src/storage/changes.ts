@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Approval, JsonObject, type OperationRecord, type Run, Session, type Task } from "./records.ts";
 
-/** What a write has changed. `patch` is what is so now, by the names of the wire, as far as the write knows it. */
+/** A change by a write. `patch` has the new values that the write knows, by their names on the wire. */
 export const Change = z.object({
   type: z.enum(["thread", "run", "approval", "operation", "task"]),
   what: z.enum(["created", "changed", "deleted"]),
@@ -9,41 +9,41 @@ export const Change = z.object({
   /** Empty for what belongs to an owner and to no session. */
   session_id: z.string(),
   patch: JsonObject,
-  /** The row of a session that is gone; of what belongs to no session, one of its owner that says who sees it. */
+  /** The row of a removed session; without a session, a row with the owner who may see the change. */
   session: Session.optional(),
 });
 export type Change = z.infer<typeof Change>;
 
-/** Called with what each transaction has changed, after its commit. It must not throw and must not take long. */
+/** Called with the changes of each transaction after its commit. It must be fast and must not throw. */
 export type ChangeListener = (changes: readonly Change[]) => void;
 
-/** A session as a write has left it. One that is gone comes with its row. */
+/** The change of a session; that of a removed one includes its row. */
 export function changeOfSession(what: Change["what"], session: Session): Change {
   const { session_id, status, metadata, created_at, updated_at } = session;
   const patch = { status, metadata, created_at, updated_at };
   return { type: "thread", what, id: session_id, session_id, patch, ...(what === "deleted" && { session }) };
 }
 
-/** What a run has made of its session. */
+/** The change of a session's status. */
 export function changeOfStatus(session_id: string, patch: Pick<Session, "status" | "updated_at">): Change {
   return { type: "thread", what: "changed", id: session_id, session_id, patch };
 }
 
-/** A run as a write has left it. */
+/** The change of a run. */
 export function changeOfRun(what: Change["what"], run: Run): Change {
   const { run_id, session_id, status, graph_id, assistant_id, attempt, created_at, updated_at, error } = run;
   const patch = { status, graph_id, assistant_id, attempt, created_at, updated_at, error: error?.error ?? null };
   return { type: "run", what, id: run_id, session_id, patch };
 }
 
-/** A question as a write has left it. */
+/** The change of an approval. */
 export function changeOfApproval(approval: Approval): Change {
   const { session_id, interrupt_id: id, state, asked_at, decided_by, decided_at } = approval;
   const patch = { state, asked_at, decided_by, decided_at };
   return { type: "approval", what: state === "pending" ? "created" : "changed", id, session_id, patch };
 }
 
-/** An operation as a write has left it. */
+/** The change of an operation. */
 export function changeOfOperation(what: Change["what"], operation: OperationRecord): Change {
   const {
     operation_id: id,
@@ -61,7 +61,7 @@ export function changeOfOperation(what: Change["what"], operation: OperationReco
   return { type: "operation", what, id, session_id, patch };
 }
 
-/** A task as a write has left it; only its owner sees the change. */
+/** The change of a task; only its owner sees it. */
 export function changeOfTask(
   what: Change["what"],
   { task_id: id, owner, session_id: thread_id, ...rest }: Task,

@@ -100,17 +100,20 @@ export const singleServer: Cluster = {
 };
 
 /**
- * What servers on one database tell each other. It says where to look, by ids: what is so is in the database, and a hint
- * can be lost. `follow` and `watch`: readers at the sender want to hear of a run, or of a session, for some seconds.
- * `moved`: there may be more of a run. `read`: one of them has read a run to its end. `begun` and `stopped`: a run of a session has begun, or has ended without that.
- * `due`: something of a kind has to be done at a date. `look`: a beat may find something, a stop or what no server has in hand.
- * `free`: what held the next run of a session back has ended. `news`: what has happened in a session outside of its runs.
- * `live`: the server at which a run of a session works is to say what it is at, which it does by `lives`.
- * `changes`: readers at the sender want to hear of all changes, for some seconds; `changed` is one, and after `missed` there
- * may be others. `joined`: the sender hears from now on, and has not heard what was asked before. `files`: a shared file is new.
- * `unlocked`: paths of a workspace are free again.
+ * A message between the servers on one database. It carries ids only, since the state is in the database, and it may be lost.
+ *
+ * - `follow`, `watch`: the sender subscribes to a run or a session for some seconds.
+ * - `moved`: a followed run may have new events. `read`: a reader has reached the end of a run.
+ * - `begun`, `stopped`: a run of a watched session has started, or has ended before it started.
+ * - `due`: a cron, an item or a TTL is due at a date.
+ * - `look`: send a heartbeat now: there may be a stop request or an orphaned run.
+ * - `free`: the next run of a session may start.
+ * - `news`: a session has changed outside of its runs.
+ * - `live`: requests the live state of a session's current run; `lives` is a part of the answer.
+ * - `changes`: the sender subscribes to all changes for some seconds. `changed` is one of them; `missed`: read everything again.
+ * - `joined`: the sender has just started to listen. `files`: a shared file has a new version. `unlocked`: path locks were released.
  */
-export const Hint = z.discriminatedUnion("type", [
+export const PeerNotification = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["follow", "moved", "read"]), run_id: z.string() }),
   z.object({ type: z.literal("watch"), session_id: z.string() }),
   z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
@@ -132,27 +135,27 @@ export const Hint = z.discriminatedUnion("type", [
   z.object({ type: z.literal("lives"), ask: z.string(), part: z.int(), parts: z.int(), text: z.string() }),
   z.object({ type: z.literal("due"), what: z.enum(["crons", "items", "ttls"]), date: z.string() }),
 ]);
-export type Hint = z.infer<typeof Hint>;
+export type PeerNotification = z.infer<typeof PeerNotification>;
 
-/** How servers tell each other something. */
-export interface Hints {
-  /** Whether there can be other servers. */
+/** Notifications between the servers on one database. */
+export interface PeerNotifications {
+  /** Whether other servers are possible. */
   readonly isShared: boolean;
-  /** Whether there are some now. */
-  readonly hasOthers: boolean;
-  /** Whether what they tell arrives; else they are followed by looking. */
-  readonly listens: boolean;
-  /** Tells the server of a number, or all others, soon; false where that is too long to be told. Never throws. */
-  hint(to: number | "all", hint: Hint): boolean;
-  /** Calls back with what the server of a number tells. */
-  onHint(tell: (hint: Hint, from: number) => void): void;
+  /** Whether there are other servers now. */
+  readonly hasPeers: boolean;
+  /** Whether their notifications arrive; otherwise callers have to poll. */
+  readonly isListening: boolean;
+  /** Queues a notification for one server, by its id, or for all others. False when it is too long. Never throws. */
+  send(to: number | "all", notification: PeerNotification): boolean;
+  /** Adds a listener, which gets each notification and the id of its sender. */
+  onNotification(listener: (notification: PeerNotification, from: number) => void): void;
 }
 
-/** The hints of a server that is the only one. */
-export const noHints: Hints = {
+/** The notifications of a storage that only one server can use. */
+export const noNotifications: PeerNotifications = {
   isShared: false,
-  listens: false,
-  hasOthers: false,
-  hint: () => true,
-  onHint: () => undefined,
+  isListening: false,
+  hasPeers: false,
+  send: () => true,
+  onNotification: () => undefined,
 };

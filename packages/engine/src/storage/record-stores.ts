@@ -87,7 +87,7 @@ export interface CronQuery extends Page {
 }
 
 /** One start of a cron: the date that it was due at, and the one that it is due at next. */
-export interface CronTurn {
+export interface CronOccurrence {
   cron_id: string;
   due: string;
   next: string | null;
@@ -104,13 +104,13 @@ export interface CronStore {
   /** `metadata` filters by containment. `total` counts all matches, not the page. */
   search(query: CronQuery): Promise<{ crons: Cron[]; total: number }>;
   /** Calls back with the date (ISO) at which a cron that was written just now is due. */
-  onDate(tell: (date: string) => void): void;
+  onDueDate(tell: (date: string) => void): void;
   /** Enabled ones whose date has come by `now` (ISO date), first due first. */
   due(now: string): Promise<Cron[]>;
   /** The date at which the next one is due; `undefined` when none is. */
   next(): Promise<string | undefined>;
   /** Takes a turn without a run. False when the cron is not due at that date any more. */
-  skip(turn: CronTurn): Promise<boolean>;
+  skip(turn: CronOccurrence): Promise<boolean>;
 }
 
 /** How long an untouched session is kept, and what happens to it then. */

@@ -17,7 +17,7 @@ import type { RunEvent } from "../run-events.ts";
 import type {
   WebhookStore,
   CronStore,
-  CronTurn,
+  CronOccurrence,
   AssistantStore,
   ModelRequestStore,
   TaskStore,
@@ -25,7 +25,7 @@ import type {
 } from "./record-stores.ts";
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
-import type { Cluster, Hints, PathLocks, SharedFiles } from "./cluster.ts";
+import type { Cluster, PeerNotifications, PathLocks, SharedFiles } from "./cluster.ts";
 import type { ItemStore } from "./items/store-items.ts";
 import type { TextIndexStore } from "./items/text-index.ts";
 import type { UsageStore } from "./usage.ts";
@@ -60,7 +60,7 @@ export interface SessionStore {
    * Runs `work`, which is short, while no other server runs such work on the session, admits a run of it or begins one. Throws
    * `conflict` when its turn does not come in time. Absent where no other server can do anything.
    */
-  inTurn?: <Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>;
+  withLease?: <Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>;
   /**
    * Removes the checkpoints of sessions that are not there, and answers with how many sessions: a process that ended in the
    * midst of a copy, a fork or an import has left them. Only for a start: what this process makes at the moment looks the
@@ -82,7 +82,7 @@ export interface Admission {
   /** The pending question that the run answers; it is no longer pending from then on. */
   answer?: ApprovalAnswer | undefined;
   /** The cron whose turn the run is; it moves on with the admission. */
-  cron?: CronTurn | undefined;
+  cron?: CronOccurrence | undefined;
   /** Whether the caller has room to begin the run at once. */
   hasRoom?: boolean;
 }
@@ -206,7 +206,7 @@ export interface Storage {
   byHand: ByHand;
   cluster: Cluster;
   /** What servers on the same database tell each other. */
-  hints: Hints;
+  notifications: PeerNotifications;
   sessions: SessionStore;
   runs: RunStore;
   events: EventStore;

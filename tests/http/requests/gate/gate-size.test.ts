@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ServerProcess } from "../../../support/processes/server-process.ts";
-import { openDoor } from "../../../support/test-graphs.ts";
+import { openGate } from "../../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../../support/test-server.ts";
 
 const limit = 1024 * 1024;
@@ -55,15 +55,15 @@ describe("a request that dribbles in", () => {
   });
 
   test("costs an answer that takes longer nothing", async () => {
-    const door = crypto.randomUUID();
-    const run = { assistant_id: "gated", input: { door }, stream_mode: ["values"] };
+    const gate = crypto.randomUUID();
+    const run = { assistant_id: "gated", input: { gate }, stream_mode: ["values"] };
     const stream = await server.send("POST", "/runs/stream", run);
     const socket = open();
     const answer = answerOn(socket);
     socket.write(start("content-length: 100\r\n\r\n"));
     // By now the time of the run's own request is over as well.
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
-    openDoor(door);
+    openGate(gate);
     expect(await stream.text()).toContain('"passed":true');
   });
 });

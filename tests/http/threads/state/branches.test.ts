@@ -95,7 +95,7 @@ describe("the branches of a thread", () => {
     const graphs = await startTestServer({ drainSeconds: 0 });
     for (const [graph, input] of [
       ["asker", {}],
-      ["gated", { door: crypto.randomUUID() }],
+      ["gated", { gate: crypto.randomUUID() }],
     ] as const) {
       const { thread_id } = await graphs.client.threads.create();
       await graphs.client.runs.wait(thread_id, "counter", { input: { value: 1 } });

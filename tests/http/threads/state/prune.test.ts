@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openDoor } from "../../../support/test-graphs.ts";
+import { openGate } from "../../../support/test-graphs.ts";
 import { isSecondSdk, startTestServer, type TestServer } from "../../../support/test-server.ts";
 
 let server: TestServer;
@@ -46,9 +46,9 @@ test("keep_latest keeps the thread and its state, without its past", async () =>
 
 test("keep_latest leaves a thread alone while a run works on it", async () => {
   const { thread_id: id } = await server.client.threads.create();
-  const run = await server.client.runs.create(id, "gated", { input: { door: "prune" } });
+  const run = await server.client.runs.create(id, "gated", { input: { gate: "prune" } });
   expect(await prune([id], { strategy: "keep_latest" })).toEqual({ pruned_count: 0 });
-  openDoor("prune");
+  openGate("prune");
   await server.client.runs.join(id, run.run_id);
   expect(await server.client.runs.get(id, run.run_id)).toMatchObject({ status: "success" });
 });

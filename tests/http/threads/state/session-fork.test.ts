@@ -188,7 +188,7 @@ describe("a message said anew", () => {
     const { thread_id: busy } = await other.client.threads.create();
     const input = { messages: [{ role: "user", content: "hi", id: "said-by-user" }] };
     await other.client.runs.wait(busy, "talker", { input });
-    await other.client.runs.create(busy, "gated", { input: { door: "rerun" } });
+    await other.client.runs.create(busy, "gated", { input: { gate: "rerun" } });
     const response = await other.send("POST", `/threads/${busy}/messages/said-by-user/rerun`, {});
     expect([409, 404, 422]).toContain(response.status);
     await other.remove();

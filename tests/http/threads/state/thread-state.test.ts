@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openDoor } from "../../../support/test-graphs.ts";
+import { openGate } from "../../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../../support/test-server.ts";
 
 let server: TestServer;
@@ -108,11 +108,11 @@ test("an update with null values at an earlier checkpoint forks it, and a run go
 
 test("an update is refused while a run is active", async () => {
   const { thread_id } = await server.client.threads.create();
-  const run = await server.client.runs.create(thread_id, "gated", { input: { door: "busy" } });
+  const run = await server.client.runs.create(thread_id, "gated", { input: { gate: "busy" } });
   await expect(server.client.threads.updateState(thread_id, { values: { passed: true } })).rejects.toThrow(
     "HTTP 409: Thread is busy",
   );
-  openDoor("busy");
+  openGate("busy");
   await server.client.runs.join(thread_id, run.run_id);
 });
 

@@ -51,7 +51,7 @@ describe("truncating", () => {
   });
 
   it("POST /internal/truncate 200: what is at work is stopped first", async () => {
-    await server.client.runs.create(thread, "gated", { input: { door: "never" } });
+    await server.client.runs.create(thread, "gated", { input: { gate: "never" } });
     await truncate({ threads: true });
     expect(await left()).toEqual([0, 0, 0, 1, 1, 1]);
   });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { FaultProxy } from "@millrace/testing/fault-proxy";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
-import { lookAtPostgres } from "@millrace/engine/storage/postgres/database/look-at-database";
+import { inspectPostgres } from "@millrace/engine/storage/postgres/database/inspect-database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
 import { startPostgres } from "../../../support/processes/postgres.ts";
@@ -33,9 +33,9 @@ describe.skipIf(server === undefined)("of a database in PostgreSQL an operator",
 
   it("is told what it is, before and after the first start", async () => {
     const look = { place: database.place, version: expect.stringMatching(/^\d+\.\d+/u), bytes: expect.any(Number) };
-    expect(await lookAtPostgres(url)).toEqual({ ...look, hasSchema: false });
+    expect(await inspectPostgres(url)).toEqual({ ...look, hasSchema: false });
     await migrate(database, migrations);
-    expect(await lookAtPostgres(url)).toEqual({ ...look, hasSchema: true });
+    expect(await inspectPostgres(url)).toEqual({ ...look, hasSchema: true });
   });
 
   it("is told of a later version, of a move that is not finished, and of rights that are missing, with what to do", async () => {
@@ -43,7 +43,7 @@ describe.skipIf(server === undefined)("of a database in PostgreSQL an operator",
     await database.change(`CREATE ROLE ${name} LOGIN`);
     const ofReader = url.replace("postgres@", `${name}@`);
     await database.change("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
-    await expect(lookAtPostgres(ofReader)).rejects.toMatchObject({
+    await expect(inspectPostgres(ofReader)).rejects.toMatchObject({
       code: "storage_readonly",
       message: `The role ${name} may not make tables in the database ${database.place}.`,
       suggestion: expect.stringContaining(`OWNER TO ${name}`),
@@ -52,16 +52,16 @@ describe.skipIf(server === undefined)("of a database in PostgreSQL an operator",
     await database.change(
       `GRANT ALL ON SCHEMA public TO ${name}; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${name}`,
     );
-    await expect(lookAtPostgres(ofReader)).rejects.toMatchObject({
+    await expect(inspectPostgres(ofReader)).rejects.toMatchObject({
       code: "storage_readonly",
       message: expect.stringMatching(/may not write the table \w+/u),
     });
     await database.change(`DROP OWNED BY ${name}; DROP ROLE ${name}`);
     await database.change("CREATE TABLE unfinished_move ()");
-    await expect(lookAtPostgres(url)).rejects.toMatchObject({ code: "conflict" });
+    await expect(inspectPostgres(url)).rejects.toMatchObject({ code: "conflict" });
     await database.change("DROP TABLE unfinished_move");
     await database.change("UPDATE schema_version SET current = 99, min_compatible = 99");
-    await expect(lookAtPostgres(url)).rejects.toMatchObject({ code: "storage_newer" });
+    await expect(inspectPostgres(url)).rejects.toMatchObject({ code: "storage_newer" });
   });
 
   it("sees its size and its times in the metrics, and is told when it takes no write", async () => {

@@ -4,11 +4,11 @@ import type pg from "pg";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunWriter } from "@millrace/engine/storage/attempt-store";
 import { PostgresSaver } from "@millrace/engine/storage/postgres/checkpoints/checkpointer";
-import { noHints } from "@millrace/engine/storage/cluster";
+import { noNotifications } from "@millrace/engine/storage/cluster";
 import { AttemptStream } from "@millrace/engine/storage/postgres/checkpoints/stream";
 import { Threads } from "@millrace/engine/storage/postgres/checkpoints/threads";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
-import { Peers } from "@millrace/engine/storage/postgres/hints/peers";
+import { PeerNotifier } from "@millrace/engine/storage/postgres/notifications/peer-notifier";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
 import { createAttemptRecords } from "@millrace/engine/storage/postgres/run-records/attempt";
@@ -30,7 +30,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
   let url: string;
   let database: PostgresDatabase;
   let lease: ServerLease;
-  let peers: Peers;
+  let peers: PeerNotifier;
   const of = { session_id: "s1", run_id: "r1", attempt: 1 };
   const call = { session_id: "s1", run_id: "r1", tool: "t", effect: "unsafe" } as const;
 
@@ -39,7 +39,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     database = new PostgresDatabase(url);
     await migrate(database, migrations);
     lease = await ServerLease.join(url);
-    peers = new Peers(noHints, lease);
+    peers = new PeerNotifier(noNotifications, lease);
     await createSessionStore(database, { lease, peers }).create(sessionRecord("s1"));
     const parts = { server: () => lease.id, peers, workspaceOf: () => null, onFirst: () => undefined };
     await createRunStore(database, parts).admit(runRecord("r1", "s1"), { hasRoom: true });
@@ -129,7 +129,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
         const known = savers.get(attempt);
         if (known !== undefined) return known;
         const stream = new AttemptStream(database, threads, { ...of, attempt });
-        const saver = new PostgresSaver(threads, { stream, events: { carry: (write) => write([], []) } });
+        const saver = new PostgresSaver(threads, { stream, events: { flushWith: (write) => write([], []) } });
         savers.set(attempt, saver);
         return saver;
       };

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
-import { take } from "@millrace/engine/storage/postgres/run-records/take";
+import { takeRuns } from "@millrace/engine/storage/postgres/run-records/take";
 import { renewLease } from "@millrace/engine/storage/postgres/servers/lease-statements";
 import { runRecord, sessionRecord } from "../../../contract/records.ts";
 import { startPostgres, withClient } from "../../../support/processes/postgres.ts";
@@ -60,7 +60,7 @@ describe.skipIf(server === undefined)("what is left over", () => {
         };
         expect(await explain(renewLease, [other.cluster.id, 60, ["agent"]])).toBeLessThan(20);
         await client.query("BEGIN");
-        expect(await explain(take, [other.cluster.id, 10, false])).toBeLessThan(20);
+        expect(await explain(takeRuns, [other.cluster.id, 10, false])).toBeLessThan(20);
         await client.query("ROLLBACK");
       });
       expect((await other.runs.take(10)).map(({ run_id }) => run_id)).toEqual(["r7"]);

@@ -1,6 +1,6 @@
 import { type Message, Role, type Task, TaskState, type TaskStatus } from "@a2a-js/sdk";
 import type { Language } from "../../language.ts";
-import { askingRun } from "../../runs/admission/draft.ts";
+import { interruptedRun } from "../../runs/admission/draft.ts";
 import { isOver } from "../../runs/status.ts";
 import { readQuestion, resumeValue } from "../../sessions/questions/questions.ts";
 import { type Approval, JsonObject, type Run } from "../../storage/records.ts";
@@ -53,7 +53,7 @@ export async function questionsOf({ storage, runs }: HttpServices, { last }: Tas
   if (last.status !== "success") return [];
   const waiting = await storage.approvals.pending(last.session_id);
   if (waiting.length === 0) return [];
-  const asking = await askingRun(runs, last.session_id);
+  const asking = await interruptedRun(runs, last.session_id);
   return asking?.run_id === last.run_id ? waiting : [];
 }
 

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Session } from "../../storage/records.ts";
-import { askingRun } from "../../runs/admission/draft.ts";
+import { interruptedRun } from "../../runs/admission/draft.ts";
 import { readNewest } from "../../runs/follow/follow.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { HttpServices } from "../environment.ts";
@@ -98,7 +98,7 @@ export async function wireThread(
 ) {
   const newest = await readNewest(storage, session.session_id);
   const values = await withCallsOf(session, newest?.values, graphs);
-  const failed = session.status === "error" ? await askingRun(runs, session.session_id) : undefined;
+  const failed = session.status === "error" ? await interruptedRun(runs, session.session_id) : undefined;
   return {
     ...toThread(session, values),
     ...(newest && { state_updated_at: newest.written_at }),

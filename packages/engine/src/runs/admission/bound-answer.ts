@@ -5,7 +5,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
 import { answeredIds } from "../../storage/approvals.ts";
 import type { Run, Session } from "../../storage/records.ts";
-import { addressed } from "../status.ts";
+import { withInterruptId } from "../status.ts";
 
 /**
  * The run with its answer bound to the question that it is for: to that of the state that it goes on from, where it names
@@ -21,7 +21,7 @@ export async function withBoundAnswer(
   const { command } = run.kwargs;
   const resume = command?.["resume"] ?? undefined;
   if (command === undefined || resume === undefined || answeredIds(run).length > 0) return run;
-  if (origin.configurable?.["checkpoint_id"] === undefined) return withCommand(run, addressed(command, session));
+  if (origin.configurable?.["checkpoint_id"] === undefined) return withCommand(run, withInterruptId(command, session));
   const asked = await questionsOf(origin, checkpointer);
   const waiting = new Set(Object.values(session.interrupts).flatMap((interrupts) => interrupts.map(({ id }) => id)));
   // What waits now shares an answer out by its own rules; where nothing waits, it only lets the run go on.

@@ -7,7 +7,7 @@ import { commonTime } from "../../concurrency/common-time.ts";
 import { AppError } from "../../errors/errors.ts";
 import { holdsMessages, isFormerGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
-import type { CronTurn } from "../../storage/record-stores.ts";
+import type { CronOccurrence } from "../../storage/record-stores.ts";
 import {
   type Assistant,
   JsonObject,
@@ -41,7 +41,7 @@ export interface RunRequest extends Omit<RunKwargs, "command"> {
   /** The assistant, where it was found already in the caller's scope. */
   found?: Assistant | undefined;
   /** The cron whose turn the run is. */
-  cron?: CronTurn | undefined;
+  cron?: CronOccurrence | undefined;
 }
 
 /** Refuses a request whose `config` or `command` has a wrong form, before anything is written. */
@@ -93,18 +93,18 @@ function withUpdateIds(command: JsonObject, graph: ServedGraph): JsonObject {
  */
 async function withPausedContext(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
   if (Object.keys(request.context).length > 0) return request;
-  const paused = await askingRun(runs, session.session_id);
+  const paused = await interruptedRun(runs, session.session_id);
   return paused === undefined ? request : { ...request, context: paused.kwargs.context };
 }
 
 /** The request with what the session adds: the question that its message answers, and the context of the run that asked. */
-export async function completed(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
+export async function bindRequest(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
   const whole = session.status === "interrupted" ? withTypedAnswer(session, request) : request;
   return whole.command?.["resume"] === undefined ? whole : await withPausedContext(session, whole, runs);
 }
 
 /** The refusal of a run while the server stops. */
-export function noNewRuns(): AppError {
+export function stopRefusal(): AppError {
   return new AppError("server", "The server is stopping and takes no new runs.", {
     suggestion: "Send the run again when the server is back.",
     message_zh: "服务器正在停止，不再接受新的运行。请在服务器恢复后重新发送。",
@@ -267,18 +267,18 @@ interface RunList {
  * The run whose question a session waits for: the newest that has worked and is over. Queued and delayed runs, and runs
  * that were stopped before they began, have asked nothing.
  */
-export async function askingRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
+export async function interruptedRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
   return findRun(runs, sessionId, ({ status, attempt }) => isOver(status) && attempt > 0);
 }
 
 /** The newest run of a session that works or has worked; before the first has begun, the newest one. */
-export async function lastWorkedRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
+export async function lastExecutedRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
   const worked = await findRun(runs, sessionId, ({ attempt }) => attempt > 0);
   return worked ?? (await runs.list(sessionId, { limit: 1, offset: 0 }))[0];
 }
 
 /** The newest run that has worked in the session of this one, beside it. */
-export async function otherWorkedRun(runs: RunList, { session_id, run_id }: Run): Promise<Run | undefined> {
+export async function otherExecutedRun(runs: RunList, { session_id, run_id }: Run): Promise<Run | undefined> {
   return findRun(runs, session_id, (other) => other.attempt > 0 && other.run_id !== run_id);
 }
 

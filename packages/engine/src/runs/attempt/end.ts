@@ -2,24 +2,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { commonDate } from "../../concurrency/common-time.ts";
 import { AppError, errorMessage, isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
-import { RollbackFirst, type RunOutcome } from "../../storage/attempt-store.ts";
+import { RollbackRequired, type RunOutcome } from "../../storage/attempt-store.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { eventTime } from "../events/log.ts";
 import { readNewest } from "../follow/follow.ts";
 import type { RunnerDeps } from "../options.ts";
 import { removeStates } from "../remove-run.ts";
-import { crashLoop, isOver } from "../status.ts";
+import { crashLoopError, isOver } from "../status.ts";
 import { isOwnPath } from "../webhook-sender.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { askingRun } from "../admission/draft.ts";
+import { interruptedRun } from "../admission/draft.ts";
 import type { KeptTurn } from "../companion.ts";
 
 /**
- * Stores the last events and the end; of a failed run an `error` event is the last. While the store refuses (a full disk),
- * this tries again: until it is written the run is not over for anybody. `undefined` when the server stops first. The states
- * of a run that is rolled back go before it.
+ * Stores the last events and the outcome; the last event of a failed run is `error`. Retries while the store refuses (a full
+ * disk): the run is over only once its outcome is stored. `undefined` when the server stops first. The checkpoints of a
+ * rolled back run are removed before.
  */
-export async function writeEnd(
+export async function writeOutcome(
   active: ActiveRun,
   outcome: RunOutcome,
   emitEnd: () => void,
@@ -40,19 +40,19 @@ export async function writeEnd(
       const written = await active.store.finish({ ...end, ended_at }, active.log);
       const run = written ?? (await storage.runs.get(run_id));
       if (run !== undefined && !isOver(run.status)) return undefined;
-      // Also where that was asked for when its end was about to be written.
+      // The rollback may have been requested just before the outcome was stored.
       if (run?.stop_requested === "rollback") active.rollback = true;
       if (end.webhook !== undefined) deps.onWebhook?.();
       return run ?? unwritten(active.run, outcome);
     } catch (error) {
-      if (error instanceof RollbackFirst) {
+      if (error instanceof RollbackRequired) {
         end = await withoutStates(active, outcome, deps);
         continue;
       }
-      // Its session was removed meanwhile: there is nowhere to write to.
+      // Its session was removed meanwhile, so there is no row to update.
       if (isAppError(error) && error.code === "not_found") return unwritten(active.run, outcome);
       logger.error({ err: error, run_id }, "run_end_not_written");
-      // Another attempt has taken the run up, or has to: its end is that one's to write.
+      // Another attempt continues the run and will store its outcome.
       if ((isAppError(error) && error.code === "conflict") || active.store.isLost === true) return undefined;
       if (stopping.aborted) return undefined;
       // An abort only ends the wait; the loop then tries a last time.
@@ -61,7 +61,7 @@ export async function writeEnd(
   }
 }
 
-/** The end of a run that is rolled back: its states go before it, and no webhook is sent. */
+/** The outcome of a rolled back run, after the removal of its checkpoints; it has no webhook. */
 async function withoutStates(active: ActiveRun, outcome: RunOutcome, deps: RunnerDeps): Promise<RunOutcome> {
   if (active.hasBegun) await removeStates(active.run, deps);
   return { ...outcome, webhook: undefined, isRemoved: true };
@@ -116,8 +116,8 @@ async function newestOf(
   }
 }
 
-/** Lets go of a run without an end: the next start, or the next attempt, goes on with it. */
-export async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
+/** Leaves an unfinished run to the next start or the next attempt. */
+export async function leaveRun(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
   const { run_id, session_id } = active.run;
   logger.info({ run_id, session_id }, "run_parked");
   try {
@@ -137,7 +137,7 @@ export async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<
   );
 }
 
-/** Any server may go on with the run. One that cannot say so is found to be gone. */
+/** Releases the run for any server. If this fails, the others take it over when the lease has expired. */
 async function giveBack({ store, run }: ActiveRun, logger: RunnerDeps["logger"]): Promise<void> {
   try {
     await store.giveBack();
@@ -146,14 +146,14 @@ async function giveBack({ store, run }: ActiveRun, logger: RunnerDeps["logger"])
   }
 }
 
-/** Milliseconds after which a stop no longer waits for what it stops. */
+/** Milliseconds that a stop waits for the work that it aborts. */
 export const stopPatience = 5000;
 
 /**
- * What `work` comes to; `undefined` when the signal was aborted and `patience` milliseconds later it has still not
- * ended. The work itself cannot be ended from here; the caller ignores its result.
+ * The result of `work`; `undefined` when it has not settled `patience` milliseconds after the abort of the signal. The work
+ * itself goes on; the caller ignores its result.
  */
-export async function endsInTime<Result>(
+export async function settleWithin<Result>(
   work: Promise<Result>,
   signal: AbortSignal,
   patience: number,
@@ -181,7 +181,7 @@ export async function keepStopped(
 ): Promise<Record<string, unknown> | undefined> {
   const { run, stop } = active;
   const { logger } = deps;
-  const looping = crashLoop(run, deps.crashBudget);
+  const looping = crashLoopError(run, deps.crashBudget);
   if (looping !== undefined) {
     // It may be this that ends the process; then no start would ever come further.
     logger.error({ run_id: run.run_id, problem: looping.message }, "stopped_turn_not_kept");
@@ -189,7 +189,7 @@ export async function keepStopped(
   }
   try {
     const keeping = keepTurnOf(active, saver, deps);
-    const kept = await endsInTime(keeping, stop.signal, deps.stopPatience ?? stopPatience);
+    const kept = await settleWithin(keeping, stop.signal, deps.stopPatience ?? stopPatience);
     if (kept === undefined) {
       logger.warn({ run_id: run.run_id }, "stop_forced");
       return undefined;
@@ -236,7 +236,7 @@ export async function keepFormer(
   const session = await storage.sessions.get(run.session_id);
   if (session === undefined) return;
   const hasQuestion = Object.keys(session.interrupts).length > 0;
-  if (!hasQuestion && (await askingRun(storage.runs, run.session_id))?.status === "success") return;
+  if (!hasQuestion && (await interruptedRun(storage.runs, run.session_id))?.status === "success") return;
   const graph = await graphs.ofRun(run, "threads.update");
   const reason = hasQuestion ? "abandoned" : "failed";
   await extension.keepFormer({ graph, run, reason, saver });

@@ -8,7 +8,7 @@ import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/s
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
 import { receivesModelCalls, type UsageHandler } from "../../usage/usage-of-run.ts";
-import { answersLeft, type Ending, readPause, toRunError } from "../status.ts";
+import { unusedAnswers, type Ending, readPause, toRunError } from "../status.ts";
 import type { ActiveRun } from "../active-run.ts";
 import type { StreamCompanion } from "../companion.ts";
 import { createLifecycle, type LifecycleEvents } from "../events/lifecycle-events.ts";
@@ -100,7 +100,7 @@ async function inputOf({ run, graph, resume }: GraphStream, lent: JsonObject): P
   if (!resume) return command === undefined ? (input ?? null) : toCommand(await answeredByTask(graph, run, command));
   if (command?.["resume"] === undefined) return null;
   const configurable = { thread_id: run.session_id, graph_id: run.graph_id, ...lent };
-  const left = answersLeft(command["resume"], await graph.getState({ configurable }, { subgraphs: true }));
+  const left = unusedAnswers(command["resume"], await graph.getState({ configurable }, { subgraphs: true }));
   return left === null ? null : new Command({ resume: left });
 }
 

@@ -12,22 +12,22 @@ import { readTraceparent } from "../../telemetry/traceparent.ts";
 import { OwnerAccount, UsageHandler } from "../../usage/usage-of-run.ts";
 import type { ActiveRun } from "../active-run.ts";
 import {
-  crashLoop,
+  crashLoopError,
   type Ending,
   hasProgress,
   noPause,
   outcomeOf,
   type Pause,
   readPause,
-  refusedAnswer,
+  strictResumeError,
   toRunError,
 } from "../status.ts";
-import { otherWorkedRun, requireOrigin } from "../admission/draft.ts";
+import { otherExecutedRun, requireOrigin } from "../admission/draft.ts";
 import { requireNextNodes } from "../admission/next-nodes.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
-import { endsInTime, keepFormer, keepStopped, letGo, stopPatience, webhookOf, writeEnd } from "./end.ts";
+import { settleWithin, keepFormer, keepStopped, leaveRun, stopPatience, webhookOf, writeOutcome } from "./end.ts";
 import type { RunnerDeps } from "../options.ts";
-import { countFirstToken } from "../run-numbers.ts";
+import { countFirstToken } from "../run-stats.ts";
 import { rollBack } from "../remove-run.ts";
 import type { StreamCompanion } from "../companion.ts";
 import type { EventBody } from "../events/log.ts";
@@ -70,10 +70,10 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   // A graph that has stopped without a request was parked before its next step by the server's shutdown.
   if (result.ending.kind === "stopped") stop.request("app_shutdown");
   if (active.ended) return { status: active.run.status };
-  if (stop.state === "stop_requested") stop.move("stopping");
+  if (stop.state === "stop_requested") stop.transition("stopping");
   const isShutdown = result.ending.kind === "stopped" && stop.reason === "app_shutdown";
   if (isShutdown || active.store.isLost === true) {
-    await letGo(active, deps);
+    await leaveRun(active, deps);
     return { status: "parked" };
   }
   active.ended = true;
@@ -90,11 +90,11 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   const outcome = outcomeOf(ending, pause);
   const hasWebhook = active.run.kwargs.webhook !== undefined && !active.rollback;
   const webhook = hasWebhook ? await webhookOf(active.run, outcome, values, deps) : undefined;
-  const run = await writeEnd(active, { ...outcome, webhook }, emitEnd, deps);
+  const run = await writeOutcome(active, { ...outcome, webhook }, emitEnd, deps);
   // What a forced stop has left under way must not come after what the next run writes.
   void keeping?.close();
   if (run === undefined) {
-    await letGo(active, deps);
+    await leaveRun(active, deps);
     return { status: "parked" };
   }
   if (values !== undefined) deps.lastValues.set(run, values);
@@ -140,7 +140,7 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
   const limit = Math.min(RunConfig.parse(run.kwargs.config).timeout ?? Infinity, deps.runTimeout ?? Infinity);
   const clock = limit === Infinity ? undefined : setTimeout(() => stop.request("timeout"), limit);
   try {
-    const result = await endsInTime(stream(active, deps), stop.signal, deps.stopPatience ?? stopPatience);
+    const result = await settleWithin(stream(active, deps), stop.signal, deps.stopPatience ?? stopPatience);
     if (result === undefined) deps.logger.warn({ run_id: run.run_id }, "stop_forced");
     return result ?? stopped;
   } finally {
@@ -154,7 +154,7 @@ async function pauseAfter(active: ActiveRun, ending: Ending, deps: RunnerDeps): 
   const { run } = active;
   try {
     // A run that has not begun leaves the state of the run before it, which may be of another graph.
-    const before = run.attempt === 0 ? await otherWorkedRun(deps.storage.runs, run) : undefined;
+    const before = run.attempt === 0 ? await otherExecutedRun(deps.storage.runs, run) : undefined;
     const graph = await deps.graphs.ofRun(before ?? active.runWithUser, "threads.read");
     const pause = await readPause(graph, run.session_id);
     if (ending.kind === "done") return pause;
@@ -195,7 +195,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   const { run, log, stop, companion } = active;
   const { run_id, session_id, graph_id, attempt } = run;
   deps.logger.info({ run_id, session_id, graph_id, attempt }, "run_started");
-  const looping = crashLoop(run, deps.crashBudget);
+  const looping = crashLoopError(run, deps.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
   const saver = active.store.checkpointer(log);
   active.saver = saver;
@@ -212,7 +212,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     const hasLoop = graphs.hasLoop(graph);
     if (!resume && hasLoop) await keepFormer(run, saver, deps);
     const isStrict = run.kwargs.strict_resume === true && !resume;
-    const refusal = isStrict ? await refusedAnswer(run, graph) : undefined;
+    const refusal = isStrict ? await strictResumeError(run, graph) : undefined;
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
     const added = companion?.walks(hasLoop, resumes);
@@ -247,8 +247,8 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
 
 /** Puts an event of the graph into the log of its run. */
 function emit(event: EventBody, active: ActiveRun, added: StreamCompanion | undefined, { counts }: RunnerDeps): void {
-  if (!active.hasSpoken && event.event === "messages") {
-    active.hasSpoken = true;
+  if (!active.hasEmittedText && event.event === "messages") {
+    active.hasEmittedText = true;
     countFirstToken(active.run, counts);
   }
   if (!active.ended) active.log.emit(added?.asEmitted(event) ?? event);

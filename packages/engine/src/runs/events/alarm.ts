@@ -7,7 +7,7 @@ import { commonTime } from "../../concurrency/common-time.ts";
 const longest = 600_000;
 
 /** Milliseconds after which a server looks for what others have left to do, where it was not told. */
-export const lookingForOthers = 60_000;
+export const peerPollInterval = 60_000;
 
 /**
  * One timer to what is due next. `work` does what is due and gives the time (milliseconds since 1970) of what is due
@@ -28,7 +28,7 @@ export class Alarm {
   }
 
   /** Something is due at `time`, or has been due since. */
-  bring(time: number): void {
+  scheduleAt(time: number): void {
     if (this.#isStopped || time >= this.#at) return;
     this.#at = time;
     if (this.#working === undefined) this.#arm();

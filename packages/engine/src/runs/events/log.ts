@@ -7,11 +7,11 @@ import type { EventStore } from "../../storage/storage.ts";
 import type { UsageEntry } from "../../storage/usage.ts";
 
 /** The readers of a run at other servers, which are notified that there is more of it. */
-export interface LogReaders {
+export interface LogSubscribers {
   /** Whether readers at other servers wait for what a run tells. */
   isFollowed(runId: string): boolean;
   /** There is more of the run in the store, or it is over. */
-  moved(runId: string): void;
+  notify(runId: string): void;
 }
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never;
@@ -58,9 +58,9 @@ export class RunLog implements UnstoredEvents {
   #held: Promise<void> | undefined;
   #heldFrom = Infinity;
   #closed = false;
-  #hasTold = false;
+  #hasEmitted = false;
   #waiting = new Set<() => void>();
-  readonly #elsewhere: LogReaders | undefined;
+  readonly #remote: LogSubscribers | undefined;
   /** The attempt that writes; of no attempt until the run has begun. */
   writer: Pick<AttemptStore, "reserve" | "append">;
 
@@ -73,9 +73,9 @@ export class RunLog implements UnstoredEvents {
     writer: Pick<AttemptStore, "reserve" | "append">,
     run: Run,
     onStoreFailure: (error: unknown) => void,
-    elsewhere?: LogReaders,
+    elsewhere?: LogSubscribers,
   ) {
-    this.#elsewhere = elsewhere;
+    this.#remote = elsewhere;
     this.#store = store;
     this.writer = writer;
     this.#runId = run.run_id;
@@ -123,12 +123,12 @@ export class RunLog implements UnstoredEvents {
 
   /** Appends one event and wakes the readers that wait. Callers await `room()` first. */
   emit(body: EventBody): void {
-    this.#events.push({ id: this.#next++, at: eventTime(this.#hasTold ? "among others" : "apart"), ...body });
-    this.#hasTold = true;
+    this.#events.push({ id: this.#next++, at: eventTime(this.#hasEmitted ? "among others" : "apart"), ...body });
+    this.#hasEmitted = true;
     this.#wake();
     if (this.#next - this.#stored >= groupSize) this.#write();
     else {
-      const delay = this.#elsewhere?.isFollowed(this.#runId) === true ? followedDelay : groupDelay;
+      const delay = this.#remote?.isFollowed(this.#runId) === true ? followedDelay : groupDelay;
       this.#timer ??= setTimeout(this.#writeInTime, delay);
     }
   }
@@ -183,19 +183,19 @@ export class RunLog implements UnstoredEvents {
   async #writeAll(): Promise<void> {
     while (this.#held !== undefined) await this.#held;
     while (this.#stored < this.#next || this.#usage.length > 0) {
-      await this.carry((events, usage) => this.writer.append(events, usage));
+      await this.flushWith((events, usage) => this.writer.append(events, usage));
     }
   }
 
   /** See `UnstoredEvents`: two writes at once would store the same events twice. */
-  carry<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result> {
+  flushWith<Result>(write: (events: RunEvent[], usage: readonly UsageEntry[]) => Promise<Result>): Promise<Result> {
     const written = this.#lastWrite.then(async () => {
       while (this.#held !== undefined) await this.#held;
       const events = this.#events.slice(this.#stored - this.#base);
       const usage = this.#usage;
       const result = await write(events, usage);
       this.#stored += events.length;
-      if (events.length > 0) this.#elsewhere?.moved(this.#runId);
+      if (events.length > 0) this.#remote?.notify(this.#runId);
       this.#usage = this.#usage.slice(usage.length);
       const surplus = this.#stored - this.#base - windowSize;
       if (surplus >= windowSize) {
@@ -214,7 +214,7 @@ export class RunLog implements UnstoredEvents {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#wake();
-    this.#elsewhere?.moved(this.#runId);
+    this.#remote?.notify(this.#runId);
   }
 
   /** Batches of events with an id above `after`, as they come, until the log is closed or the signal is aborted. */
@@ -259,7 +259,7 @@ export class RunLog implements UnstoredEvents {
 /** The newest time given; one clock for all runs of the process, so that times compare between them. */
 let newest = 0;
 /** Whether an event was given that time; else it only separates former events from later ones. */
-let isTold = true;
+let isTimeUsed = true;
 /** A stored time that is further ahead, in milliseconds, is the mistake of a wrong clock and not one of ours. */
 const mostAhead = 24 * 60 * 60 * 1000;
 
@@ -273,7 +273,7 @@ export function eventTime(place: "among others" | "apart"): number {
   const { start } = commonClock;
   const now = start === undefined ? Date.now() : Math.round(start + performance.now());
   newest = Math.max(place === "apart" ? newest + 1 : newest, now);
-  isTold = true;
+  isTimeUsed = true;
   return newest;
 }
 
@@ -281,15 +281,15 @@ export function eventTime(place: "among others" | "apart"): number {
  * A millisecond after all events so far, and not after any later one. It stays the same until the next event, so the clock
  * does not run ahead however often it is asked for.
  */
-export function partingTime(): number {
-  if (isTold) eventTime("apart");
-  isTold = false;
+export function separatorTime(): number {
+  if (isTimeUsed) eventTime("apart");
+  isTimeUsed = false;
   return newest;
 }
 
 /** Lets the clock go on from a time that a former process has given, also where the machine's clock was set back since. */
-export function goOnFrom(time: number): void {
+export function advanceClock(time: number): void {
   if (time <= newest || time > commonTime() + mostAhead) return;
   newest = time;
-  isTold = true;
+  isTimeUsed = true;
 }

@@ -1,19 +1,19 @@
-import type { SessionNews } from "../../run-events.ts";
-import type { Begun } from "./session-watch.ts";
+import type { SessionNotification } from "../../run-events.ts";
+import type { RunStart } from "./session-watch.ts";
 
 /** What comes next for a reader: a run that begins, or ends without having begun; or news from outside of runs. */
-export type Coming = Begun | { news: SessionNews };
+export type SessionItem = RunStart | { news: SessionNotification };
 
 /** One reader's list of what has come of a session and that it has not taken yet. */
 export interface Feed {
-  waiting: Coming[];
+  waiting: SessionItem[];
   wake: (() => void) | undefined;
   closed: boolean;
 }
 
 /** One reader's subscription. The caller closes it, also when it has read nothing, since its list would grow for ever. */
-export interface ComingRuns {
-  items: AsyncGenerator<Coming, void, undefined>;
+export interface SessionSubscription {
+  items: AsyncGenerator<SessionItem, void, undefined>;
   /** Whether something has come that was not taken yet. */
   hasMore(): boolean;
   /** Takes out the runs that have ended without having begun: they need not wait for the current run. */
@@ -24,7 +24,7 @@ export interface ComingRuns {
 }
 
 /** A reader's subscription to its list. */
-export function comingRuns(feed: Feed, ready: Promise<void>, close: () => void): ComingRuns {
+export function comingRuns(feed: Feed, ready: Promise<void>, close: () => void): SessionSubscription {
   const hasMore = (): boolean => feed.waiting.length > 0;
   return { items: read(feed), hasMore, takeStopped: () => takeStopped(feed), ready, close };
 }
@@ -35,7 +35,7 @@ function takeStopped(feed: Feed): string[] {
   return stopped;
 }
 
-async function* read(feed: Feed): AsyncGenerator<Coming, void, undefined> {
+async function* read(feed: Feed): AsyncGenerator<SessionItem, void, undefined> {
   while (!feed.closed) {
     const next = feed.waiting.shift();
     if (next !== undefined) {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isAppError } from "../../errors/errors.ts";
-import type { RunEvent, SessionNews } from "../../run-events.ts";
+import type { RunEvent, SessionNotification } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { ActiveRun } from "../active-run.ts";
-import type { ComingRuns } from "./coming-runs.ts";
+import type { SessionSubscription } from "./coming-runs.ts";
 import { followRun, type RunSources, type SessionFeeds } from "./follow.ts";
 import { isOver } from "../status.ts";
 
@@ -24,7 +24,7 @@ export type RecordItem =
   | { run: Run; events: RunEvent[] }
   | { run: Run; ended: Run | undefined; at: string }
   | { caughtUp: true }
-  | { news: SessionNews }
+  | { news: SessionNotification }
   | { waits: boolean };
 
 /** A run that has ended without having begun, whole. */
@@ -37,7 +37,7 @@ interface StoppedRun {
 /** What a record is read from. */
 interface Reading {
   sources: RunSources;
-  coming: ComingRuns;
+  coming: SessionSubscription;
   signal: AbortSignal;
   /** Runs that have ended without having begun and are not sent yet, oldest first. */
   stopped: StoppedRun[];
@@ -46,10 +46,10 @@ interface Reading {
 }
 
 /**
- * What the runs of a session tell, one after the other in the order in which they begin; what was stopped before it began is
- * told at its time, amid the run that worked then. Never ends by itself but when the session or the server goes. It begins
- * with all runs that were not over at `since` (milliseconds since 1970), else with the newest one and those that it waited
- * for: what came before is in the session's state. A session that does not exist yet has an empty record.
+ * The events of a session's runs, one run after the other in the order in which they start. A run that was stopped before it
+ * started comes at the time of its end, amid the events of the run that was executed then. Ends only with the session or the
+ * server. Starts with all runs that were not over at `since` (milliseconds since 1970), by default with the newest one and
+ * those that it waited for: older events are in the session's state. An unknown session has an empty record.
  */
 export async function* followRecord(
   sources: RunSources & { feeds: SessionFeeds },
@@ -57,17 +57,17 @@ export async function* followRecord(
   since: number | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<RecordItem> {
-  // Opened before anything is looked at: what begins meanwhile is not missed.
+  // Subscribes before the first query, so that no run is missed.
   const coming = sources.feeds.open(sessionId, signal);
   const reading: Reading = { sources, coming, signal, stopped: [], seen: new Set() };
   try {
     await coming.ready;
     const { walked, stopped } = await keptRuns(sources, sessionId, since);
     const newest = walked.at(-1);
-    const told = newest === undefined ? -1 : await lastTold(sources, newest);
+    const lastId = newest === undefined ? -1 : await lastEmitted(sources, newest);
     for (const { run_id } of [...walked, ...stopped]) reading.seen.add(run_id);
-    for (const run of stopped) await noteStopped(reading, run);
-    for (const run of walked) yield* recordOf(reading, run, run === newest ? "newest" : "former", told);
+    for (const run of stopped) await collectStopped(reading, run);
+    for (const run of walked) yield* recordOf(reading, run, run === newest ? "newest" : "former", lastId);
     if (newest === undefined) {
       yield* stoppedBefore(reading, Infinity);
       yield { caughtUp: true };
@@ -88,7 +88,7 @@ export async function* followRecord(
       if (run === undefined) continue;
       if (item.hasBegun) yield* recordOf(reading, run, "live");
       else {
-        await noteStopped(reading, run);
+        await collectStopped(reading, run);
         yield* stoppedBefore(reading, Infinity);
       }
     }
@@ -102,7 +102,7 @@ async function findRun({ active, storage }: RunSources, runId: string): Promise<
 }
 
 /** The id of a run's last event so far, -1 before its first. */
-async function lastTold({ active, storage }: RunSources, { run_id }: Run): Promise<number> {
+async function lastEmitted({ active, storage }: RunSources, { run_id }: Run): Promise<number> {
   const log = active.get(run_id)?.log;
   return log === undefined ? storage.events.last(run_id) : log.head - 1;
 }
@@ -141,13 +141,13 @@ async function keptRuns(
 
 /** `waits`: it has no events yet. `stopped`: it ended without having begun, or its end is being written. */
 function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits" | "stopped" | "walked" {
-  if (status === "pending" && found?.walking !== true) return found?.ended === true ? "stopped" : "waits";
+  if (status === "pending" && found?.isExecuting !== true) return found?.ended === true ? "stopped" : "waits";
   return isOver(status) && attempt === 0 ? "stopped" : "walked";
 }
 
 /**
- * Whether a reader who names no place hears of a run: of the newest one, and of those that it waited for. A client that
- * has lost its connection comes back without a place; it may wait for the end of the one, while the next works already.
+ * Whether a reader without a position gets a run: the newest one, and those that it waited for. A client that reconnects
+ * without a position may still wait for the end of one run while the next is executed.
  */
 function isUnasked(run: Run, [newest, ...others]: readonly Run[]): boolean {
   if (newest === undefined) return true;
@@ -160,9 +160,9 @@ function oldestFirst(runs: ReadonlyMap<string, Run>): Run[] {
 }
 
 /** Reads a run that is about to end, or has ended, without having begun. */
-async function noteStopped({ sources, signal, stopped }: Reading, run: Run): Promise<void> {
+async function collectStopped({ sources, signal, stopped }: Reading, run: Run): Promise<void> {
   const items: RecordItem[] = [];
-  for await (const item of toldBy(sources, run, signal)) items.push(item);
+  for await (const item of eventsOf(sources, run, signal)) items.push(item);
   const end = items.at(-1);
   // A run that the server leaves for its next start has no end, and is no part of the record.
   if (end === undefined || !("ended" in end)) return;
@@ -170,13 +170,13 @@ async function noteStopped({ sources, signal, stopped }: Reading, run: Run): Pro
   stopped.sort((one, other) => one.at - other.at);
 }
 
-/** Takes out what was stopped before a time, and tells it. */
+/** Removes the runs that were stopped before a time from the queue, and yields them. */
 function* stoppedBefore({ stopped }: Reading, at: number): Generator<RecordItem> {
   while (stopped[0] !== undefined && stopped[0].at <= at) yield* stopped.shift()?.items ?? [];
 }
 
-/** What one run tells, and its end. */
-async function* toldBy(sources: RunSources, run: Run, signal: AbortSignal): AsyncGenerator<RecordItem> {
+/** The events of one run, and its end. */
+async function* eventsOf(sources: RunSources, run: Run, signal: AbortSignal): AsyncGenerator<RecordItem> {
   const active = sources.active.get(run.run_id);
   try {
     for await (const events of followRun(sources, run.run_id, -1, { signal })) yield { run, events };
@@ -192,24 +192,24 @@ async function* toldBy(sources: RunSources, run: Run, signal: AbortSignal): Asyn
 }
 
 /**
- * A run from its beginning to its end, with what was stopped meanwhile. Of the newest one, `told` is the last event
- * that it had told when its reader came.
+ * A run from its start to its end, with the runs that were stopped meanwhile. `lastId`: the last event that the newest run
+ * had emitted when the reader connected.
  */
 async function* recordOf(
   reading: Reading,
   run: Run,
   place: "former" | "newest" | "live",
-  told = -1,
+  lastId = -1,
 ): AsyncGenerator<RecordItem> {
   const { sources, signal } = reading;
   // Of a run that was over, its end belongs to what had happened.
   const wasOpen = sources.active.has(run.run_id) || !isOver(run.status);
   let isBehind = place === "newest";
-  if (isBehind && wasOpen && told === -1) {
+  if (isBehind && wasOpen && lastId === -1) {
     isBehind = false;
     yield { caughtUp: true };
   }
-  for await (const item of toldBy(sources, run, signal)) {
+  for await (const item of eventsOf(sources, run, signal)) {
     await noteNewlyStopped(reading);
     if (!("events" in item)) {
       if ("at" in item) yield* stoppedBefore(reading, Date.parse(item.at));
@@ -217,7 +217,7 @@ async function* recordOf(
       continue;
     }
     yield* amidStopped(reading, run, item.events);
-    if (!wasOpen || !isBehind || (item.events.at(-1)?.id ?? -1) < told) continue;
+    if (!wasOpen || !isBehind || (item.events.at(-1)?.id ?? -1) < lastId) continue;
     isBehind = false;
     yield { caughtUp: true };
   }
@@ -229,7 +229,7 @@ async function noteNewlyStopped(reading: Reading): Promise<void> {
   for (const runId of reading.coming.takeStopped()) {
     if (reading.seen.delete(runId)) continue;
     const run = await findRun(reading.sources, runId);
-    if (run !== undefined) await noteStopped(reading, run);
+    if (run !== undefined) await collectStopped(reading, run);
   }
 }
 

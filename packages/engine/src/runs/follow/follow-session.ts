@@ -3,7 +3,7 @@ import { isAppError } from "../../errors/errors.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { followRun, letGo, type RunSources, type SessionFeeds } from "./follow.ts";
+import { followRun, serverStopping, type RunSources, type SessionFeeds } from "./follow.ts";
 
 /** The most runs that a reader of the whole session, or a returning one, gets, and how many are read at once. */
 const runsReplayed = 1000;
@@ -19,21 +19,21 @@ export interface SessionEvent {
  * From where a session is followed: `open`, the run that works now and all that come; `now`, only later events;
  * `all`, every run that is kept; or after the last event that the reader has.
  */
-export type SessionPlace = "open" | "now" | "all" | { run_id: string; id: number };
+export type SessionPosition = "open" | "now" | "all" | { run_id: string; id: number };
 
 /**
- * What the runs of a session tell, one run after the other in the order in which they begin, in batches; never ends by
- * itself but when the session goes. Built on the runs' own logs: a reader is woken, nothing is asked for again. Throws
- * `server` when the server stops: after a restart there may be more.
+ * The events of a session's runs in batches, one run after the other in the order in which they start. Ends only when the
+ * session is removed. Reads the logs of the runs without polling. Throws `server` when the server stops: after a restart
+ * there may be more.
  */
 export async function* followSession(
   sources: RunSources & { feeds: SessionFeeds },
   sessionId: string,
-  place: SessionPlace,
+  place: SessionPosition,
   asked: AbortSignal,
 ): AsyncGenerator<SessionEvent[]> {
   const signal = AbortSignal.any([asked, sources.drained]);
-  // Opened before anything is looked at: what begins meanwhile is not missed.
+  // Subscribes before the first query, so that no run is missed.
   const coming = sources.feeds.open(sessionId, signal);
   const seen = new Set<string>();
   try {
@@ -50,26 +50,26 @@ export async function* followSession(
   } finally {
     coming.close();
   }
-  if (sources.drained.aborted && !asked.aborted) throw letGo();
+  if (sources.drained.aborted && !asked.aborted) throw serverStopping();
 }
 
 async function begunRuns(
   { active, storage, feeds }: RunSources & { feeds: SessionFeeds },
   sessionId: string,
-  place: SessionPlace,
+  place: SessionPosition,
 ): Promise<{ run_id: string; after: number }[]> {
   // A run that ends without having begun was announced before this reader came.
-  const hasTold = ({ run_id }: Run): boolean => {
+  const hasEmitted = ({ run_id }: Run): boolean => {
     const found = active.get(run_id);
-    return found !== undefined && (found.walking || found.ended);
+    return found !== undefined && (found.isExecuting || found.ended);
   };
   if (place === "open" || place === "now") {
-    const walking = [...active.values()].filter(({ run, walking: is }) => run.session_id === sessionId && is);
+    const walking = [...active.values()].filter(({ run, isExecuting: is }) => run.session_id === sessionId && is);
     const here = walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
     if (!feeds.isShared) return here;
     const marks = (await storage.runs.marks(sessionId)) ?? [];
     const elsewhere = marks.filter(
-      ({ run_id, status }) => status === "running" && active.get(run_id)?.walking !== true,
+      ({ run_id, status }) => status === "running" && active.get(run_id)?.isExecuting !== true,
     );
     const after = async (runId: string): Promise<number> => (place === "now" ? storage.events.last(runId) : -1);
     return [
@@ -78,7 +78,7 @@ async function begunRuns(
     ];
   }
   const newest = await newestRuns(storage, sessionId, place === "all" ? undefined : place.run_id);
-  const begun = newest.filter((run) => run.status !== "pending" || hasTold(run)).toReversed();
+  const begun = newest.filter((run) => run.status !== "pending" || hasEmitted(run)).toReversed();
   if (place === "all") return begun.map(({ run_id }) => ({ run_id, after: -1 }));
   const at = begun.findIndex(({ run_id }) => run_id === place.run_id);
   return begun.slice(Math.max(at, 0)).map(({ run_id }) => ({ run_id, after: run_id === place.run_id ? place.id : -1 }));

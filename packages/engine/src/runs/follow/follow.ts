@@ -5,25 +5,25 @@ import type { Storage } from "../../storage/storage.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { readStored } from "../../storage/events/follow-events.ts";
 import { isOver } from "../status.ts";
-import { type Coming, type ComingRuns, comingRuns, type Feed } from "./coming-runs.ts";
-import { unlessRemoved } from "./run-marks.ts";
-import { SessionWatch, type WatchParts } from "./session-watch.ts";
+import { type SessionItem, type SessionSubscription, comingRuns, type Feed } from "./coming-runs.ts";
+import { waitForRemoval } from "./run-marks.ts";
+import { SessionWatch, type SessionWatchOptions } from "./session-watch.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
-/** Where readers of a run look: at what this process has in hand, or in the store, where another one writes it. */
+/** Where a run is read from: the runs of this process, or the store when another process writes it. */
 export interface RunSources {
   active: ReadonlyMap<string, ActiveRun>;
   storage: Storage;
-  /** Aborted when the server begins to stop: what it lets go of from then on goes on after its restart, or elsewhere. */
+  /** Aborted when the server starts to stop: runs that it leaves from then on continue after its restart, or elsewhere. */
   stopping: AbortSignal;
-  /** Aborted when it has let go of everything: nothing is read on. */
+  /** Aborted when it has left all runs: readers end. */
   drained: AbortSignal;
 }
 
 const runNotFound = (): AppError => new AppError("not_found", "Run not found");
 
-/** Of the kind `server`: what was followed has not ended, the server has. */
-export function letGo(): AppError {
+/** The error (`server`) for a reader whose run has not ended when the server stops. */
+export function serverStopping(): AppError {
   return new AppError("server", "The server is stopping; the run goes on after its restart.", { recoverable: true });
 }
 
@@ -42,7 +42,7 @@ export async function* followRun(
   let cursor = after;
   let former: ActiveRun | undefined;
   for (let found = active.get(runId); found !== undefined && found !== former; found = active.get(runId)) {
-    const release = found.hold();
+    const release = found.addReader();
     try {
       for await (const batch of found.log.follow(cursor, signal)) {
         cursor = batch.at(-1)?.id ?? cursor;
@@ -53,23 +53,23 @@ export async function* followRun(
     }
     if (isOver(found.run.status) || signal.aborted) return;
     if (isLeft(sources)) {
-      if (toEnd) throw letGo();
+      if (toEnd) throw serverStopping();
       return;
     }
     former = found;
   }
   yield* storage.events.follow(runId, cursor, AbortSignal.any([signal, drained]));
   if (signal.aborted) return;
-  if (!drained.aborted) storage.hints.hint("all", { type: "read", run_id: runId });
-  else if (toEnd && !(await hasEnded(storage, runId))) throw letGo();
+  if (!drained.aborted) storage.notifications.send("all", { type: "read", run_id: runId });
+  else if (toEnd && !(await hasEnded(storage, runId))) throw serverStopping();
 }
 
 /**
- * Whether a run that was let go of before its end is for a later start. Else its attempt was lost: it goes on in the next
- * one, or at another server.
+ * Whether an unfinished run is left for the next start. Otherwise its attempt was lost, and it continues in the next attempt
+ * or at another server.
  */
 function isLeft({ stopping, storage }: RunSources): boolean {
-  return stopping.aborted || !storage.hints.isShared;
+  return stopping.aborted || !storage.notifications.isShared;
 }
 
 async function hasEnded({ runs }: Pick<Storage, "runs">, runId: string): Promise<boolean> {
@@ -78,7 +78,7 @@ async function hasEnded({ runs }: Pick<Storage, "runs">, runId: string): Promise
 }
 
 /** Batches of a run's events so far, with ids above `after`. This does not count as a reader of the run. */
-export async function* readSoFar(
+export async function* readEmitted(
   { active, storage }: RunSources,
   runId: string,
   after: number,
@@ -109,10 +109,10 @@ export async function waitForEnd(sources: RunSources, runId: string, signal: Abo
   }
 }
 
-/** The end of a run in hand; `undefined` where its attempt was lost here, and another one goes on with it. */
+/** The end of a run in hand; `undefined` when its attempt was lost and another one continues it. */
 async function endOf(found: ActiveRun, sources: RunSources, signal: AbortSignal): Promise<Run | undefined> {
   signal.throwIfAborted();
-  const release = found.hold();
+  const release = found.addReader();
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
   signal.addEventListener("abort", onAbort);
@@ -127,25 +127,25 @@ async function endOf(found: ActiveRun, sources: RunSources, signal: AbortSignal)
   }
 }
 
-/** The run when it is over, of one that this process does not have in hand. */
+/** The run when it is over, for a run of another process. */
 async function waitElsewhere({ storage, drained }: RunSources, runId: string, signal: AbortSignal): Promise<Run> {
   const run = await storage.runs.get(runId);
   if (run === undefined) throw runNotFound();
-  if (isOver(run.status)) return await unlessRemoved(storage, run, signal);
+  if (isOver(run.status)) return await waitForRemoval(storage, run, signal);
   const stored = storage.events.follow(runId, await storage.events.last(runId), AbortSignal.any([signal, drained]));
   // Its end comes after its events.
   for await (const _ of stored) signal.throwIfAborted();
   signal.throwIfAborted();
   const ended = await storage.runs.get(runId);
   if (ended === undefined) throw runNotFound();
-  if (!isOver(ended.status)) throw letGo();
-  return await unlessRemoved(storage, ended, signal);
+  if (!isOver(ended.status)) throw serverStopping();
+  return await waitForRemoval(storage, ended, signal);
 }
 
-/** The other servers: where their runs are found, and how those with readers are notified of what begins here. */
-export interface Elsewhere {
-  watched: WatchParts;
-  tell(sessionId: string, item: Coming): void;
+/** The other servers: how their runs are found, and how their readers are notified. */
+export interface PeerFeeds {
+  watch: SessionWatchOptions;
+  publish(sessionId: string, item: SessionItem): void;
 }
 
 /** The readers of one session here, and what finds its runs that begin at other servers. */
@@ -154,19 +154,19 @@ interface Readers {
   watch: SessionWatch | undefined;
 }
 
-/** Tells a session's readers which run begins next and what happens outside of runs. Without readers nothing is kept. */
+/** Publishes the runs of sessions, and changes outside of runs, to their readers. Without readers nothing is kept. */
 export class SessionFeeds {
   readonly #sessions = new Map<string, Readers>();
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #peers: PeerFeeds | undefined;
 
   /** `elsewhere`: where there can be other servers. */
-  constructor(elsewhere?: Elsewhere) {
-    this.#elsewhere = elsewhere;
+  constructor(elsewhere?: PeerFeeds) {
+    this.#peers = elsewhere;
   }
 
   /** Whether the runs of a session may begin at other servers, too. */
   get isShared(): boolean {
-    return this.#elsewhere !== undefined;
+    return this.#peers !== undefined;
   }
 
   /** Readers that follow a session now; for tests. */
@@ -175,29 +175,29 @@ export class SessionFeeds {
   }
 
   /**
-   * A run of the session begins, or is about to end without having begun; or something has happened that no run tells:
-   * a reader hears of it after the run that it is at.
+   * Publishes an item to the readers of a session, here and at other servers. A reader gets it after the run that it is
+   * reading.
    */
-  tell(sessionId: string, item: Coming): void {
-    this.#elsewhere?.tell(sessionId, item);
-    if (this.#sessions.has(sessionId)) this.hear(sessionId, item);
+  publish(sessionId: string, item: SessionItem): void {
+    this.#peers?.publish(sessionId, item);
+    if (this.#sessions.has(sessionId)) this.receive(sessionId, item);
   }
 
-  /** The same, of a run that begins here or at another server; readers get it once. */
-  hear(sessionId: string, item: Coming): void {
+  /** Publishes an item to local readers, whichever server it comes from; they get each run once. */
+  receive(sessionId: string, item: SessionItem): void {
     const watch = "run_id" in item ? this.#sessions.get(sessionId)?.watch : undefined;
-    if (watch !== undefined && "run_id" in item) watch.note(item);
+    if (watch !== undefined && "run_id" in item) watch.publish(item);
     else this.#push(sessionId, item);
   }
 
-  #push(sessionId: string, item: Coming): void {
+  #push(sessionId: string, item: SessionItem): void {
     for (const feed of this.#sessions.get(sessionId)?.feeds ?? []) {
       feed.waiting.push(item);
       feed.wake?.();
     }
   }
 
-  /** The session is going: its readers end. */
+  /** The session is being removed: its readers end. */
   close(sessionId: string): void {
     for (const feed of this.#sessions.get(sessionId)?.feeds ?? []) {
       feed.closed = true;
@@ -206,18 +206,18 @@ export class SessionFeeds {
   }
 
   #watched(sessionId: string): SessionWatch | undefined {
-    const { watched } = this.#elsewhere ?? {};
-    if (watched === undefined) return undefined;
+    const { watch } = this.#peers ?? {};
+    if (watch === undefined) return undefined;
     return new SessionWatch(
       sessionId,
-      watched,
+      watch,
       (run) => this.#push(sessionId, run),
       () => this.close(sessionId),
     );
   }
 
-  /** The runs that begin from this call on, each when it begins, and the news, until the signal is aborted or the session goes. */
-  open(sessionId: string, signal: AbortSignal): ComingRuns {
+  /** Subscribes to the runs that start from now on and to other changes, until the signal is aborted or the session is removed. */
+  open(sessionId: string, signal: AbortSignal): SessionSubscription {
     const feed: Feed = { waiting: [], wake: undefined, closed: false };
     const found = this.#sessions.get(sessionId) ?? { feeds: new Set(), watch: this.#watched(sessionId) };
     this.#sessions.set(sessionId, found);

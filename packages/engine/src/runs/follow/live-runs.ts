@@ -1,72 +1,74 @@
 import { withTimeout } from "../../concurrency/abort.ts";
-import type { Hint, Hints } from "../../storage/cluster.ts";
+import type { PeerNotification, PeerNotifications } from "../../storage/cluster.ts";
 import type { ActiveRun } from "../active-run.ts";
 
-/** Milliseconds that the answer of another server is waited for. */
+/** Milliseconds to wait for the answer of another server. */
 const patience = 1_000;
-/** Characters that one notice of an answer holds: of three bytes each they are within what PostgreSQL takes. */
+/** Characters of an answer in one notification: within the limit of NOTIFY even at three bytes each. */
 const partSize = 2_000;
-/** Notices that one answer may have; a longer one is not told. */
+/** The most notifications for one answer; a longer answer is not sent. */
 const mostParts = 100;
 
-/** What has come of an answer. */
+/** The received parts of an answer. */
 interface Answer {
   parts: (string | undefined)[];
   resolve(live: unknown): void;
 }
 
-/** The run that works here on a session. `inHand`: the runs of this server. */
-export function workingOn(sessionId: string, inHand: ReadonlyMap<string, ActiveRun>): ActiveRun | undefined {
-  return inHand.values().find(({ run, walking }) => walking && run.session_id === sessionId);
+/** The run of a session that is executed here. `inHand`: the runs of this server. */
+export function findRunning(sessionId: string, inHand: ReadonlyMap<string, ActiveRun>): ActiveRun | undefined {
+  return inHand.values().find(({ run, isExecuting }) => isExecuting && run.session_id === sessionId);
 }
 
 /**
- * What runs are at, which only the memory of their servers knows. Of a run at another server it is asked for by a notice, and
- * answered by the one at which the session's run works, in as many notices as it takes.
+ * The live state of runs, which exists only in the memory of the server that executes them. Other servers request it by a
+ * notification and get it in as many notifications as it needs.
  */
-export class LiveRuns {
-  readonly #hints: Hints;
+export class LiveStates {
+  readonly #notifications: PeerNotifications;
   readonly #inHand: ReadonlyMap<string, ActiveRun>;
-  readonly #open = new Map<string, Answer>();
+  readonly #pending = new Map<string, Answer>();
 
   /** `inHand`: the runs of this server. */
-  constructor(hints: Hints, inHand: ReadonlyMap<string, ActiveRun>) {
-    this.#hints = hints;
+  constructor(notifications: PeerNotifications, inHand: ReadonlyMap<string, ActiveRun>) {
+    this.#notifications = notifications;
     this.#inHand = inHand;
-    hints.onHint((hint, from) => {
-      if (hint.type === "live") this.#tell(hint.ask, from, workingOn(hint.session_id, inHand)?.companion?.live);
-      else if (hint.type === "lives") this.#hear(hint);
+    notifications.onNotification((notification, from) => {
+      if (notification.type === "live")
+        this.#reply(notification.ask, from, findRunning(notification.session_id, inHand)?.companion?.live);
+      else if (notification.type === "lives") this.#receive(notification);
     });
   }
 
-  /** What the run of a session is at; `undefined` where none works, and where its server does not say so in time. */
+  /** The live state of a session's current run; `undefined` without one, or without an answer in time. */
   async of(session_id: string): Promise<unknown> {
-    const own = workingOn(session_id, this.#inHand);
-    if (own !== undefined || !this.#hints.hasOthers || !this.#hints.listens) return own?.companion?.live;
+    const own = findRunning(session_id, this.#inHand);
+    if (own !== undefined || !this.#notifications.hasPeers || !this.#notifications.isListening)
+      return own?.companion?.live;
     const ask = crypto.randomUUID();
     const { promise, resolve } = Promise.withResolvers<unknown>();
-    this.#open.set(ask, { parts: [], resolve });
+    this.#pending.set(ask, { parts: [], resolve });
     try {
-      this.#hints.hint("all", { type: "live", session_id, ask });
+      this.#notifications.send("all", { type: "live", session_id, ask });
       return await withTimeout(promise, patience, () => undefined);
     } finally {
-      this.#open.delete(ask);
+      this.#pending.delete(ask);
     }
   }
 
-  #tell(ask: string, to: number, live: unknown): void {
+  #reply(ask: string, to: number, live: unknown): void {
     if (live === undefined) return;
     const text = JSON.stringify(live);
     const parts = Math.ceil(text.length / partSize);
     if (parts > mostParts) return;
     for (let part = 0; part < parts; part += 1) {
       const piece = text.slice(part * partSize, (part + 1) * partSize);
-      this.#hints.hint(to, { type: "lives", ask, part, parts, text: piece });
+      this.#notifications.send(to, { type: "lives", ask, part, parts, text: piece });
     }
   }
 
-  #hear({ ask, part, parts, text }: Extract<Hint, { type: "lives" }>): void {
-    const answer = this.#open.get(ask);
+  #receive({ ask, part, parts, text }: Extract<PeerNotification, { type: "lives" }>): void {
+    const answer = this.#pending.get(ask);
     if (answer === undefined) return;
     answer.parts[part] = text;
     const there = answer.parts.filter((one) => one !== undefined);

@@ -6,8 +6,8 @@ import { comesBefore, isOver } from "../status.ts";
 
 const isOpen = ({ status }: RunMark): boolean => !isOver(status);
 
-/** How many runs of its session come before a waiting one, where others may be in hand elsewhere. */
-export async function placeInLine(
+/** How many runs of its session come before a waiting one, including those of other servers. */
+export async function queuePosition(
   { runs }: Pick<Storage, "runs">,
   { run_id, session_id }: Run,
 ): Promise<number | undefined> {
@@ -18,20 +18,20 @@ export async function placeInLine(
   return marks.filter((mark, place) => isOpen(mark) && (place > at || mark.status === "running")).length;
 }
 
-/** How many of the runs in hand of its session come before a waiting one. */
-export function placeAmong(own: ActiveRun, ofSession: readonly ActiveRun[]): number {
+/** How many runs of its session come before a waiting one, of those on this server. */
+export function localQueuePosition(own: ActiveRun, ofSession: readonly ActiveRun[]): number {
   const others = ofSession.filter((other) => other !== own && !other.ended);
-  return others.filter((other) => other.walking || comesBefore(other.run, own.run)).length;
+  return others.filter((other) => other.isExecuting || comesBefore(other.run, own.run)).length;
 }
 
-/** How far the stop of a session's current run has come, wherever that is in hand: the running one, else the first that waits. */
-export async function stopStateIn(
-  { hints, runs }: Pick<Storage, "hints" | "runs">,
+/** The stop state of a session's current run on any server: the running one, else the first in the queue. */
+export async function sessionStopState(
+  { notifications, runs }: Pick<Storage, "notifications" | "runs">,
   sessionId: string,
   own: readonly ActiveRun[],
 ): Promise<StopState | undefined> {
-  const walking = own.find((active) => active.walking);
-  if (walking !== undefined || !hints.hasOthers) return (walking ?? own[0])?.stop.state;
+  const walking = own.find((active) => active.isExecuting);
+  if (walking !== undefined || !notifications.hasPeers) return (walking ?? own[0])?.stop.state;
   const open = ((await runs.marks(sessionId)) ?? []).filter(isOpen);
   const current = open.find(({ status }) => status === "running") ?? open.at(-1);
   if (current === undefined) return undefined;
@@ -39,11 +39,11 @@ export async function stopStateIn(
   return current.status === "running" ? "running" : "idle";
 }
 
-/** Milliseconds between two looks whether a run is gone, and how long it is waited for: its server may have ended. */
+/** Milliseconds between two polls for a removed run, and the longest wait: its server may have ended. */
 const [removalLook, removalPatience] = [25, 5_000];
 
-/** The run that has ended; where it is rolled back, once it is gone, which comes right after its end. */
-export async function unlessRemoved({ runs }: Pick<Storage, "runs">, run: Run, signal: AbortSignal): Promise<Run> {
+/** Resolves with the ended run; for a rollback only once its row is removed, right after its end. */
+export async function waitForRemoval({ runs }: Pick<Storage, "runs">, run: Run, signal: AbortSignal): Promise<Run> {
   const until = performance.now() + (run.stop_requested === "rollback" ? removalPatience : 0);
   while (performance.now() < until && (await runs.get(run.run_id)) !== undefined) {
     await sleep(removalLook, undefined, { signal });

@@ -1,59 +1,59 @@
 import { isOver } from "../status.ts";
 import type { RunMark } from "../../storage/records.ts";
 
-/** Milliseconds between two requests to be told of a session, and between two looks: where hints arrive, and where none do. */
-const [asking, looking, lookingAlone] = [5_000, 1_000, 250];
+/** Milliseconds between two renewals of a subscription, and between two polls: with notifications, and without. */
+const [renewalInterval, pollInterval, fastPollInterval] = [5_000, 1_000, 250];
 
-/** A run that begins, or has ended without having begun. */
-export interface Begun {
+/** A run that starts, or that has ended before it started. */
+export interface RunStart {
   run_id: string;
   hasBegun: boolean;
 }
 
-/** What the runs of other servers are found by. */
-export interface WatchParts {
-  /** The newest runs of a session, newest first; `undefined` where there is no such session. */
+/** How a watch finds the runs of other servers. */
+export interface SessionWatchOptions {
+  /** The newest runs of a session, newest first; `undefined` for an unknown session. */
   marks(sessionId: string): Promise<RunMark[] | undefined>;
-  /** Asks other servers to tell of a session. */
-  ask(sessionId: string): void;
+  /** Subscribes to a session at the other servers. */
+  subscribe(sessionId: string): void;
   /** Whether there are other servers now. */
-  hasOthers(): boolean;
-  /** Whether what they tell arrives. */
-  listens(): boolean;
+  hasPeers(): boolean;
+  /** Whether their notifications arrive. */
+  isListening(): boolean;
 }
 
-/** Finds the runs of a session that begin at other servers: it asks to be told of them, and looks as well. */
+/** Finds the runs of a session that start at other servers, by a subscription and by polling. */
 export class SessionWatch {
-  /** Resolves when it is known what had begun before. */
+  /** Resolves when the runs that started earlier are known. */
   readonly ready: Promise<void>;
   readonly #sessionId: string;
-  readonly #parts: WatchParts;
-  readonly #tell: (run: Begun) => void;
-  readonly #gone: () => void;
-  /** Runs that readers have got, or that had begun before. */
+  readonly #parts: SessionWatchOptions;
+  readonly #onRun: (run: RunStart) => void;
+  readonly #onRemoved: () => void;
+  /** Runs that were published already, or that started earlier. */
   readonly #known = new Set<string>();
-  #wasThere = false;
-  #askedAt = -Infinity;
+  #existed = false;
+  #subscribedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** `gone` is called when the session is removed. */
-  constructor(sessionId: string, parts: WatchParts, tell: (run: Begun) => void, gone: () => void) {
+  /** `onRemoved` is called when the session is removed. */
+  constructor(sessionId: string, parts: SessionWatchOptions, tell: (run: RunStart) => void, gone: () => void) {
     this.#sessionId = sessionId;
     this.#parts = parts;
-    this.#tell = tell;
-    this.#gone = gone;
-    this.#ask();
-    this.ready = this.#look((run) => this.#known.add(run.run_id)).then(() => this.#later());
-    // A reader that has left meanwhile does not wait for it.
+    this.#onRun = tell;
+    this.#onRemoved = gone;
+    this.#subscribe();
+    this.ready = this.#poll((run) => this.#known.add(run.run_id)).then(() => this.#schedulePoll());
+    // A reader that has left does not handle the rejection.
     this.ready.catch(() => undefined);
   }
 
-  /** A run begins, here or elsewhere: readers get it once. */
-  note(run: Begun): void {
+  /** Publishes a run that starts, here or at another server. Readers get it once. */
+  publish(run: RunStart): void {
     if (this.#known.has(run.run_id)) return;
     this.#known.add(run.run_id);
-    this.#tell(run);
+    this.#onRun(run);
   }
 
   close(): void {
@@ -61,34 +61,34 @@ export class SessionWatch {
     clearTimeout(this.#timer);
   }
 
-  #ask(): void {
-    if (performance.now() - this.#askedAt < asking) return;
-    this.#askedAt = performance.now();
-    this.#parts.ask(this.#sessionId);
+  #subscribe(): void {
+    if (performance.now() - this.#subscribedAt < renewalInterval) return;
+    this.#subscribedAt = performance.now();
+    this.#parts.subscribe(this.#sessionId);
   }
 
-  #later(): void {
+  #schedulePoll(): void {
     if (this.#isClosed) return;
     const again = async (): Promise<void> => {
-      if (this.#parts.hasOthers()) {
-        this.#ask();
-        // A store that is away is asked again.
-        await this.#look((run) => this.note(run)).catch(() => undefined);
+      if (this.#parts.hasPeers()) {
+        this.#subscribe();
+        // An unavailable store is polled again.
+        await this.#poll((run) => this.publish(run)).catch(() => undefined);
       }
-      this.#later();
+      this.#schedulePoll();
     };
-    this.#timer = setTimeout(() => void again(), this.#parts.listens() ? looking : lookingAlone).unref();
+    this.#timer = setTimeout(() => void again(), this.#parts.isListening() ? pollInterval : fastPollInterval).unref();
   }
 
-  /** Finds what has begun, in the order in which it did. */
-  async #look(found: (run: Begun) => void): Promise<void> {
+  /** Reads the runs that have started, in their order. */
+  async #poll(found: (run: RunStart) => void): Promise<void> {
     const marks = await this.#parts.marks(this.#sessionId);
     if (this.#isClosed) return;
     if (marks === undefined) {
-      if (this.#wasThere) this.#gone();
+      if (this.#existed) this.#onRemoved();
       return;
     }
-    this.#wasThere = true;
+    this.#existed = true;
     const begun = marks.filter(({ status }) => status !== "pending").toReversed();
     for (const { run_id, status, attempt } of begun) found({ run_id, hasBegun: !isOver(status) || attempt > 0 });
   }

@@ -6,7 +6,7 @@ import { readExtras } from "../../sessions/messages/message-fields.ts";
 import type { Run, ToolCallRecord } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { isOver } from "../status.ts";
-import { messagesOf, noteCost, repliesIn } from "./trace-events.ts";
+import { messagesOf, addCost, repliesIn } from "./trace-events.ts";
 import { newSpan, type SpanRecord } from "./span.ts";
 
 type Kept = Pick<Storage, "checkpointer" | "ledger" | "requests">;
@@ -126,7 +126,7 @@ export async function repliesOf({ requests }: Kept, run: Run, state: unknown): P
     const time = Date.parse(readExtras(message).timestamp ?? "");
     const about = { id: message.id, parent: run.run_id, kind: "model", name: "model", message_id: message.id } as const;
     const span = newSpan({ ...about, end: Number.isNaN(time) ? null : time, status: "success", source: "state" });
-    noteCost(span, message);
+    addCost(span, message);
     if (span.model_call_id !== null) span.start = asked.get(span.model_call_id) ?? null;
     return [span];
   });

@@ -11,9 +11,9 @@ import {
   Envelope,
   isOfModel,
   repliesIn,
-  noteCost,
-  OfTrace,
-  saysSomething,
+  addCost,
+  TraceEvent,
+  hasOutput,
   StartedTask,
   ToolEvent,
 } from "./trace-events.ts";
@@ -78,7 +78,7 @@ export class LogSpans {
   }
 
   #begin(known: Parameters<typeof newSpan>[0]): SpanRecord {
-    const span = newSpan({ start: this.#time, heard: this.#time, ...known, id: this.#unique(known.id) });
+    const span = newSpan({ start: this.#time, lastSeen: this.#time, ...known, id: this.#unique(known.id) });
     this.spans.push(span);
     return span;
   }
@@ -86,7 +86,7 @@ export class LogSpans {
   /** A crash or a stop of the server has ended what was under way; the run goes on from its checkpoint. */
   #newAttempt(attempt: number, before: number | null): SpanRecord[] {
     const cut = this.spans.filter(({ status }) => status === "running");
-    for (const span of cut) Object.assign(span, { status: "interrupted", end: before ?? span.heard });
+    for (const span of cut) Object.assign(span, { status: "interrupted", end: before ?? span.lastSeen });
     const open = [this.#open, this.#models, this.#newestReply, this.#newestResult, this.#tools, this.#agents];
     for (const one of open) one.clear();
     return [...cut, this.#tick(this.#runId, `attempt ${attempt}`, null)];
@@ -161,7 +161,7 @@ export class LogSpans {
     Object.assign(span, { end: this.#time, status, error: error ?? null, output: this.last });
     const replies = this.#endModels(span, status, result);
     step.tasks -= 1;
-    step.span.heard = this.#time;
+    step.span.lastSeen = this.#time;
     step.waits ||= interrupts.length > 0;
     step.span.error ??= span.error;
     if (step.tasks > 0) return [span, ...replies];
@@ -174,12 +174,12 @@ export class LogSpans {
   #endModels(node: SpanRecord, status: SpanRecord["status"], result: unknown): SpanRecord[] {
     for (const message of repliesIn(result)) {
       const model = message.id === undefined ? undefined : this.#models.get(message.id);
-      if (model !== undefined) noteCost(model, message);
+      if (model !== undefined) addCost(model, message);
     }
     const own = [...this.#models].filter(([, { parent }]) => parent === node.id);
     for (const [id, span] of own) {
       this.#models.delete(id);
-      if (span.status === "running") Object.assign(span, { end: span.heard, status });
+      if (span.status === "running") Object.assign(span, { end: span.lastSeen, status });
     }
     return own.map(([, span]) => span);
   }
@@ -198,12 +198,12 @@ export class LogSpans {
     if (id === undefined || (known === undefined && !isOfModel(message, metadata))) return [];
     const span = known ?? this.#beginModel(id, metadata);
     if (known === undefined) this.#models.set(id, span);
-    span.heard = this.#time;
+    span.lastSeen = this.#time;
     span.output = this.last;
-    if (span.first_token === null && saysSomething(message)) span.first_token = this.#time;
+    if (span.first_token === null && hasOutput(message)) span.first_token = this.#time;
     if (message.usage_metadata !== undefined) span.usage = added(span.usage, message.usage_metadata);
     if (!isBaseMessageChunk(message)) {
-      noteCost(span, message);
+      addCost(span, message);
       // A whole message has not come in pieces: when its first word came is not known.
       if (known === undefined) Object.assign(span, { end: this.#time, status: "success", first_token: null });
     }
@@ -216,7 +216,7 @@ export class LogSpans {
     const task = this.#open.taskOf(namespace)?.span;
     const parent = task?.id ?? this.#runId;
     // The request goes out when the node begins, or when what it did before is over: a reply, and the calls that it asked for.
-    const before = [this.#newestReply, this.#newestResult].flatMap((newest) => newest.get(parent)?.heard ?? []);
+    const before = [this.#newestReply, this.#newestResult].flatMap((newest) => newest.get(parent)?.lastSeen ?? []);
     const span = this.#begin({
       id,
       parent,
@@ -249,7 +249,7 @@ export class LogSpans {
     }
     const span = this.#tools.get(key);
     if (span === undefined) return [];
-    span.heard = this.#time;
+    span.lastSeen = this.#time;
     if (event.event !== "on_tool_end" && event.event !== "on_tool_error") return [span];
     this.#tools.delete(key);
     this.#newestResult.set(span.parent ?? this.#runId, span);
@@ -264,14 +264,14 @@ export class LogSpans {
   }
 
   #custom(namespace: string[], data: unknown): SpanRecord[] {
-    const told = OfTrace.safeParse(data).data;
-    if (told === undefined) return [];
-    if (told.type === "retry") {
+    const event = TraceEvent.safeParse(data).data;
+    if (event === undefined) return [];
+    if (event.type === "retry") {
       const { parent, node } = this.#placeOf(namespace);
-      return [this.#tick(parent, told.what, { error: "retry", message: told.reason }, { namespace, node })];
+      return [this.#tick(parent, event.what, { error: "retry", message: event.reason }, { namespace, node })];
     }
-    if (told.type === "subagent_started") {
-      const { agent_id: id, agent_name: name } = told;
+    if (event.type === "subagent_started") {
+      const { agent_id: id, agent_name: name } = event;
       const span = this.#begin({
         ...this.#placeOf(namespace, id),
         id,
@@ -283,9 +283,9 @@ export class LogSpans {
       this.#agents.set(id, span);
       return [span];
     }
-    const span = this.#agents.get(told.agent_id);
+    const span = this.#agents.get(event.agent_id);
     if (span === undefined) return [];
-    Object.assign(span, { end: this.#time, status: told.success ? "success" : "error" });
+    Object.assign(span, { end: this.#time, status: event.success ? "success" : "error" });
     return [span];
   }
 }

@@ -51,7 +51,7 @@ export interface SpanRecord extends Omit<Span, "start" | "first_token" | "end" |
   first_token: number | null;
   end: number | null;
   /** When it was last heard of, while it goes on. */
-  heard: number | null;
+  lastSeen: number | null;
   input: number | null;
   output: number | null;
 }
@@ -75,7 +75,7 @@ export function newSpan(known: Pick<SpanRecord, "id" | "kind" | "name" | "source
     model_call_id: null,
     tool_call_id: null,
     seq: -1,
-    heard: null,
+    lastSeen: null,
     input: null,
     output: null,
     ...known,
@@ -86,11 +86,11 @@ export function newSpan(known: Pick<SpanRecord, "id" | "kind" | "name" | "source
  * A span as it is shown: what a run that is over has left open has ended with it. A run that failed may have been given up
  * long after its last sign of life.
  */
-export function toSpan({ heard, input, output, ...span }: SpanRecord, run: Run): Span {
+export function toSpan({ lastSeen, input, output, ...span }: SpanRecord, run: Run): Span {
   const isLeftOpen = span.status === "running" && isOver(run.status) && span.kind !== "run";
   const hasFailed = run.status === "error";
   const status = isLeftOpen ? (hasFailed ? "error" : "interrupted") : span.status;
-  const over = (hasFailed ? heard : null) ?? Date.parse(run.updated_at);
+  const over = (hasFailed ? lastSeen : null) ?? Date.parse(run.updated_at);
   const end = isLeftOpen ? over : span.end;
   return {
     ...span,

@@ -38,7 +38,7 @@ const Retried = z.object({ type: z.literal("retry"), what: z.string(), reason: z
 const AgentBegun = z.object({ type: z.literal("subagent_started"), agent_id: z.string(), agent_name: z.string() });
 const AgentDone = z.object({ type: z.literal("subagent_completed"), agent_id: z.string(), success: z.boolean() });
 /** What our own loop tells beside: something is tried again, an agent begins and is through. */
-export const OfTrace = z.discriminatedUnion("type", [Retried, AgentBegun, AgentDone]);
+export const TraceEvent = z.discriminatedUnion("type", [Retried, AgentBegun, AgentDone]);
 
 /** Whether a model has said this; a node may also return a message that it has made itself. */
 export function isOfModel(
@@ -49,7 +49,7 @@ export function isOfModel(
 }
 
 /** Whether words, thoughts or calls have come. */
-export function saysSomething(message: AIMessage | AIMessageChunk): boolean {
+export function hasOutput(message: AIMessage | AIMessageChunk): boolean {
   if (messageText(message) !== "" || message.additional_kwargs["reasoning_content"]) return true;
   return isAIMessageChunk(message)
     ? (message.tool_call_chunks ?? []).length > 0
@@ -82,12 +82,12 @@ export function repliesIn(result: unknown): AIMessage[] {
 }
 
 /** What a reply says beside its words about its call. */
-export function noteCost(span: SpanRecord, message: AIMessage): void {
+export function addCost(span: SpanRecord, message: AIMessage): void {
   if (span.usage === null && message.usage_metadata !== undefined) span.usage = added(null, message.usage_metadata);
-  const told = LlmMetadata.safeParse(message.additional_kwargs["llm_metadata"]).data;
-  if (told === undefined) return;
-  span.model_call_id = told.model_call_id ?? span.model_call_id;
-  if (told.model_name !== undefined) Object.assign(span, { model: told.model_name, name: told.model_name });
-  if (told.input_cost === undefined && told.output_cost === undefined) return;
-  span.cost = (told.input_cost ?? 0) + (told.output_cost ?? 0);
+  const metadata = LlmMetadata.safeParse(message.additional_kwargs["llm_metadata"]).data;
+  if (metadata === undefined) return;
+  span.model_call_id = metadata.model_call_id ?? span.model_call_id;
+  if (metadata.model_name !== undefined) Object.assign(span, { model: metadata.model_name, name: metadata.model_name });
+  if (metadata.input_cost === undefined && metadata.output_cost === undefined) return;
+  span.cost = (metadata.input_cost ?? 0) + (metadata.output_cost ?? 0);
 }

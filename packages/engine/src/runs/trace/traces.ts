@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { isBaseMessage, isBaseMessageChunk } from "../../message-kinds.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
-import { followRun, readNewest, readSoFar, type RunSources } from "../follow/follow.ts";
+import { followRun, readNewest, readEmitted, type RunSources } from "../follow/follow.ts";
 import { isOver } from "../status.ts";
 import { callsOf, joinSpans, repliesOf, stepsOf } from "./kept-spans.ts";
 import { LogSpans } from "./log-spans.ts";
@@ -140,7 +140,7 @@ export class Traces {
   async #readOn(run: Run, { log }: Gathered, signal: AbortSignal): Promise<void> {
     // A part of a log would tell of ends without beginnings.
     if (run.expired_events >= 0) return;
-    for await (const batch of readSoFar(this.#sources, run.run_id, log.last, signal)) {
+    for await (const batch of readEmitted(this.#sources, run.run_id, log.last, signal)) {
       for (const event of batch) if (event.id > log.last && log.spans.length <= mostSpans) log.add(event);
     }
     signal.throwIfAborted();
@@ -162,7 +162,7 @@ export class Traces {
   }
 
   async #event(run: Run, id: number, signal: AbortSignal): Promise<RunEvent | undefined> {
-    for await (const batch of readSoFar(this.#sources, run.run_id, id - 1, signal)) {
+    for await (const batch of readEmitted(this.#sources, run.run_id, id - 1, signal)) {
       const [event] = batch;
       return event?.id === id ? event : undefined;
     }
@@ -174,7 +174,7 @@ export class Traces {
     const { input: first, output: last, message_id } = span;
     if (first === null || last === null) return undefined;
     let reply: unknown;
-    for await (const batch of readSoFar(this.#sources, run.run_id, first - 1, signal)) {
+    for await (const batch of readEmitted(this.#sources, run.run_id, first - 1, signal)) {
       for (const event of batch) {
         if (event.id > last) return { value: reply };
         if (event.event !== "messages" || !isBaseMessage(event.data) || event.data.id !== message_id) continue;

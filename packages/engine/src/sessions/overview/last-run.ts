@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/errors.ts";
-import { askingRun, lastWorkedRun } from "../../runs/admission/draft.ts";
+import { interruptedRun, lastExecutedRun } from "../../runs/admission/draft.ts";
 import { JsonObject, type Run, type Session } from "../../storage/records.ts";
 import type { SessionRuns } from "../scope/session-storage.ts";
 
@@ -17,7 +17,7 @@ export interface LastRun {
  */
 export async function lastRunOf(runs: Pick<SessionRuns, "list">, session: Session): Promise<LastRun> {
   const [newest] = await runs.list(session.session_id, { limit: 1, offset: 0 });
-  const run = (await askingRun(runs, session.session_id)) ?? newest;
+  const run = (await interruptedRun(runs, session.session_id)) ?? newest;
   const assistant = run?.assistant_id ?? session.metadata["assistant_id"] ?? session.metadata["graph_id"];
   const context = run?.kwargs.context ?? copiedContext(session);
   if (typeof assistant === "string") return { assistant, run, context };
@@ -28,7 +28,7 @@ export async function lastRunOf(runs: Pick<SessionRuns, "list">, session: Sessio
  * The configuration of a copy. Runs stay behind; the last one's context is copied, so that the copy continues alike.
  */
 export async function copiedConfig(runs: Pick<SessionRuns, "list">, source: Session): Promise<JsonObject> {
-  const run = await lastWorkedRun(runs, source.session_id);
+  const run = await lastExecutedRun(runs, source.session_id);
   const context = run?.kwargs.context ?? {};
   return Object.keys(context).length === 0 ? source.config : { ...source.config, context };
 }

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/errors.ts";
-import { sentBy } from "../../runs/stop-elsewhere.ts";
+import { parentSessionKey } from "../../runs/remote-stops.ts";
 import type { Change } from "../../storage/changes.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -159,7 +159,7 @@ export class ServerFeed {
       const session = gone ?? (await this.#storage.sessions.get(change.session_id));
       // Its deletion is published separately.
       if (session === undefined) continue;
-      const parent = session.metadata[sentBy];
+      const parent = session.metadata[parentSessionKey];
       const { id, what, patch, session_id } = change;
       if (change.type === "thread" && typeof parent === "string") {
         this.#take({ type: "agent", id, thread_id: parent, what, patch }, session);

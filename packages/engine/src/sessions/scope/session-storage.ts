@@ -33,6 +33,6 @@ export type SessionStorage = Pick<
   Storage,
   "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks" | "whileNew"
 > & {
-  sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused" | "inTurn">;
+  sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused" | "withLease">;
   ttls: Pick<SessionTtlStore, "get" | "set">;
 };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isAppError } from "../../errors/errors.ts";
 import { graphVersion, missingNodes } from "../../graphs/changed-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
-import { lastWorkedRun } from "../../runs/admission/draft.ts";
+import { lastExecutedRun } from "../../runs/admission/draft.ts";
 import type { Session } from "../../storage/records.ts";
 import type { OwnerScope } from "../scope/owner-scope.ts";
 import { graphOf } from "./state.ts";
@@ -20,7 +20,7 @@ export async function readGraphStatus(
   { graphs, runs, storage }: { graphs: Graphs } & Pick<OwnerScope, "runs" | "storage">,
   session: Session,
 ): Promise<GraphStatus> {
-  const last = await lastWorkedRun(runs, session.session_id);
+  const last = await lastExecutedRun(runs, session.session_id);
   const last_version = last?.kwargs.graph_version ?? null;
   const graph = await graphOf({ graphs, runs }, session, "threads.read").catch((error: unknown) => {
     if (isAppError(error) && error.code === "not_found") return undefined;

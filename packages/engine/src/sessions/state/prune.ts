@@ -2,7 +2,7 @@ import { commonTime } from "../../concurrency/common-time.ts";
 import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { deleteSession, isDone } from "../sessions.ts";
 import type { Logger } from "../../logger.ts";
-import { Alarm, lookingForOthers } from "../../runs/events/alarm.ts";
+import { Alarm, peerPollInterval } from "../../runs/events/alarm.ts";
 import type { Runs } from "../../runs/runs.ts";
 import type { SessionTtl } from "../../storage/record-stores.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -78,7 +78,7 @@ interface Expiry {
 }
 
 interface ExpiryParts {
-  storage: Pick<Storage, "items" | "ttls" | "hints" | "cluster" | "sessions" | "checkpointer">;
+  storage: Pick<Storage, "items" | "ttls" | "notifications" | "cluster" | "sessions" | "checkpointer">;
   runs: Pick<Runs, "between" | "cancelSession">;
   logger: Logger;
 }
@@ -139,10 +139,10 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
         return commonTime() + minute;
       }
     },
-    storage.hints.isShared ? lookingForOthers : undefined,
+    storage.notifications.isShared ? peerPollInterval : undefined,
   );
-  for (const store of [items, ttls]) store.onExpiry((time) => alarm.bring(Date.parse(time)));
-  alarm.bring(commonTime());
+  for (const store of [items, ttls]) store.onExpiry((time) => alarm.scheduleAt(Date.parse(time)));
+  alarm.scheduleAt(commonTime());
   return alarm;
 }
 

@@ -5,7 +5,7 @@ import { AppError, errorMessage } from "../../errors/errors.ts";
 import { dropMissingSends, missingNodes } from "../../graphs/changed-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
-import { lastWorkedRun } from "../../runs/admission/draft.ts";
+import { lastExecutedRun } from "../../runs/admission/draft.ts";
 import { requireCheckpoint } from "../../runs/admission/next-nodes.ts";
 import { readPause } from "../../runs/status.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
@@ -116,7 +116,7 @@ export async function graphOf(
   if (typeof graphId !== "string") return undefined;
   const fixed = graphs.fixed(graphId);
   if (fixed !== undefined) return fixed;
-  const run = await lastWorkedRun(runs, session.session_id);
+  const run = await lastExecutedRun(runs, session.session_id);
   if (run?.graph_id === graphId) return await graphs.ofRun(run, access);
   return await graphs.ofSession(graphId, { ...storedConfigurable(session), thread_id: session.session_id }, access);
 }

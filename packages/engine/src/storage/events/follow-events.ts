@@ -2,10 +2,10 @@ import { AppError, isAppError } from "../../errors/errors.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { EventStore } from "../storage.ts";
 
-/** Milliseconds between two looks at the log of a run that is not over, where nothing tells that it has moved. */
-const pause = 100;
-/** Milliseconds between two looks while the store does not answer. */
-const outagePause = 1_000;
+/** Milliseconds between two polls of an open log without notifications. */
+const pollInterval = 100;
+/** Milliseconds between two polls while the store is unavailable. */
+const outageInterval = 1_000;
 const readSize = 100;
 /** The newest events that memory holds for the readers of a run. */
 const windowSize = 256;
@@ -27,48 +27,49 @@ export async function* readStored(
   }
 }
 
-/** Where the log of a run stands, and whether the run is over. A run that is over has stored all of its events. */
-export interface LogStanding {
+/** The last id in the log of a run, and whether the run is over. A run that is over has stored all of its events. */
+export interface LogState {
   last_id: number;
   is_over: boolean;
 }
 
 /** What the readers of logs read. */
-type Logs = Pick<EventStore, "read"> & { standing: (runId: string) => Promise<LogStanding | undefined> };
+type Logs = Pick<EventStore, "read"> & { standing: (runId: string) => Promise<LogState | undefined> };
 
-/** By which a follower learns that a log may have moved; without it, it looks again and again. */
-export interface LogHints {
-  /** Calls `moved` when there may be more of a run. */
-  follow(runId: string, moved: () => void): FollowedLog;
+/** Notifies a follower of new events; without it, the follower polls. */
+export interface LogSubscriptions {
+  /** Calls `moved` when a run may have new events. */
+  follow(runId: string, moved: () => void): LogSubscription;
 }
 
-/** A log that is followed by hints. */
-interface FollowedLog {
-  /** Milliseconds until the next look, where no hint comes before. */
-  readonly pause: number;
+/** A subscription to one log. */
+interface LogSubscription {
+  /** Milliseconds until the next poll, unless a notification comes first. */
+  readonly pollInterval: number;
   close(): void;
 }
 
-const noHints: LogHints = { follow: () => ({ pause, close: () => undefined }) };
+const noSubscriptions: LogSubscriptions = { follow: () => ({ pollInterval, close: () => undefined }) };
 
 /**
- * `EventStore.follow` for any database: one look at a time for all readers of a run. The process that executes a run has
- * its events sooner, and does not come here.
+ * `EventStore.follow` for any database: all readers of a run share one poller. The process that executes a run reads its
+ * events from memory instead.
  */
-export class FollowedLogs {
+export class LogFollower {
   readonly #logs: Logs;
-  readonly #hints: LogHints;
+  readonly #subscriptions: LogSubscriptions;
   readonly #tails = new Map<string, LogTail>();
 
-  constructor(logs: Logs, hints: LogHints = noHints) {
+  constructor(logs: Logs, subscriptions: LogSubscriptions = noSubscriptions) {
     this.#logs = logs;
-    this.#hints = hints;
+    this.#subscriptions = subscriptions;
   }
 
   /** See `EventStore.follow`. */
   async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[], void> {
     let tail = this.#tails.get(runId);
-    if (tail === undefined || tail.isOver) this.#tails.set(runId, (tail = new LogTail(runId, this.#logs, this.#hints)));
+    if (tail === undefined || tail.isOver)
+      this.#tails.set(runId, (tail = new LogTail(runId, this.#logs, this.#subscriptions)));
     tail.readers += 1;
     try {
       yield* tail.read(after, signal);
@@ -93,27 +94,27 @@ class LogTail {
   #failure: { error: unknown } | undefined;
   readonly #opened: Promise<void>;
   readonly #waiting = new Set<() => void>();
-  #look: (() => void) | undefined;
+  #wakePoller: (() => void) | undefined;
   /** Whether something has moved since the last look. */
-  #hasMoved = false;
+  #hasChanged = false;
   #isClosed = false;
   readers = 0;
   /** No more events will come. */
   isOver = false;
 
-  constructor(runId: string, logs: Logs, hints: LogHints) {
+  constructor(runId: string, logs: Logs, subscriptions: LogSubscriptions) {
     this.#runId = runId;
     this.#logs = logs;
-    this.#opened = this.#open(hints);
+    this.#opened = this.#open(subscriptions);
   }
 
   /** The last reader has left. */
   close(): void {
     this.#isClosed = true;
-    this.#look?.();
+    this.#wakePoller?.();
   }
 
-  async #open(hints: LogHints): Promise<void> {
+  async #open(subscriptions: LogSubscriptions): Promise<void> {
     try {
       const found = await this.#logs.standing(this.#runId);
       if (found === undefined) throw new AppError("not_found", "Run not found");
@@ -124,25 +125,25 @@ class LogTail {
       this.isOver = true;
       throw error;
     }
-    if (!this.isOver) void this.#keepUp(hints);
+    if (!this.isOver) void this.#keepUp(subscriptions);
   }
 
   /** Takes what is stored, as it comes, until the run is over or has no readers. Never throws. */
-  async #keepUp(hints: LogHints): Promise<void> {
-    const log = hints.follow(this.#runId, () => {
-      this.#hasMoved = true;
-      this.#look?.();
+  async #keepUp(subscriptions: LogSubscriptions): Promise<void> {
+    const log = subscriptions.follow(this.#runId, () => {
+      this.#hasChanged = true;
+      this.#wakePoller?.();
     });
-    let { pause: wait } = log;
+    let { pollInterval: wait } = log;
     while (!this.isOver && !this.#isClosed) {
-      await this.#moved(wait);
+      await this.#waitForChange(wait);
       if (this.#isClosed) break;
       try {
-        await this.#take();
-        wait = log.pause;
+        await this.#readNew();
+        wait = log.pollInterval;
       } catch (error) {
         // Readers stay during an outage.
-        wait = outagePause;
+        wait = outageInterval;
         if (isAppError(error) && error.code === "storage_unavailable") continue;
         this.#failure = { error };
         this.isOver = true;
@@ -152,8 +153,8 @@ class LogTail {
     log.close();
   }
 
-  async #take(): Promise<void> {
-    this.#hasMoved = false;
+  async #readNew(): Promise<void> {
+    this.#hasChanged = false;
     const found = await this.#logs.standing(this.#runId);
     while (found !== undefined && this.#last < found.last_id) {
       const batch = await this.#logs.read(this.#runId, this.#last, readSize);
@@ -167,14 +168,14 @@ class LogTail {
   }
 
   /** Resolves when the log may have moved, at the latest after `wait` milliseconds. */
-  async #moved(wait: number): Promise<void> {
-    if (this.#hasMoved) return;
+  async #waitForChange(wait: number): Promise<void> {
+    if (this.#hasChanged) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#look = resolve;
+    this.#wakePoller = resolve;
     const timer = setTimeout(resolve, wait).unref();
     await promise;
     clearTimeout(timer);
-    this.#look = undefined;
+    this.#wakePoller = undefined;
   }
 
   /** What the window holds above an id. */

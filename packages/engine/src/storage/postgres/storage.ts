@@ -6,11 +6,11 @@ import { PostgresSaver } from "./checkpoints/checkpointer.ts";
 import { Threads } from "./checkpoints/threads.ts";
 import { AttemptStream } from "./checkpoints/stream.ts";
 import type { PostgresDatabase } from "./database/database.ts";
-import { TurnDatabase } from "./database/turn-database.ts";
-import { bytesOf } from "./database/look-at-database.ts";
+import { FencedDatabase } from "./database/fenced-database.ts";
+import { bytesOf } from "./database/inspect-database.ts";
 import { ServerLock } from "./database/server-lock.ts";
-import { SharedChanges } from "./hints/share-changes.ts";
-import { shareDates } from "./hints/share-dates.ts";
+import { SharedChanges } from "./notifications/shared-changes.ts";
+import { shareDueDates } from "./notifications/due-dates.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
 import { createApprovalStore } from "./records/approvals.ts";
@@ -26,9 +26,9 @@ import { createTaskStore } from "./records/tasks.ts";
 import { createSharedFiles } from "./records/shared-files.ts";
 import { createUsageStore } from "./records/usage.ts";
 import { createWebhookStore } from "./records/webhooks.ts";
-import { PostgresHints } from "./hints/hints.ts";
-import { Peers } from "./hints/peers.ts";
-import { createLogHints } from "./hints/log-hints.ts";
+import { PostgresNotifications } from "./notifications/notifications.ts";
+import { PeerNotifier } from "./notifications/peer-notifier.ts";
+import { createLogSubscriptions } from "./notifications/log-subscriptions.ts";
 import { createAttemptRecords } from "./run-records/attempt.ts";
 import { createLedger } from "./run-records/ledger.ts";
 import { createOperationStore } from "./run-records/operations.ts";
@@ -45,7 +45,7 @@ interface PostgresOptions {
   /** Where PostgreSQL is reached without a pooler, whose notices a pooler keeps back; default the same address. */
   listenUrl?: string | undefined;
   /** Called when this server does not hear others by notices any more, and looks instead. */
-  onSilent?: ((reason: unknown) => void) | undefined;
+  onListenerLost?: ((reason: unknown) => void) | undefined;
 }
 
 /**
@@ -54,12 +54,12 @@ interface PostgresOptions {
  * has it open, and the other `storage_*` codes.
  */
 export async function createPostgresStorage(url: string, options: PostgresOptions = {}): Promise<OpenedStorage> {
-  const database = new TurnDatabase(url);
+  const database = new FencedDatabase(url);
   const { lock, lease } = await begin(url, database, options);
   const threads = new Threads(database, options.limits, lease);
-  const hints = openHints(url, { database, lease }, options);
-  const peers = new Peers(hints, lease);
-  const changes = new SharedChanges(hints, database);
+  const notifications = openNotifications(url, { database, lease }, options);
+  const peers = new PeerNotifier(notifications, lease);
+  const changes = new SharedChanges(notifications, database);
   const sessions = createSessionStore(database, { lease, peers });
   const [crons, ttls, items] = [
     createCronStore(database),
@@ -78,8 +78,8 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       deleteUnused: (sessionId) => threads.forgetAfter(sessionId, sessions.deleteUnused(sessionId)),
     },
     runs: openRuns(database, { threads, lease, peers }),
-    events: createEventStore(database, threads.codec, createLogHints(hints)),
-    hints,
+    events: createEventStore(database, threads.codec, createLogSubscriptions(notifications)),
+    notifications,
     attempt: (of) => createAttempt(database, { threads, requests, lease, peers, of }),
     byHand: { ledger: { ...ledger, confirm: () => lease.confirm(lease.id) }, operations },
     cluster: lease,
@@ -91,13 +91,13 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     assistants: createAssistantStore(database, lease),
     webhooks: createWebhookStore(database, () => lease.id),
     requests,
-    items: { ...items, onExpiry: shareDates(hints, "items", (tell) => items.onExpiry(tell)) },
+    items: { ...items, onExpiry: shareDueDates(notifications, "items", (tell) => items.onExpiry(tell)) },
     textIndex: createTextIndex(database),
-    crons: { ...crons, onDate: shareDates(hints, "crons", (tell) => crons.onDate(tell)) },
-    ttls: { ...ttls, onExpiry: shareDates(hints, "ttls", (tell) => ttls.onExpiry(tell)) },
+    crons: { ...crons, onDueDate: shareDueDates(notifications, "crons", (tell) => crons.onDueDate(tell)) },
+    ttls: { ...ttls, onExpiry: shareDueDates(notifications, "ttls", (tell) => ttls.onExpiry(tell)) },
     usage: createUsageStore(database),
     files: createSharedFiles(database),
-    pathLocks: new PostgresPathLocks(database, lease, hints),
+    pathLocks: new PostgresPathLocks(database, lease, notifications),
     checkpointer: new PostgresSaver(threads),
     whileNew: (sessionId, work) => threads.whileHeld(sessionId, work),
     overview: createOverviewStore(database),
@@ -108,7 +108,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
-    close: () => (closing ??= closeAll({ lock, lease }, { database, hints, changes })),
+    close: () => (closing ??= closeAll({ lock, lease }, { database, notifications, changes })),
   };
 }
 
@@ -147,33 +147,43 @@ async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: 
 /** Gives the lock back and closes the connections. */
 async function closeAll(
   { lock, lease }: Standing,
-  { database, hints, changes }: { database: PostgresDatabase; hints: PostgresHints; changes: SharedChanges },
+  {
+    database,
+    notifications,
+    changes,
+  }: { database: PostgresDatabase; notifications: PostgresNotifications; changes: SharedChanges },
 ): Promise<void> {
   changes.close();
   await lease.leave();
-  await hints.stop();
+  await notifications.stop();
   // Where PostgreSQL is away, the lock runs out by itself; that must not keep the server from closing the rest.
   await lock.release().catch(() => undefined);
   await database.close();
 }
 
 /** What this server and others tell each other. It begins to listen in the background: until then it looks. */
-function openHints(
+function openNotifications(
   url: string,
   { database, lease }: { database: PostgresDatabase; lease: ServerLease },
-  { listenUrl = url, onSilent = () => undefined }: PostgresOptions,
-): PostgresHints {
-  const hasOthers = (): boolean => lease.serverCount > 1;
-  const hints = new PostgresHints({ database, url: listenUrl, id: () => lease.id, hasOthers, onSilent });
-  hints.onHint((hint) => {
-    if (hint.type === "look") lease.heartbeatSoon();
+  { listenUrl = url, onListenerLost = () => undefined }: PostgresOptions,
+): PostgresNotifications {
+  const hasPeers = (): boolean => lease.serverCount > 1;
+  const notifications = new PostgresNotifications({
+    database,
+    url: listenUrl,
+    id: () => lease.id,
+    hasPeers,
+    onListenerLost,
   });
-  hints.onRestored(() => {
-    if (hasOthers()) lease.heartbeatSoon();
+  notifications.onNotification((notification) => {
+    if (notification.type === "look") lease.heartbeatSoon();
   });
-  lease.onRunsOrphaned(() => hints.hint("all", { type: "look" }));
-  void hints.start();
-  return hints;
+  notifications.onRestored(() => {
+    if (hasPeers()) lease.heartbeatSoon();
+  });
+  lease.onRunsOrphaned(() => notifications.send("all", { type: "look" }));
+  void notifications.start();
+  return notifications;
 }
 
 function openRuns(
@@ -193,7 +203,7 @@ interface AttemptParts {
   threads: Threads;
   requests: PostgresRequests;
   lease: ServerLease;
-  peers: Peers;
+  peers: PeerNotifier;
   of: RunWriter;
 }
 

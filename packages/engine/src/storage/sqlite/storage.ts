@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Ledger, noEvents, type OperationStore } from "../attempt-store.ts";
-import { singleServer, noHints } from "../cluster.ts";
+import { singleServer, noNotifications } from "../cluster.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
@@ -65,7 +65,7 @@ export function createSqliteStorage(
       attempt: attemptsOf({ database: opened, commits, saver: checkpointer, requests }),
       byHand: { ledger, operations },
       cluster: singleServer,
-      hints: noHints,
+      notifications: noNotifications,
       ledger,
       tasks: createTaskStore(opened, commits),
       approvals: createApprovalStore(opened, commits),
@@ -135,7 +135,7 @@ function attemptsOf({
       },
       checkpointer: (events) => new MillraceSaver(database, { saver, of, events }),
       finish: (outcome, told = noEvents) =>
-        told.carry((events, usage) =>
+        told.flushWith((events, usage) =>
           commits.durably(() => {
             const run = endRun(database, of, outcome);
             if (run === undefined) return undefined;

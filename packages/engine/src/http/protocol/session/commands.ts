@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Language } from "../../../language.ts";
 import type { StreamMode } from "../../../run-events.ts";
-import { askingRun, type RunRequest } from "../../../runs/admission/draft.ts";
+import { interruptedRun, type RunRequest } from "../../../runs/admission/draft.ts";
 import { RunCommand, RunConfig } from "../../../runs/attempt/execute.ts";
 import { inSession } from "../../../sessions/sessions.ts";
 import { readState } from "../../../sessions/state/state.ts";
@@ -178,7 +178,7 @@ async function respond(
     const message = `Nothing waits under "${unknown.interrupt_id}". Open now: ${open}.`;
     return { error: "no_such_interrupt", message };
   }
-  const asking = (await askingRun(services.runs, session.session_id)) ?? last;
+  const asking = (await interruptedRun(services.runs, session.session_id)) ?? last;
   const resume = Object.fromEntries(given.map((answer) => [answer.interrupt_id, answer.response ?? null]));
   const run = await admit(services, source, session, {
     ...bodyOf(asking.assistant_id, options),

@@ -11,7 +11,7 @@ import { type ErrorCode, explain, isAppError } from "../../../errors/errors.ts";
 import type { Language } from "../../../language.ts";
 import type { Logger } from "../../../logger.ts";
 import { Refusal as Refused } from "../../../manifest/auth.ts";
-import { partingTime } from "../../../runs/events/log.ts";
+import { separatorTime } from "../../../runs/events/log.ts";
 
 type RecordServices = Pick<HttpServices, "runs" | "graphs">;
 
@@ -140,7 +140,7 @@ export interface Refusal {
 
 /** An upper bound for all past sequence numbers, below all future ones. */
 export function metaOf(threadId: string): AnswerMeta {
-  return { thread_id: threadId, applied_through_seq: partingTime() * 1000 - 1 };
+  return { thread_id: threadId, applied_through_seq: separatorTime() * 1000 - 1 };
 }
 
 const codes: Partial<Record<ErrorCode, ProtocolErrorCode>> = {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { sentBy } from "../../../runs/stop-elsewhere.ts";
+import { parentSessionKey } from "../../../runs/remote-stops.ts";
 import { isOver } from "../../../runs/status.ts";
 import type { ListedRun } from "../../../storage/overview.ts";
 import { RunStatus } from "../../../storage/records.ts";
@@ -95,7 +95,7 @@ export function allRunRoutes(): HttpApp {
 
 function toSummary(run: ListedRun): object {
   const { kwargs: _kwargs, ...wire } = { kwargs: null, ...toWireRun(run) };
-  const { cron_id, [sentBy]: parent } = run.metadata;
+  const { cron_id, [parentSessionKey]: parent } = run.metadata;
   return {
     ...wire,
     graph_id: run.graph_id,

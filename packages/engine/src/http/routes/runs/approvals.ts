@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
-import { sentBy } from "../../../runs/stop-elsewhere.ts";
+import { parentSessionKey } from "../../../runs/remote-stops.ts";
 import {
   answerApproval,
   expiryOf,
@@ -190,7 +190,7 @@ async function threadsOf(
   for (const id of new Set(rows.map(({ session_id }) => session_id))) {
     const session = await storage.sessions.get(id);
     if (session === undefined) continue;
-    const { graph_id, [sentBy]: parent } = session.metadata;
+    const { graph_id, [parentSessionKey]: parent } = session.metadata;
     const isNamed = nameOf(session, []).source !== "default";
     const messages = isNamed ? [] : messagesIn(await readValues(storage, id));
     threads.set(id, {

@@ -3,7 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
 import type { Language } from "../../../language.ts";
 import { streamModes, type RunEvent, type StreamMode } from "../../../run-events.ts";
-import type { SessionPlace } from "../../../runs/follow/follow-session.ts";
+import type { SessionPosition } from "../../../runs/follow/follow-session.ts";
 import { requireSession } from "../../../sessions/sessions.ts";
 import { describe } from "../../describe.ts";
 import {
@@ -107,7 +107,7 @@ async function startOf(
   { runs }: HttpServices,
   sessionId: string,
   context: HttpContext,
-): Promise<{ place: SessionPlace; opening?: string; had?: LastEvent }> {
+): Promise<{ place: SessionPosition; opening?: string; had?: LastEvent }> {
   const text = context.req.header("last-event-id");
   if (text === undefined || text === "") return { place: "open" };
   if (text === "-1") return { place: "all" };

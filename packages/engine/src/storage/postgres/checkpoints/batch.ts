@@ -1,6 +1,6 @@
 import type { Data, ItemRow, NewCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
 import { isAnswered, type UsageEntry } from "../../usage.ts";
-import { later, type Values } from "../database/database.ts";
+import { asyncCommit, type Values } from "../database/database.ts";
 
 const parameters = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).join(", ");
 
@@ -8,7 +8,7 @@ const parameters = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).joi
  * Writes a batch ($7 and on, see `Batch.toValues`) for an attempt of a run ($1 to $4) in the hand of a server ($5), or for
  * none; $6 is the run's key where it is known. `writes` is null where that was refused. The commit does not wait for the disk.
  */
-export const writeRows = `SELECT millrace_write_v4(${parameters}) AS writes, ${later}`;
+export const writeRows = `SELECT millrace_write_v4(${parameters}) AS writes, ${asyncCommit}`;
 /** `writeRows` that tells the key of the `run`. */
 export const writeFirstRows = `${writeRows}, (SELECT id FROM runs WHERE run_id = $1) AS run`;
 

@@ -11,7 +11,7 @@ import {
 import type { UnstoredEvents } from "../../attempt-store.ts";
 import { listCheckpoints, pruneThread, removeRun } from "../../checkpoints/list-checkpoints.ts";
 import { readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
-import { type AttemptStream, patiently } from "./stream.ts";
+import { type AttemptStream, retryDuringOutage } from "./stream.ts";
 import type { Threads } from "./threads.ts";
 import type { Place } from "./loader.ts";
 
@@ -32,14 +32,16 @@ export class PostgresSaver extends BaseCheckpointSaver {
     this.#groups =
       attempt &&
       new WriteGroups((work) =>
-        attempt.events.carry((events, usage) => attempt.stream.write({ events, usage }, { place: this.#place, work })),
+        attempt.events.flushWith((events, usage) =>
+          attempt.stream.write({ events, usage }, { place: this.#place, work }),
+        ),
       );
   }
 
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     this.#threads.refresh(threadOf(config));
     const read = () => readTuple(this.#threads.store, config);
-    return await (this.#groups === undefined ? read() : patiently(read));
+    return await (this.#groups === undefined ? read() : retryDuringOutage(read));
   }
 
   async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {

@@ -14,16 +14,16 @@ import type { PostgresDatabase } from "../database/database.ts";
 import type { Batch } from "./batch.ts";
 import { inOrder, RecentItems } from "./items.ts";
 import type { Place } from "./loader.ts";
-import { type Work, Works } from "./work.ts";
+import { type Work, WorkRunner } from "./work.ts";
 
 /** The rows of the checkpointer in PostgreSQL, for synchronous work; see `Works`. */
 export class PostgresCheckpointRows implements CheckpointRows {
-  readonly #works: Works;
+  readonly #works: WorkRunner;
   readonly #recent = new RecentItems();
   readonly #cluster: Cluster;
 
   constructor(database: PostgresDatabase, cluster: Cluster) {
-    this.#works = new Works(database, cluster);
+    this.#works = new WorkRunner(database, cluster);
     this.#cluster = cluster;
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { RunEvent } from "../../../run-events.ts";
-import { type RunWriter, takenUp } from "../../attempt-store.ts";
+import { type RunWriter, attemptSuperseded } from "../../attempt-store.ts";
 import { packEvents } from "../../events/event-batch.ts";
 import { readRow } from "../../rows.ts";
 import type { UsageEntry } from "../../usage.ts";
@@ -11,9 +11,9 @@ import { type Batch, writeFirstRows, writeRows } from "./batch.ts";
 import type { Threads } from "./threads.ts";
 import type { Place } from "./loader.ts";
 
-/** Milliseconds between two looks at a database that is away: the first, and the longest. */
+/** Milliseconds between two retries during an outage: the first and the longest pause. */
 const [firstPause, longestPause] = [50, 1_000];
-/** Milliseconds after which a write gives up on a database that is away. */
+/** Milliseconds after which a write gives up during an outage. */
 const patience = 60_000;
 
 const Written = z.object({ writes: z.number().nullable(), run: z.number().nullish() });
@@ -26,22 +26,21 @@ const Standing = z.object({
 });
 type Standing = z.infer<typeof Standing>;
 
-/** How many writes there have to be before the end of an attempt, and the rows that are written with it. */
+/** The fence of an attempt's end: the number of writes before it, and the rows that are written with it. */
 export interface EndFence {
   writes: number | undefined;
   rows?: string | undefined;
 }
 
-/** What a write of an attempt takes along. */
-export interface Told {
+/** Events and usage that are written together with something else. */
+export interface PendingEvents {
   events: RunEvent[];
   usage: readonly UsageEntry[];
 }
 
 /**
- * What one attempt writes in order: its events and checkpoints. Each write counts in the run's row, and looks there whether
- * the run is still its attempt's and stands where the last write has left it. Where a connection broke, the count says
- * whether the write has happened.
+ * The ordered writes of one attempt: its events and checkpoints. Each write increments a counter in the run's row, and is
+ * fenced by the attempt and the counter. After a broken connection the counter shows whether the write was committed.
  */
 export class AttemptStream {
   readonly #database: PostgresDatabase;
@@ -61,15 +60,15 @@ export class AttemptStream {
   }
 
   /** Writes the events and the usage and, with them, what `more` writes. */
-  async write(told: Told, more?: { place: Place; work: () => void }): Promise<void> {
+  async write(told: PendingEvents, more?: { place: Place; work: () => void }): Promise<void> {
     await this.#write(told, more, (batch) => this.#send(batch));
   }
 
   /**
-   * Has the last events and usage, if any, written by `end` with the end of the run. It gives "refused" where the
-   * fence has not let it pass, and has written nothing then.
+   * Passes the last events and usage to `end`, which writes them with the end of the run. `end` returns "refused" when the
+   * fence fails, and has written nothing then.
    */
-  async end<Result>(told: Told, end: (fence: EndFence) => Promise<Result | "refused">): Promise<Result> {
+  async end<Result>(told: PendingEvents, end: (fence: EndFence) => Promise<Result | "refused">): Promise<Result> {
     const tryOn = async (rows?: string): Promise<Result> => {
       for (;;) {
         const result = await end({ writes: this.#expected, rows });
@@ -84,7 +83,7 @@ export class AttemptStream {
   }
 
   async #write(
-    { events, usage }: Told,
+    { events, usage }: PendingEvents,
     more: { place: Place; work: () => void } | undefined,
     send: (batch: Batch) => Promise<void>,
   ): Promise<void> {
@@ -107,7 +106,7 @@ export class AttemptStream {
       isSent = true;
       return send(batch);
     };
-    await patiently(
+    await retryDuringOutage(
       () => this.#threads.write(place, work, sending),
       () => !isSent,
     );
@@ -173,7 +172,7 @@ export class AttemptStream {
 
   /** Whether a write whose connection broke is there. Waits for the database. */
   async #hasHappened(batch: Batch, until: number): Promise<boolean> {
-    const { writes, last_id } = await patiently(
+    const { writes, last_id } = await retryDuringOutage(
       () => this.#standing(),
       () => performance.now() < until,
     );
@@ -209,13 +208,17 @@ export class AttemptStream {
       throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
     }
     const isOwn = server === undefined || standing.owner === server;
-    if (attempt !== undefined && (standing.attempt !== attempt || !isOwn)) throw takenUp(this.#of, standing.attempt);
+    if (attempt !== undefined && (standing.attempt !== attempt || !isOwn))
+      throw attemptSuperseded(this.#of, standing.attempt);
     return standing;
   }
 }
 
 /** What `work` gives when the database is back, in the patience of an attempt and as long as it may be done `again`. */
-export async function patiently<Result>(work: () => Promise<Result>, again = (): boolean => true): Promise<Result> {
+export async function retryDuringOutage<Result>(
+  work: () => Promise<Result>,
+  again = (): boolean => true,
+): Promise<Result> {
   const until = performance.now() + patience;
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     try {

@@ -25,7 +25,7 @@ const blockSize = 1000;
  * Runs synchronous work over rows that have to be waited for: it reads what was loaded, and where it lacks a row it is
  * stopped, the row is loaded, and it runs again. What it writes is collected, and is one statement at its end.
  */
-export class Works {
+export class WorkRunner {
   readonly #database: PostgresDatabase;
   readonly #cluster: Cluster;
   readonly #absent = new AbsentThreads();

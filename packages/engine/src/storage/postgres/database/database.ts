@@ -31,7 +31,7 @@ export type Values = readonly (Value | readonly Value[])[];
 type Value = string | number | boolean | null | Uint8Array;
 
 /** An expression for `RETURNING`: the commit of a statement that changes a row does not wait for the disk. */
-export const later = "set_config('synchronous_commit', 'off', true)";
+export const asyncCommit = "set_config('synchronous_commit', 'off', true)";
 
 /** `bigint` are keys and counts, which numbers hold. */
 const types: pg.CustomTypesConfig = {
@@ -158,7 +158,7 @@ export class PostgresDatabase implements Statements {
         change: async (sql, values = []) => (await this.#run(client, sql, values)).rowCount ?? 0,
         note: (...changes) => void noted.push(...changes),
       };
-      await statements.change(waits ? begin : `${begin}, ${later}`);
+      await statements.change(waits ? begin : `${begin}, ${asyncCommit}`);
       try {
         const result = await work(statements);
         await statements.change("COMMIT");

@@ -3,55 +3,55 @@ import pg from "pg";
 import { withTimeout } from "../../../concurrency/abort.ts";
 import { AppError } from "../../../errors/errors.ts";
 
-/** Milliseconds between two questions whether the connection still listens, and that an answer may take. */
+/** Milliseconds between two checks of the connection, and the timeout of a check. */
 const [beat, beatPatience] = [5_000, 2_000];
-/** Milliseconds that connecting, and a notice from this server to itself, may take. */
+/** Timeouts in milliseconds: of connecting, and of a test notification to this server itself. */
 const [connectPatience, testPatience] = [3_000, 1_000];
-/** Milliseconds between two tries to listen: at first, at most, and where notices do not come through at all. */
+/** Milliseconds between two attempts: the first and the longest pause, and where no notifications arrive at all. */
 const [shortest, longest, refused] = [50, 5_000, 60_000];
 
-/** What a listener is for. */
-export interface ListenerParts {
-  /** Where to listen: PostgreSQL itself, since a pooler in between keeps notices back. */
+/** Options of a listener. */
+export interface ListenerOptions {
+  /** The address of PostgreSQL itself: a pooler does not pass notifications on. */
   url: string;
-  /** The channels by now; a change is noticed by the next beat. */
+  /** The current channels; the next check detects a change. */
   channels: () => readonly string[];
-  /** Sends a notice on a channel by another connection. */
+  /** Sends a notification by another connection. */
   notify: (channel: string, payload: string) => Promise<unknown>;
-  onNotice: (payload: string) => void;
-  /** Called whenever it begins to listen anew: earlier notices were missed. */
+  onNotification: (payload: string) => void;
+  /** Called after each connection: earlier notifications were missed. */
   onRestored: () => void;
-  /** Called once for each time that it stops listening, with the reason. */
-  onSilent: (reason: unknown) => void;
+  /** Called once for each lost connection, with the reason. */
+  onLost: (reason: unknown) => void;
 }
 
-/** The payload by which a server hears itself. */
+/** The payload of a test notification. */
 const testOf = (id: string): string => `test ${id}`;
 
 /**
- * One connection that hears the notices of PostgreSQL. It listens only after a notice to itself has arrived, asks again
- * and again whether it still does, and connects anew when it does not: one attempt at a time, with growing pauses.
+ * One connection that receives the notifications of PostgreSQL. It is ready once a test notification has arrived, checks
+ * itself periodically, and reconnects with exponential backoff.
  */
 export class Listener {
-  readonly #parts: ListenerParts;
+  readonly #parts: ListenerOptions;
   readonly #stopped = new AbortController();
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #listens = false;
-  #wasTold = false;
+  #wasReported = false;
   #tries = 0;
   #opening: Promise<void> = Promise.resolve();
 
-  constructor(parts: ListenerParts) {
+  constructor(parts: ListenerOptions) {
     this.#parts = parts;
   }
 
-  /** Whether notices arrive. */
-  get listens(): boolean {
+  /** Whether notifications arrive. */
+  get isListening(): boolean {
     return this.#listens;
   }
 
-  /** Begins to listen; resolves when the first try has succeeded or failed. */
+  /** Starts to listen; resolves when the first attempt has succeeded or failed. */
   start(): Promise<void> {
     return this.#open();
   }
@@ -90,26 +90,26 @@ export class Listener {
     if (!this.#stopped.signal.aborted) await this.#test(client);
     if (this.#stopped.signal.aborted || this.#client !== client) return;
     client.on("notification", ({ payload = "" }) => {
-      if (!payload.startsWith(testOf(""))) this.#parts.onNotice(payload);
+      if (!payload.startsWith(testOf(""))) this.#parts.onNotification(payload);
     });
     this.#listens = true;
-    this.#wasTold = false;
+    this.#wasReported = false;
     this.#tries = 0;
-    this.#later(beat, () => void this.#beat(client));
+    this.#schedule(beat, () => void this.#beat(client));
     onRestored();
   }
 
-  /** Throws when a notice to itself does not arrive: a pooler stands in between. */
+  /** Throws when a test notification does not arrive, as behind a pooler. */
   async #test(client: pg.Client): Promise<void> {
     const [channel = ""] = this.#parts.channels();
     const payload = testOf(crypto.randomUUID());
     const { promise, resolve } = Promise.withResolvers<void>();
-    const hear = (notice: pg.Notification): void => {
+    const onMessage = (notice: pg.Notification): void => {
       if (notice.payload === payload) resolve();
     };
     const { signal } = this.#stopped;
     const leave = (): void => resolve();
-    client.on("notification", hear);
+    client.on("notification", onMessage);
     signal.addEventListener("abort", leave);
     try {
       await this.#parts.notify(channel, payload);
@@ -121,7 +121,7 @@ export class Listener {
         });
       });
     } finally {
-      client.off("notification", hear);
+      client.off("notification", onMessage);
       signal.removeEventListener("abort", leave);
     }
   }
@@ -131,10 +131,10 @@ export class Listener {
     try {
       const asked = client.query<[string]>({ text: "SELECT pg_listening_channels()", rowMode: "array" });
       const { rows } = await inTime(asked, beatPatience);
-      const heard = new Set(rows.flat());
-      if (!this.#parts.channels().every((channel) => heard.has(channel)))
+      const listening = new Set(rows.flat());
+      if (!this.#parts.channels().every((channel) => listening.has(channel)))
         throw new Error("It does not listen any more.");
-      this.#later(beat, () => void this.#beat(client));
+      this.#schedule(beat, () => void this.#beat(client));
     } catch (error) {
       this.#lose(error, client);
     }
@@ -147,14 +147,14 @@ export class Listener {
     this.#listens = false;
     void end(client);
     if (this.#stopped.signal.aborted) return;
-    if (!this.#wasTold) this.#parts.onSilent(error);
-    this.#wasTold = true;
+    if (!this.#wasReported) this.#parts.onLost(error);
+    this.#wasReported = true;
     const pause = error instanceof AppError ? refused : Math.min(shortest * 2 ** this.#tries, longest);
     this.#tries += 1;
-    this.#later(pause * (0.5 + Math.random() / 2), () => void this.#open());
+    this.#schedule(pause * (0.5 + Math.random() / 2), () => void this.#open());
   }
 
-  #later(pause: number, work: () => void): void {
+  #schedule(pause: number, work: () => void): void {
     clearTimeout(this.#timer);
     if (!this.#stopped.signal.aborted) this.#timer = setTimeout(work, pause).unref();
   }

@@ -86,7 +86,7 @@ export function createCronStore(database: PostgresDatabase): CronStore {
   const dueOnes = async (condition: string, values: Values): Promise<Cron[]> =>
     readRows(CronRow, "crons", await database.read(`${select} WHERE ${condition}`, values));
   return {
-    onDate: (tell) => void listeners.push(tell),
+    onDueDate: (tell) => void listeners.push(tell),
 
     create: (cron) =>
       database.inOrder("crons", async () => {

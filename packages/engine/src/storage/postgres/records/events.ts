@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { RunEvent } from "../../../run-events.ts";
 import type { Codec } from "../../checkpoints/codec.ts";
 import { DecodedGroups, unpackEvents } from "../../events/event-batch.ts";
-import { FollowedLogs, type LogHints, type LogStanding } from "../../events/follow-events.ts";
+import { LogFollower, type LogSubscriptions, type LogState } from "../../events/follow-events.ts";
 import { parseRow, readRow, readRows } from "../../rows.ts";
 import type { EventStore } from "../../storage.ts";
 import { dataOf } from "../checkpoints/batch.ts";
-import { later, type PostgresDatabase } from "../database/database.ts";
+import { asyncCommit, type PostgresDatabase } from "../database/database.ts";
 
 /** How many groups one look at the log takes at most: a group is about 50 ms of events. */
 const rowsAtOnce = 16;
@@ -43,17 +43,21 @@ const expirePart = `WITH log AS (
   ), noted AS (
     UPDATE runs SET expired_events = coalesce((SELECT max(last_id) FROM part), expired_events),
       log_kept = (SELECT count(*) FROM part) = ${rowsExpiredAtOnce}
-    WHERE id = (SELECT id FROM log) RETURNING id, ${later}
+    WHERE id = (SELECT id FROM log) RETURNING id, ${asyncCommit}
   )
   SELECT count(*) AS runs FROM noted`;
 
 /**
- * The logs of the runs in PostgreSQL: one row per group that was stored together. `hints`: notices of other servers
+ * The logs of the runs in PostgreSQL: one row per group that was stored together. `subscriptions`: notices of other servers
  * about them.
  */
-export function createEventStore(database: PostgresDatabase, codec: Codec, hints?: LogHints): EventStore {
+export function createEventStore(
+  database: PostgresDatabase,
+  codec: Codec,
+  subscriptions?: LogSubscriptions,
+): EventStore {
   const groups = new DecodedGroups();
-  const standing = async (runId: string): Promise<LogStanding | undefined> => {
+  const standing = async (runId: string): Promise<LogState | undefined> => {
     const sql = `SELECT status NOT IN ('pending', 'running') AS is_over,
         coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1) AS last_id
       FROM runs WHERE run_id = $1`;
@@ -86,7 +90,7 @@ export function createEventStore(database: PostgresDatabase, codec: Codec, hints
     }
     return found.slice(0, limit);
   };
-  const followed = new FollowedLogs({ read, standing }, hints);
+  const followed = new LogFollower({ read, standing }, subscriptions);
   return {
     read,
 

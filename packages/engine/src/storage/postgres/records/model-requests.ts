@@ -15,7 +15,7 @@ import { callsKept, type ModelRequest, type ModelRequestStore } from "../../reco
 import { readRow, readRows } from "../../rows.ts";
 import { columnsOf, dataOf } from "../checkpoints/batch.ts";
 import type { Threads } from "../checkpoints/threads.ts";
-import { later, type PostgresDatabase, type Values } from "../database/database.ts";
+import { asyncCommit, type PostgresDatabase, type Values } from "../database/database.ts";
 import { writeFencedIfThere } from "../run-records/fence.ts";
 
 /** Texts that are known to be stored are remembered; all are forgotten when so many have come. */
@@ -54,7 +54,7 @@ function noteParts(pairs: number): string {
       SELECT a.id, $4, 1 + coalesce((SELECT max(number) FROM model_requests WHERE session = a.id AND run_id = $4), 0),
         $5, $6, $7::int, $8, $9, $10, $11, $12::bytea
       FROM a WHERE ${pairs > 0} OR 2 = (SELECT count(*) FROM model_texts WHERE hash IN ($9, $10))
-      RETURNING session, ${later}
+      RETURNING session, ${asyncCommit}
     ),
     x AS (${removeAfter("AND run_id = $4", callsKept.ofRun)}),
     y AS (${removeAfter("", callsKept.ofSession)})`;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { commonDate, commonTime } from "../../../concurrency/common-time.ts";
 import type { SessionTtl, SessionTtlStore } from "../../record-stores.ts";
 import { afterMinutes, expiryOf, readRow, readRows, SessionTtlRow, toTtl } from "../../rows.ts";
-import { later, type PostgresDatabase } from "../database/database.ts";
+import { asyncCommit, type PostgresDatabase } from "../database/database.ts";
 
 const ExpiryRow = z.object({ expires_at: z.string().nullable() });
 
@@ -13,7 +13,7 @@ const upsert = `INSERT INTO session_ttls (session, minutes, strategy, expires_at
   SELECT id, $2, $3, $4 FROM sessions WHERE session_id = $1
   ON CONFLICT (session) DO UPDATE SET minutes = excluded.minutes, strategy = excluded.strategy,
     expires_at = excluded.expires_at
-  RETURNING ${later}`;
+  RETURNING ${asyncCommit}`;
 
 /** The times of sessions in PostgreSQL. */
 export function createSessionTtlStore(database: PostgresDatabase): SessionTtlStore {
@@ -21,7 +21,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
   return {
     async set(session_id, ttl) {
       if (ttl === null) {
-        await database.rows(`DELETE FROM session_ttls WHERE ${ofSession} RETURNING ${later}`, [session_id]);
+        await database.rows(`DELETE FROM session_ttls WHERE ${ofSession} RETURNING ${asyncCommit}`, [session_id]);
         return undefined;
       }
       const { minutes, strategy } = ttl;
@@ -33,7 +33,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
     },
 
     async moveOn(sessionId, time) {
-      const sql = `UPDATE session_ttls SET expires_at = $2 WHERE ${ofSession} RETURNING ${later}`;
+      const sql = `UPDATE session_ttls SET expires_at = $2 WHERE ${ofSession} RETURNING ${asyncCommit}`;
       await database.rows(sql, [sessionId, time]);
     },
 
@@ -54,7 +54,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
         // Unless it was given another time since.
         const move = `UPDATE session_ttls SET expires_at = moved.expires_at
           FROM unnest($1::bigint[], $2::text[], $3::text[]) AS moved (session, expires_at, former)
-          WHERE session_ttls.session = moved.session AND session_ttls.expires_at = moved.former RETURNING ${later}`;
+          WHERE session_ttls.session = moved.session AND session_ttls.expires_at = moved.former RETURNING ${asyncCommit}`;
         const columns = [moved.map((row) => row.session), moved.map(expiryOf), moved.map((row) => row.expires_at)];
         await database.rows(move, columns);
       }

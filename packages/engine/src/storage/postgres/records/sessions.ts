@@ -6,19 +6,19 @@ import type { SessionFilter } from "../../overview.ts";
 import type { Session } from "../../records.ts";
 import { CountRow, parseRow, readRow, readRows, SessionRow } from "../../rows.ts";
 import type { SessionQuery, SessionStore } from "../../storage.ts";
-import { later, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
+import { asyncCommit, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
 import { followSession } from "./approvals.ts";
-import type { Peers } from "../hints/peers.ts";
+import type { PeerNotifier } from "../notifications/peer-notifier.ts";
 import type { ServerLease } from "../servers/lease.ts";
-import { inTurn } from "./turns.ts";
+import { withSessionLease } from "./session-lease.ts";
 import { keysContaining, shortFilter } from "./containment.ts";
 
 const columns = "session_id, owner, created_at, updated_at, status, metadata, config, interrupts";
 const ThreadRow = z.object({ thread_id: z.string() });
 
 async function insert(statements: Statements, session: Session): Promise<void> {
-  const sql = `INSERT INTO sessions (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${later}`;
+  const sql = `INSERT INTO sessions (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${asyncCommit}`;
   const { session_id, owner, created_at, updated_at, status, metadata, config, interrupts } = session;
   const texts = [metadata, config, interrupts].map((value) => JSON.stringify(value));
   try {
@@ -115,10 +115,10 @@ export function sessionClauses(
  */
 export function createSessionStore(
   database: PostgresDatabase,
-  { lease, peers }: { lease: Pick<ServerLease, "id" | "acknowledged">; peers: Peers },
+  { lease, peers }: { lease: Pick<ServerLease, "id" | "acknowledged">; peers: PeerNotifier },
 ): SessionStore {
   const remove = async (condition: string, sessionId: string): Promise<boolean> => {
-    const sql = `WITH gone AS (DELETE FROM sessions WHERE session_id = $1 ${condition} RETURNING ${columns}, ${later}),
+    const sql = `WITH gone AS (DELETE FROM sessions WHERE session_id = $1 ${condition} RETURNING ${columns}, ${asyncCommit}),
       states AS (DELETE FROM checkpoint_threads WHERE thread_id IN (SELECT session_id FROM gone))
       SELECT ${columns} FROM gone`;
     const session = readRow(SessionRow, "sessions", (await database.rows(sql, [sessionId]))[0]);
@@ -148,8 +148,8 @@ export function createSessionStore(
 
     deleteUnused: (sessionId) => remove("AND NOT EXISTS (SELECT FROM runs WHERE session = sessions.id)", sessionId),
 
-    inTurn: (sessionId, work) =>
-      lease.acknowledged().then(() => inTurn(database, sessionId, work, () => peers.free(sessionId))),
+    withLease: (sessionId, work) =>
+      lease.acknowledged().then(() => withSessionLease(database, sessionId, work, () => peers.sessionFree(sessionId))),
 
     async deleteUnfinished() {
       const sql = `DELETE FROM checkpoint_threads

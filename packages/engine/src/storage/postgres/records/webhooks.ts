@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BusyReceivers, WebhookStore } from "../../record-stores.ts";
 import { json, parseRow, readRow, WebhookRow } from "../../rows.ts";
-import { later, type Statements, type Values } from "../database/database.ts";
+import { asyncCommit, type Statements, type Values } from "../database/database.ts";
 
 const NextRow = z.object({ due_at: z.string().nullable(), taken_until: z.date().nullable() });
 /** An address is a JSON text: PostgreSQL takes no NUL and no half of a surrogate pair. */
@@ -25,7 +25,7 @@ export function createWebhookStore(database: Statements, server: () => number): 
       const sql = `UPDATE webhooks SET taken_until = now() + interval '${lease}', taken_by = $4 WHERE webhook_id = (
           SELECT webhook_id FROM webhooks WHERE due_at <= $3 AND ${isFree}
           ORDER BY due_at, webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED
-        ) RETURNING *, ${later}`;
+        ) RETURNING *, ${asyncCommit}`;
       return readRow(StoredWebhook, "webhooks", (await database.rows(sql, [...valuesOf(busy), now, server()]))[0]);
     },
 
@@ -38,18 +38,18 @@ export function createWebhookStore(database: Statements, server: () => number): 
     },
 
     async giveBack(webhookId) {
-      const sql = `UPDATE webhooks SET taken_until = NULL WHERE webhook_id = $1 RETURNING ${later}`;
+      const sql = `UPDATE webhooks SET taken_until = NULL WHERE webhook_id = $1 RETURNING ${asyncCommit}`;
       await database.rows(sql, [webhookId]);
     },
 
     async postpone(webhookId, dueAt) {
       const sql = `UPDATE webhooks SET attempts = attempts + 1, due_at = $2, taken_until = NULL
-        WHERE webhook_id = $1 RETURNING ${later}`;
+        WHERE webhook_id = $1 RETURNING ${asyncCommit}`;
       await database.rows(sql, [webhookId, dueAt]);
     },
 
     async remove(webhookId) {
-      await database.rows(`DELETE FROM webhooks WHERE webhook_id = $1 RETURNING ${later}`, [webhookId]);
+      await database.rows(`DELETE FROM webhooks WHERE webhook_id = $1 RETURNING ${asyncCommit}`, [webhookId]);
     },
   };
 }

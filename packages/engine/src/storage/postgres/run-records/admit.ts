@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { commonDate } from "../../../concurrency/common-time.ts";
-import { alreadyExists, isChanged, notDue, otherRequest, queueIsFull, threadIsBusy } from "../../admission.ts";
+import {
+  runExists,
+  concurrentChange,
+  cronNotDue,
+  idempotencyKeyReused,
+  queueFull,
+  threadBusy,
+} from "../../admission.ts";
 import { AppError, assertNever } from "../../../errors/errors.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import type { Run } from "../../records.ts";
@@ -93,7 +100,7 @@ async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<ty
     );
     return parseRow(Outcome, "runs", row);
   } catch (error) {
-    if (isTaken(error)) throw alreadyExists(run);
+    if (isTaken(error)) throw runExists(run);
     throw error;
   }
 }
@@ -114,19 +121,19 @@ async function settle(
       return { run: known };
     }
     case "other request":
-      throw otherRequest(admission.submission?.key);
+      throw idempotencyKeyReused(admission.submission?.key);
     case "turn":
-      throw isChanged();
+      throw concurrentChange();
     case "busy":
-      throw threadIsBusy();
+      throw threadBusy();
     case "queue is full":
-      throw queueIsFull(`${admission.queueLimit} runs`);
+      throw queueFull(`${admission.queueLimit} runs`);
     case "share is full":
-      throw queueIsFull(`${admission.ownerQueueLimit} runs of this owner`);
+      throw queueFull(`${admission.ownerQueueLimit} runs of this owner`);
     case "id is taken":
-      throw alreadyExists(run);
+      throw runExists(run);
     case "not due":
-      throw notDue(admission.cron);
+      throw cronNotDue(admission.cron);
     case "answers":
       throw new AppError("invalid_state", `The answers of run "${run.run_id}" are not recorded.`);
     case "done before": {

@@ -4,7 +4,7 @@ import {
   type AttemptStore,
   type Ledger,
   noEvents,
-  RollbackFirst,
+  RollbackRequired,
   type RunOutcome,
   type RunWriter,
 } from "../../attempt-store.ts";
@@ -14,7 +14,7 @@ import { parseRow, readRow } from "../../rows.ts";
 import type { PostgresDatabase, Statements } from "../database/database.ts";
 import type { AttemptStream, EndFence } from "../checkpoints/stream.ts";
 import { followSession } from "../records/approvals.ts";
-import type { Peers } from "../hints/peers.ts";
+import type { PeerNotifier } from "../notifications/peer-notifier.ts";
 import { failFenced } from "./fence.ts";
 import { createLedger } from "./ledger.ts";
 import { createOperationStore } from "./operations.ts";
@@ -78,7 +78,7 @@ async function end(
     isRemoved,
   ]);
   const found = readRow(Outcome, "runs", row)?.outcome;
-  if (found === "rollback") throw new RollbackFirst(of.run_id);
+  if (found === "rollback") throw new RollbackRequired(of.run_id);
   if (found !== "ended") return found;
   const run = parseRow(StoredRun, "runs", row);
   const { session_status: left } = parseRow(SessionRow, "sessions", row);
@@ -90,7 +90,7 @@ async function end(
 async function finish(
   database: PostgresDatabase,
   { of, outcome, fence }: Pick<End, "of" | "outcome" | "fence">,
-  peers: Peers,
+  peers: PeerNotifier,
 ): Promise<Run | "refused" | undefined> {
   const { interrupts } = outcome;
   const asks = Object.values(interrupts).some((asked) => asked.length > 0);
@@ -108,7 +108,7 @@ async function finish(
     });
   });
   if (ended === undefined || ended === "refused") return ended;
-  if (ended.left === "busy") peers.free(ended.run.session_id);
+  if (ended.left === "busy") peers.sessionFree(ended.run.session_id);
   return ended.run;
 }
 
@@ -119,7 +119,7 @@ async function finish(
 interface Writing {
   of: RunWriter;
   stream: AttemptStream;
-  peers: Peers;
+  peers: PeerNotifier;
   trusted: () => Promise<void>;
 }
 
@@ -139,7 +139,7 @@ export function createAttemptRecords(
       }, true),
 
     finish: (outcome, told = noEvents) =>
-      told.carry((events, usage) =>
+      told.flushWith((events, usage) =>
         stream.end({ events, usage }, (fence) =>
           database.inOrder(`session ${of.session_id}`, () => finish(database, { of, outcome, fence }, peers)),
         ),
@@ -154,7 +154,7 @@ export function createAttemptRecords(
     giveBack: () =>
       database.once(async () => {
         const sql = `UPDATE runs SET parked = true, owner = NULL WHERE run_id = $1 AND status = 'running' AND ${isOwn}`;
-        if ((await database.change(sql, writer)) > 0) peers.given();
+        if ((await database.change(sql, writer)) > 0) peers.runsReleased();
       }),
 
     ledger: withTrust(createLedger(database, of, stream), trusted),

@@ -1,22 +1,22 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
-import { type RunWriter, takenUp } from "../../attempt-store.ts";
+import { type RunWriter, attemptSuperseded } from "../../attempt-store.ts";
 import { parseRow, readRow } from "../../rows.ts";
 import type { Statements, Values } from "../database/database.ts";
 
 /**
- * The fence of a write that goes beside others of its attempt: the row of the run is held by a lock that other such writes
- * share, and for which a taker of the run has to wait. `$1` is the run, `$2` the attempt; of none, there is nothing to hold.
- * `server`: the place of the server that has the run in hand, such as `$3`.
+ * The fence of a write that may run in parallel with others of its attempt: they share a lock on the run's row, and a server
+ * that takes over the run waits for it. `$1` is the run, `$2` the attempt; without an attempt there is no fence. `server`: the
+ * parameter of the owning server, such as `$3`.
  */
-export const heldRun = (server: string, further = ""): string =>
+export const lockFencedRun = (server: string, further = ""): string =>
   `f AS (SELECT id FROM runs WHERE run_id = $1 AND attempt = $2 AND (${server}::bigint IS NULL OR owner = ${server}) ${further}
     FOR KEY SHARE)`;
-/** Whether the fence lets the write pass. */
-export const isHeld = "($2::int IS NULL OR EXISTS (SELECT FROM f))";
+/** Whether the attempt still owns the run. */
+export const fenceHolds = "($2::int IS NULL OR EXISTS (SELECT FROM f))";
 
-/** What an attempt knows of its own stream; see `AttemptStream`. */
-export interface StreamStanding {
+/** The state of an attempt's stream; see `AttemptStream`. */
+export interface StreamState {
   /** How many of its writes PostgreSQL has confirmed. */
   readonly confirmed: number;
   /** Whether it was given up. */
@@ -33,14 +33,14 @@ export function writerValues(of: RunWriter | undefined): [string, number | null]
   return [of?.run_id ?? "", of?.attempt ?? null];
 }
 
-/** Throws why the fence has let nothing pass: `conflict` where another attempt has taken the run up, `not_found` without it. */
-export async function failFenced(database: Statements, of: RunWriter, stream?: StreamStanding): Promise<never> {
+/** Throws the reason for a failed fence: `conflict` when another attempt owns the run, `not_found` without the run. */
+export async function failFenced(database: Statements, of: RunWriter, stream?: StreamState): Promise<never> {
   const [row] = await database.read("SELECT attempt, writes FROM runs WHERE run_id = $1", [of.run_id]);
   const current = readRow(AttemptRow, "runs", row);
   if (current === undefined) throw new AppError("not_found", `Run "${of.run_id}" not found.`);
   if (stream !== undefined && current.attempt === of.attempt && current.writes < stream.confirmed)
     throw stream.giveUp();
-  throw takenUp(of, current.attempt);
+  throw attemptSuperseded(of, current.attempt);
 }
 
 /**
@@ -50,7 +50,7 @@ export async function failFenced(database: Statements, of: RunWriter, stream?: S
 interface FencedBy {
   of: RunWriter | undefined;
   sessionId: string;
-  stream?: StreamStanding | undefined;
+  stream?: StreamState | undefined;
 }
 
 /**
@@ -65,9 +65,9 @@ export async function writeFencedIfThere(
   values: Values,
 ): Promise<unknown[] | undefined> {
   const [server, writes] = [`$${values.length + 4}`, `$${values.length + 5}`];
-  const statement = `WITH ${heldRun(server, `AND writes >= ${writes}`)}, s AS (SELECT id FROM sessions WHERE session_id = $3),
-    a AS (SELECT id FROM s WHERE ${isHeld}), ${parts}
-    SELECT EXISTS (SELECT FROM s) AS has_session, ${isHeld} AS is_held,
+  const statement = `WITH ${lockFencedRun(server, `AND writes >= ${writes}`)}, s AS (SELECT id FROM sessions WHERE session_id = $3),
+    a AS (SELECT id FROM s WHERE ${fenceHolds}), ${parts}
+    SELECT EXISTS (SELECT FROM s) AS has_session, ${fenceHolds} AS is_held,
       coalesce((SELECT json_agg(w) FROM w), '[]') AS written`;
   const standing = [of?.server ?? null, stream?.confirmed ?? 0];
   const [row] = await database.rows(statement, [...writerValues(of), sessionId, ...values, ...standing]);

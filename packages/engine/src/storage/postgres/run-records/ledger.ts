@@ -4,13 +4,13 @@ import type { Ledger, RunWriter } from "../../attempt-store.ts";
 import { answerRecorded, notStarted } from "../../memory.ts";
 import type { ToolCallRecord } from "../../records.ts";
 import { readRow, readRows, ToolCallRow, BegunRow } from "../../rows.ts";
-import { later, type PostgresDatabase } from "../database/database.ts";
-import { type StreamStanding, writeFenced } from "./fence.ts";
+import { asyncCommit, type PostgresDatabase } from "../database/database.ts";
+import { type StreamState, writeFenced } from "./fence.ts";
 
 const select = `SELECT session_id, tool_call_id, run_id, tool, effect, state, result, started_at, finished_at
   FROM tool_calls JOIN sessions ON sessions.id = tool_calls.session WHERE session_id = $1`;
 /** Losing what is known of a pure call repeats it, which harms nothing. */
-const unlessPure = `CASE WHEN effect = 'pure' THEN ${later} END`;
+const unlessPure = `CASE WHEN effect = 'pure' THEN ${asyncCommit} END`;
 const insert = `w AS (
   INSERT INTO tool_calls (session, attempt, tool_call_id, run_id, tool, effect, state, result, started_at)
   SELECT id, $2, $4, $5, $6, $7, 'started', 'null', $8 FROM a ON CONFLICT DO NOTHING RETURNING ${unlessPure})`;
@@ -22,7 +22,7 @@ const update = `w AS (
  * The ledger in PostgreSQL (law 3): a start and a result are one statement each, with their fence in it, and on disk when
  * they resolve unless the call is `pure`. `of`: the attempt that writes, with its `stream`; absent for calls that belong to no run.
  */
-export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?: StreamStanding): Ledger {
+export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?: StreamState): Ledger {
   const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined, () => stream?.isLost === true);
   const find = async (sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined> => {
     const [row] = await database.read(`${select} AND tool_call_id = $2`, [sessionId, toolCallId]);

@@ -5,8 +5,8 @@ import type { FileContents, OperationStore, RunWriter } from "../../attempt-stor
 import { changeOfOperation } from "../../changes.ts";
 import type { OperationRecord } from "../../records.ts";
 import { ContentRow, CountRow, OperationRow, parseRow, readRow, readRows } from "../../rows.ts";
-import { later, type PostgresDatabase, type Values } from "../database/database.ts";
-import { failFenced, heldRun, isHeld, type StreamStanding, writeFenced, writerValues } from "./fence.ts";
+import { asyncCommit, type PostgresDatabase, type Values } from "../database/database.ts";
+import { failFenced, lockFencedRun, fenceHolds, type StreamState, writeFenced, writerValues } from "./fence.ts";
 
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;
@@ -35,17 +35,17 @@ const begin = `n AS (
   d AS (DELETE FROM operation_contents WHERE operation IN (SELECT id FROM o)),
   w AS (SELECT id FROM n)`;
 
-const settle = `WITH ${heldRun("$13")},
+const settle = `WITH ${lockFencedRun("$13")},
   w AS (
     UPDATE operations SET status = $4, change = $5, lines_added = $6, lines_removed = $7, first_line = $8, is_kept = $9,
       updated_at = $10
-    WHERE operation_id = $3 AND ${isHeld} RETURNING *, ${later}),
+    WHERE operation_id = $3 AND ${fenceHolds} RETURNING *, ${asyncCommit}),
   c AS (
     INSERT INTO operation_contents (operation, hash, bytes)
     SELECT w.id, hash, bytes FROM w, unnest($11::text[], $12::bytea[]) AS content (hash, bytes) WHERE w.is_kept = 1
     ON CONFLICT DO NOTHING),
   d AS (DELETE FROM operation_contents WHERE operation IN (SELECT id FROM w WHERE w.is_kept = 0))
-  SELECT held.is_held, ${operationColumns} FROM (SELECT ${isHeld} AS is_held) AS held LEFT JOIN w ON true`;
+  SELECT held.is_held, ${operationColumns} FROM (SELECT ${fenceHolds} AS is_held) AS held LEFT JOIN w ON true`;
 const HeldRow = z.object({ is_held: z.boolean(), operation_id: z.string().nullable() });
 
 function contentValues(contents: FileContents): Values {
@@ -85,11 +85,7 @@ async function contentOf(
  * Operations in PostgreSQL. The bytes of before are on disk before the call may change anything. `of`: the attempt that
  * writes; absent for calls that belong to no run.
  */
-export function createOperationStore(
-  database: PostgresDatabase,
-  of?: RunWriter,
-  stream?: StreamStanding,
-): OperationStore {
+export function createOperationStore(database: PostgresDatabase, of?: RunWriter, stream?: StreamState): OperationStore {
   const once: PostgresDatabase["once"] = (work) => database.once(work, of !== undefined, () => stream?.isLost === true);
   const one = async (
     column: "operation_id" | "tool_call_id",

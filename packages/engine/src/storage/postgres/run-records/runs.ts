@@ -4,11 +4,11 @@ import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, RunMark } from "../../records.ts";
 import { readRow, readRows, runsMarked } from "../../rows.ts";
 import type { Admitted, RunStore } from "../../storage.ts";
-import { later, type PostgresDatabase, type Statements } from "../database/database.ts";
-import type { Peers } from "../hints/peers.ts";
+import { asyncCommit, type PostgresDatabase, type Statements } from "../database/database.ts";
+import type { PeerNotifier } from "../notifications/peer-notifier.ts";
 import { admitRun } from "./admit.ts";
 import { byId, runColumns, toRun, toRuns } from "./run-rows.ts";
-import { take } from "./take.ts";
+import { takeRuns } from "./take.ts";
 
 const isUnfinished = "runs.status IN ('pending', 'running')";
 const SessionIdRow = z.object({ session_id: z.string() });
@@ -50,11 +50,11 @@ const OwnerRow = z.object({ owner: z.number().nullable() });
 
 async function requestStop(
   database: Statements,
-  peers: Peers,
+  peers: PeerNotifier,
   [runId, action, reason]: Parameters<RunStore["requestStop"]>,
 ): Promise<void> {
   const values = [runId, action, reason === undefined ? null : JSON.stringify(reason)];
-  peers.stops(readRow(OwnerRow, "runs", (await database.rows(markStop, values))[0])?.owner);
+  peers.stopRequested(readRow(OwnerRow, "runs", (await database.rows(markStop, values))[0])?.owner);
 }
 
 /** Removes a run, and its events with it; a session that was busy with it is free again. */
@@ -104,7 +104,7 @@ interface RunStoreParts {
   /** The number of this server, in whose hand runs are. */
   server: () => number;
   /** The notices that other servers get about runs in their hands. */
-  peers: Peers;
+  peers: PeerNotifier;
   /** The folder that a run of a graph works in here. */
   workspaceOf: (graphId: string) => string | null;
   /** See `admitRun`. */
@@ -124,7 +124,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
       const admit = (): Promise<Admitted> =>
         admitRun(database, run, admission, { server: server(), workspace: workspaceOf(run.graph_id), onFirst });
       const admitted = await database.inOrder(`session ${run.session_id}`, admit);
-      if (admitted.taken === undefined) peers.waits(run);
+      if (admitted.taken === undefined) peers.runQueued(run);
       return admitted;
     },
 
@@ -155,17 +155,18 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
     delete: (runId) => database.transaction((statements) => remove(statements, runId), false),
 
     async deleteOfAssistant(assistantId) {
-      const sql = `DELETE FROM runs WHERE assistant_id = $1 AND NOT ${isUnfinished} RETURNING ${runColumns}, ${later}`;
+      const sql = `DELETE FROM runs WHERE assistant_id = $1 AND NOT ${isUnfinished} RETURNING ${runColumns}, ${asyncCommit}`;
       const gone = toRuns(await database.rows(sql, [assistantId]));
       database.note(...gone.map((run) => changeOfRun("deleted", run)));
     },
 
     unfinished: async () => toRuns(await database.read(unfinished)),
 
-    take: async (sessions = 1_000_000, again = false) => toRuns(await database.rows(take, [server(), sessions, again])),
+    take: async (sessions = 1_000_000, again = false) =>
+      toRuns(await database.rows(takeRuns, [server(), sessions, again])),
 
     async giveBack() {
-      if ((await database.change(giveBack, [server()])) > 0) peers.given();
+      if ((await database.change(giveBack, [server()])) > 0) peers.runsReleased();
     },
 
     async leftTemporary(keyedBefore) {

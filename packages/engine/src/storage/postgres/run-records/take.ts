@@ -1,15 +1,15 @@
 import { orphanedRuns } from "../servers/lease-statements.ts";
 import { runColumns } from "./run-rows.ts";
 
-/** Not in the hand of a server that works; `$3`: or in this one's, which does not know of it. */
+/** Without a live owner; with `$3` also a run that this server owns without knowing. */
 const isFree = "(NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) OR ($3 AND runs.owner = $1))";
 
 /**
- * `RunStore.take`, by the server `$1`, of at most `$2` sessions. The oldest come first, each session whole. What is of a graph
- * that this server does not serve, or works in a folder that it has not mounted, is left to others, unless it is only to be ended. Sessions that another server looks through
- * at the moment are its own. By arrays the runs are found by their keys, as few as there are: what is in others' hands is not read.
+ * `RunStore.take`, for the server `$1` and at most `$2` sessions. Takes whole sessions, oldest first. Skips graphs that the
+ * server does not serve and workspaces that it has not mounted, except for runs that only have to be ended. Skips sessions that
+ * another server has locked. Arrays make PostgreSQL use the primary key, so that the runs of other owners are not read.
  */
-export const take = `WITH RECURSIVE ${orphanedRuns}, found AS (
+export const takeRuns = `WITH RECURSIVE ${orphanedRuns}, found AS (
     SELECT run FROM left_over UNION SELECT run FROM open_runs WHERE $3 AND server = $1
   ), takeable AS (
     SELECT id AS run, session FROM runs WHERE id = ANY (ARRAY(SELECT run FROM found))

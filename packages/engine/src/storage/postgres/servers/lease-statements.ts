@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { StopAction } from "../../records.ts";
-import { later } from "../database/database.ts";
+import { asyncCommit } from "../database/database.ts";
 
 /** Rows that the statements below return. */
 export const IdRow = z.object({ id: z.number() });
@@ -45,7 +45,7 @@ export const orphanedRuns = `owners AS (
  * server: orphaned runs, and own runs with a stop request.
  */
 export const renewLease = `WITH RECURSIVE beat AS (
-    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, workspaces, ${later}
+    UPDATE servers SET lease_until = now() + make_interval(secs => $2) WHERE id = $1 RETURNING id, workspaces, ${asyncCommit}
   ), ${orphanedRuns}
   SELECT EXISTS (SELECT FROM beat) AS is_alive, count(*) AS live, count(*) FILTER (WHERE lease_until < now()) AS silent,
     extract(epoch FROM min(lease_until) FILTER (WHERE id <> $1) - now())::float8 * 1000 AS next_end,

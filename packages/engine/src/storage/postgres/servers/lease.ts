@@ -4,7 +4,7 @@ import { AppError } from "../../../errors/errors.ts";
 import type { Cluster, HeartbeatResult } from "../../cluster.ts";
 import { parseRow, readRows } from "../../rows.ts";
 import { PostgresDatabase, type Values } from "../database/database.ts";
-import { channelOf, noticeOf } from "../hints/notices.ts";
+import { channelOf, encodeNotification } from "../notifications/notification-queue.ts";
 import {
   requestHeartbeats,
   HeartbeatRow,
@@ -144,8 +144,7 @@ export class ServerLease implements Cluster {
     return this.capabilities.workspace;
   }
 
-  readonly announceGraphs: Cluster["announceGraphs"] = (graphs, mounted) =>
-    this.capabilities.announce(this.#id, graphs, mounted);
+  readonly announceGraphs: Cluster["announceGraphs"] = (...given) => this.capabilities.announce(this.#id, ...given);
   readonly isServed: Cluster["isServed"] = (graph) => this.capabilities.isServed(graph);
   readonly unmountedWorkspaces: Cluster["unmountedWorkspaces"] = (runIds) => this.capabilities.unmounted(runIds);
 
@@ -220,7 +219,8 @@ export class ServerLease implements Cluster {
     if (this.#predecessors === undefined) return true;
     const [row] = await this.#database.rows(findUnacknowledged, this.#predecessors);
     if (!parseRow(UnacknowledgedRow, "servers", row).waits) this.#predecessors = undefined;
-    else await this.#database.rows(requestHeartbeats, [channelOf("all"), noticeOf(this.#id, { type: "look" })]);
+    else
+      await this.#database.rows(requestHeartbeats, [channelOf("all"), encodeNotification(this.#id, { type: "look" })]);
     return this.#predecessors === undefined;
   }
 

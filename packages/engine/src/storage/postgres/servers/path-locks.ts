@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { onAbort } from "../../../concurrency/abort.ts";
 import { AppError } from "../../../errors/errors.ts";
-import type { Hints, PathLocks } from "../../cluster.ts";
+import type { PeerNotifications, PathLocks } from "../../cluster.ts";
 import { parseRow } from "../../rows.ts";
-import { later, type PostgresDatabase } from "../database/database.ts";
+import { asyncCommit, type PostgresDatabase } from "../database/database.ts";
 
 /** Milliseconds between two polls of a lock without a notification, and before a failed release is retried. */
 const pause = 1_000;
@@ -17,7 +17,7 @@ const ReleaseRow = z.object({ is_awaited: z.boolean() });
 const take = "SELECT is_there, is_free FROM millrace_lock_paths_v1($1, $2, $3, $4, $5)";
 const look = "SELECT is_there, is_free FROM millrace_lock_state_v1($1, $2)";
 const release = `WITH gone AS (
-    DELETE FROM workspace_locks WHERE workspace = $1 AND call = $2 RETURNING ticket, server, ${later}
+    DELETE FROM workspace_locks WHERE workspace = $1 AND call = $2 RETURNING ticket, server, ${asyncCommit}
   )
   SELECT EXISTS (SELECT FROM workspace_locks AS other WHERE workspace = $1 AND other.server <> gone.server
     AND other.ticket > gone.ticket) AS is_awaited FROM gone LIMIT 1`;
@@ -36,14 +36,14 @@ interface LeaseHolder {
 export class PostgresPathLocks implements PathLocks {
   readonly #database: PostgresDatabase;
   readonly #holder: LeaseHolder;
-  readonly #hints: Hints;
+  readonly #notifications: PeerNotifications;
   readonly #waiting = new Set<() => void>();
 
-  constructor(database: PostgresDatabase, holder: LeaseHolder, hints: Hints) {
+  constructor(database: PostgresDatabase, holder: LeaseHolder, notifications: PeerNotifications) {
     this.#database = database;
     this.#holder = holder;
-    this.#hints = hints;
-    hints.onHint(({ type }) => {
+    this.#notifications = notifications;
+    notifications.onNotification(({ type }) => {
       if (type === "unlocked") for (const wake of this.#waiting) wake();
     });
   }
@@ -92,7 +92,7 @@ export class PostgresPathLocks implements PathLocks {
     try {
       const [row] = await this.#database.rows(release, lock);
       if (row === undefined || !parseRow(ReleaseRow, "workspace_locks", row).is_awaited) return;
-      this.#hints.hint("all", { type: "unlocked" });
+      this.#notifications.send("all", { type: "unlocked" });
     } catch {
       if (server !== this.#holder.id || tries === releaseTries) return;
       setTimeout(() => void this.#release(lock, server, tries + 1), pause).unref();

@@ -16,7 +16,7 @@ import {
   type WrittenItem,
 } from "../../items/item-rows.ts";
 import { readRow, readRows } from "../../rows.ts";
-import { later, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
+import { asyncCommit, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
 
 /** What has expired is not there any more, whether it was removed yet or not. */
 const isThere = "owner = $1 AND (expires_at IS NULL OR expires_at > $2)";
@@ -31,7 +31,7 @@ const writeSql = `WITH given AS (
       WITH ORDINALITY AS rows (namespace, key, value, indexed, ttl, expires_at, at)),
   gone AS (
     DELETE FROM store_items USING given WHERE store_items.owner = $1 AND store_items.namespace = given.namespace
-      AND store_items.key = given.key AND given.value IS NULL RETURNING ${later}),
+      AND store_items.key = given.key AND given.value IS NULL RETURNING ${asyncCommit}),
   written AS (
     INSERT INTO store_items (owner, namespace, key, value, indexed, ttl, expires_at, created_at, updated_at)
     SELECT $1, namespace, key, value, indexed, ttl, expires_at, $2, $2 FROM given WHERE value IS NOT NULL ORDER BY at
@@ -39,7 +39,7 @@ const writeSql = `WITH given AS (
       ttl = excluded.ttl, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
       created_at = CASE WHEN store_items.expires_at <= excluded.updated_at THEN excluded.created_at
         ELSE store_items.created_at END
-    RETURNING id, ${later})
+    RETURNING id, ${asyncCommit})
   DELETE FROM item_vectors USING written WHERE item = id`;
 
 const pendingSql = `SELECT ${pendingColumns} FROM store_items WHERE ${isThere} AND indexed <> 'false'
@@ -80,7 +80,7 @@ async function writePart(statements: Statements, owner: string, items: readonly 
 }
 
 async function keep(statements: Statements, made: readonly MadeVectors[], madeBy: string): Promise<void> {
-  const unchanged = `SELECT id, ${later} FROM unnest($1::bigint[], $2::text[], $3::text[]) AS made (item, value, indexed)
+  const unchanged = `SELECT id, ${asyncCommit} FROM unnest($1::bigint[], $2::text[], $3::text[]) AS made (item, value, indexed)
     JOIN store_items USING (value, indexed) WHERE id = item FOR NO KEY UPDATE OF store_items`;
   const rows = made.map(({ row }) => row);
   const found = await statements.rows(unchanged, [
@@ -169,18 +169,18 @@ export function createItemRows(database: PostgresDatabase): ItemRows {
     async expireAt(items) {
       await database.rows(
         `UPDATE store_items SET expires_at = given.expires_at
-         FROM unnest($1::bigint[], $2::text[]) AS given (item, expires_at) WHERE id = item RETURNING ${later}`,
+         FROM unnest($1::bigint[], $2::text[]) AS given (item, expires_at) WHERE id = item RETURNING ${asyncCommit}`,
         [items.map(({ id }) => id), items.map(({ expires_at }) => expires_at)],
       );
     },
     async removeExpired() {
-      const sql = `WITH gone AS (DELETE FROM store_items WHERE expires_at <= $1 RETURNING ${later})
+      const sql = `WITH gone AS (DELETE FROM store_items WHERE expires_at <= $1 RETURNING ${asyncCommit})
         SELECT min(expires_at) AS expires_at FROM store_items WHERE expires_at > $1`;
       const [row] = await database.rows(sql, [commonDate()]);
       return readRow(ExpiryRow, "store_items", row)?.expires_at ?? undefined;
     },
     clear: async (owner) =>
-      void (await database.rows(`DELETE FROM store_items WHERE owner = $1 RETURNING ${later}`, [owner])),
+      void (await database.rows(`DELETE FROM store_items WHERE owner = $1 RETURNING ${asyncCommit}`, [owner])),
     pending: (owner, wanted, madeBy) => pendingItems(database, owner, wanted, madeBy),
     keepVectors: (made, madeBy) => database.transaction((statements) => keep(statements, made, madeBy), false),
     vectors: async (ids, madeBy) =>

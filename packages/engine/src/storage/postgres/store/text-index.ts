@@ -10,7 +10,7 @@ import {
   type TextIndexStore,
   type TextPiece,
 } from "../../items/text-index.ts";
-import { later, type PostgresDatabase, type Statements } from "../database/database.ts";
+import { asyncCommit, type PostgresDatabase, type Statements } from "../database/database.ts";
 
 const IdRow = z.object({ piece: z.number() });
 /** The text of a piece is a JSON text: PostgreSQL takes no NUL, which files have. */
@@ -22,10 +22,10 @@ const FoundRow = z.object({
   text: json(z.string()),
 });
 
-const removeSql = `DELETE FROM indexed_files WHERE index_name = $1 AND path = ANY ($2::text[]) RETURNING ${later}`;
+const removeSql = `DELETE FROM indexed_files WHERE index_name = $1 AND path = ANY ($2::text[]) RETURNING ${asyncCommit}`;
 const insertSql = `WITH file AS (
     INSERT INTO indexed_files (index_name, path, stamp, hash, bytes, pieces) VALUES ($1, $2, $3, $4, $5, $6)
-    RETURNING file, ${later})
+    RETURNING file, ${asyncCommit})
   INSERT INTO file_pieces (file, first_line, last_line, text, vector)
   SELECT file, first_line, last_line, text, vector
   FROM file, unnest($7::int[], $8::int[], $9::text[], $10::bytea[])
@@ -94,13 +94,13 @@ export function createTextIndex(database: PostgresDatabase): TextIndexStore {
     async stamp(index, stamps) {
       await database.rows(
         `UPDATE indexed_files SET stamp = given.stamp FROM unnest($2::text[], $3::text[]) AS given (path, stamp)
-         WHERE index_name = $1 AND indexed_files.path = given.path RETURNING ${later}`,
+         WHERE index_name = $1 AND indexed_files.path = given.path RETURNING ${asyncCommit}`,
         [index, stamps.map(({ path }) => path), stamps.map(({ stamp }) => stamp)],
       );
     },
     remove: async (index, paths) => void (await database.rows(removeSql, [index, paths])),
     removeOthers: async (index) =>
-      void (await database.rows(`DELETE FROM indexed_files WHERE index_name <> $1 RETURNING ${later}`, [index])),
+      void (await database.rows(`DELETE FROM indexed_files WHERE index_name <> $1 RETURNING ${asyncCommit}`, [index])),
     search: (index, query, signal) => nearestPieces(piecesOf(database, index), query, signal),
   };
 }

@@ -54,7 +54,7 @@ export class MillraceSaver extends SqliteSaver {
     this.#groups =
       beside &&
       new WriteGroups((work) =>
-        beside.events.carry((events, usage) =>
+        beside.events.flushWith((events, usage) =>
           this.#write(() => {
             storeEvents(database, this.codec, beside.of, { events, usage });
             work();

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
 import type { RunEvent } from "../../../run-events.ts";
-import { type RunWriter, takenUp } from "../../attempt-store.ts";
+import { type RunWriter, attemptSuperseded } from "../../attempt-store.ts";
 import type { EventStore } from "../../storage.ts";
 import type { UsageEntry } from "../../usage.ts";
 import type { Codec } from "../../checkpoints/codec.ts";
@@ -12,7 +12,7 @@ import type { GroupCommit } from "../database/durable.ts";
 import { requireAttempt } from "../records/run-statements.ts";
 import { storeUsage } from "../records/usage.ts";
 import { DecodedGroups, packEvents, unpackEvents } from "../../events/event-batch.ts";
-import { FollowedLogs, type LogStanding } from "../../events/follow-events.ts";
+import { LogFollower, type LogState } from "../../events/follow-events.ts";
 
 /** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
 const rowsAtOnce = 16;
@@ -66,7 +66,7 @@ export function storeEvents(database: Database, codec: Codec, of: RunWriter, { e
   if (log?.session_id !== session_id) {
     throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
   }
-  if (attempt !== undefined && attempt !== log.attempt) throw takenUp(of, log.attempt);
+  if (attempt !== undefined && attempt !== log.attempt) throw attemptSuperseded(of, log.attempt);
   const first = events[0];
   const last = events.at(-1);
   if (first === undefined || last === undefined) return;
@@ -107,7 +107,7 @@ function expirePart(database: Database, before: string): boolean {
   return true;
 }
 
-function readStanding(database: Database, runId: string): LogStanding | undefined {
+function readStanding(database: Database, runId: string): LogState | undefined {
   const sql = `SELECT status NOT IN ('pending', 'running') AS is_over,
       coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1) AS last_id
     FROM runs WHERE run_id = ?`;
@@ -151,7 +151,7 @@ export function createEventStore(database: Database, commits: GroupCommit, codec
     }
     return found.slice(0, limit);
   };
-  const followed = new FollowedLogs({ read, standing });
+  const followed = new LogFollower({ read, standing });
   return {
     read,
 

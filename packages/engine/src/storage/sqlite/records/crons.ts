@@ -5,7 +5,7 @@ import {
   type Cron,
   type CronQuery,
   type CronStore,
-  type CronTurn,
+  type CronOccurrence,
   type WebhookStore,
 } from "../../record-stores.ts";
 import { CountRow, CronRow, parseRow, readRows, readRow, WebhookRow } from "../../rows.ts";
@@ -88,7 +88,7 @@ function search(database: Database, query: CronQuery): { crons: Cron[]; total: n
 }
 
 /** Moves a cron on from the date it is due at. False, and nothing is changed, when it is not due then any more. */
-export function takeTurn(database: Database, turn: CronTurn): boolean {
+export function takeTurn(database: Database, turn: CronOccurrence): boolean {
   const sql = `UPDATE crons SET next_run_date = @next WHERE cron_id = @cron_id AND next_run_date = @due AND enabled`;
   return database.prepare(sql).run({ ...turn }).changes > 0;
 }
@@ -101,7 +101,7 @@ export function createCronStore(database: Database, commits: GroupCommit): CronS
     if (date !== undefined) for (const tell of listeners) tell(date);
   };
   return {
-    onDate: (tell) => void listeners.push(tell),
+    onDueDate: (tell) => void listeners.push(tell),
 
     async create(cron) {
       const isThere = await commits.durably(() => database.prepare(insert).run(toRow(cron)).changes > 0);

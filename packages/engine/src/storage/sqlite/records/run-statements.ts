@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
-import { alreadyExists } from "../../admission.ts";
+import { runExists } from "../../admission.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import {
   type Run,
@@ -11,7 +11,7 @@ import {
   type StopAction,
   type Page,
 } from "../../records.ts";
-import { type RunOutcome, type RunWriter, takenUp } from "../../attempt-store.ts";
+import { type RunOutcome, type RunWriter, attemptSuperseded } from "../../attempt-store.ts";
 import type { Admission } from "../../storage.ts";
 import { CountRow, parseRow, readRows, RunRow, runsMarked, SubmissionRow, readRow } from "../../rows.ts";
 import { type Database, isConstraint } from "../database/database.ts";
@@ -63,7 +63,7 @@ export function insertRun(
   try {
     written = database.prepare(sql).get(row);
   } catch (error) {
-    if (isConstraint(error)) throw alreadyExists(run);
+    if (isConstraint(error)) throw runExists(run);
     throw error;
   }
   if (written === undefined) throw new AppError("not_found", `Session "${run.session_id}" not found.`);
@@ -117,7 +117,7 @@ export function requireAttempt(database: Database, { run_id, attempt }: RunWrite
   if (attempt === undefined) return;
   const row = readRow(AttemptRow, "runs", database.prepare("SELECT attempt FROM runs WHERE run_id = ?").get(run_id));
   if (row === undefined) throw new AppError("not_found", `Run "${run_id}" not found.`);
-  if (row.attempt !== attempt) throw takenUp({ run_id, attempt }, row.attempt);
+  if (row.attempt !== attempt) throw attemptSuperseded({ run_id, attempt }, row.attempt);
 }
 
 const SessionIdRow = z.object({ session_id: z.string() });

@@ -1,4 +1,4 @@
-import { notDue, otherRequest, queueIsFull, threadIsBusy } from "../../admission.ts";
+import { cronNotDue, idempotencyKeyReused, queueFull, threadBusy } from "../../admission.ts";
 import type { Run } from "../../records.ts";
 import type { Admission, RunStore } from "../../storage.ts";
 import { takeTurn } from "./crons.ts";
@@ -38,20 +38,20 @@ function submittedBefore(
   const known = findSubmission(database, run.session_id, submission.key);
   if (known === undefined) return undefined;
   if (known.request_hash === submission.hash) return findRun(database, known.run_id);
-  throw otherRequest(submission.key);
+  throw idempotencyKeyReused(submission.key);
 }
 
 /** Throws where the session's strategy or the length of the queue keeps a run out. */
 function checkRoom(database: Database, run: Run, { queueLimit, ownerQueueLimit }: Admission): void {
   if (run.multitask_strategy === "reject" && hasUnfinished(database, run.session_id)) {
-    throw threadIsBusy();
+    throw threadBusy();
   }
   if (queueLimit !== undefined && countPending(database, queueLimit) >= queueLimit) {
-    throw queueIsFull(`${queueLimit} runs`);
+    throw queueFull(`${queueLimit} runs`);
   }
   if (ownerQueueLimit === undefined) return;
   if (countPendingOfOwner(database, run.session_id, ownerQueueLimit) >= ownerQueueLimit) {
-    throw queueIsFull(`${ownerQueueLimit} runs of this owner`);
+    throw queueFull(`${ownerQueueLimit} runs of this owner`);
   }
 }
 
@@ -67,7 +67,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const known = submission && submittedBefore(database, run, submission);
         if (known !== undefined) return { run: known };
         checkRoom(database, run, admission);
-        if (cron !== undefined && !takeTurn(database, cron)) throw notDue(cron);
+        if (cron !== undefined && !takeTurn(database, cron)) throw cronNotDue(cron);
         const { multitask_strategy: strategy } = run;
         // With the admission: after a crash between the two, a restart would go on with both.
         if (strategy === "interrupt" || strategy === "rollback") markStops(database, run.session_id, strategy);

@@ -13,8 +13,8 @@ export interface RunCounts {
   readonly refused: Partial<Record<LimitName, number>>;
 }
 
-/** How it stands with the runs. */
-export interface RunNumbers extends RunCounts {
+/** The current state of the runs, with the counts. */
+export interface RunStats extends RunCounts {
   running: number;
   waiting: number;
   /** How long the run waits that waits longest; 0 where none does. */
@@ -23,12 +23,12 @@ export interface RunNumbers extends RunCounts {
 }
 
 /** Counts at zero. */
-export function noRuns(): RunCounts {
+export function zeroCounts(): RunCounts {
   const bounds = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
   return { ended: { success: 0, error: 0, timeout: 0, interrupted: 0 }, firstToken: noDurations(bounds), refused: {} };
 }
 
-/** A run has told the first piece of a message; only its first attempt counts, others have told some before. */
+/** Counts the first chunk of a message. Only the first attempt counts: later ones continue a message. */
 export function countFirstToken(
   { attempt, created_at }: Pick<Run, "attempt" | "created_at">,
   { firstToken }: RunCounts,
@@ -36,15 +36,15 @@ export function countFirstToken(
   if (attempt <= 1) countDuration(firstToken, Math.max(0, commonTime() - Date.parse(created_at)) / 1_000);
 }
 
-/** The numbers of the runs in hand. */
-export function numbersOf(active: Iterable<ActiveRun>, counts: RunCounts): RunNumbers {
+/** The statistics of the runs on this server. */
+export function runStats(active: Iterable<ActiveRun>, counts: RunCounts): RunStats {
   const numbers = { ...counts, running: 0, waiting: 0, oldestWaitingSeconds: 0, readers: 0 };
   const now = commonTime();
-  for (const { walking, ended, readers, run } of active) {
+  for (const { isExecuting, ended, readers, run } of active) {
     numbers.readers += readers;
     if (ended) continue;
     const since = now - Date.parse(run.created_at);
-    if (walking) numbers.running += 1;
+    if (isExecuting) numbers.running += 1;
     // One that is delayed has its time in the future.
     else if (since >= 0) {
       numbers.waiting += 1;

@@ -6,7 +6,7 @@ import { migrations } from "../migrations/index.ts";
 import { PostgresDatabase } from "./database.ts";
 
 /** What a database is, without a look at its rows. */
-export interface PostgresLook {
+export interface PostgresInspection {
   /** `host:port/name`. */
   place: string;
   /** The version of PostgreSQL. */
@@ -27,7 +27,7 @@ const Table = z.object({ name: z.string() });
  * Looks whether a server could work on the database of an address, and changes nothing. Throws what keeps it from that:
  * `config`, `storage_unavailable`, `storage_readonly` for missing rights, `storage_newer`, `conflict` for an unfinished move.
  */
-export async function lookAtPostgres(url: string): Promise<PostgresLook> {
+export async function inspectPostgres(url: string): Promise<PostgresInspection> {
   const database = new PostgresDatabase(url);
   try {
     const { place } = database;

@@ -4,32 +4,32 @@ import { AppError } from "../../../errors/errors.ts";
 import { readRow } from "../../rows.ts";
 import { PostgresDatabase, type Statements, type Values } from "./database.ts";
 
-/** A change of a session by hand; see `SessionStore.inTurn`. */
-export interface Turn {
+/** The lease of a manual change on its session; see `SessionStore.withLease`. */
+export interface SessionLease {
   session_id: string;
-  /** What its session's row says as long as it lasts. */
+  /** The token in the session's row while the lease is valid. */
   token: string;
-  /** By which database it was taken. */
+  /** The database that granted it. */
   by: PostgresDatabase;
   isOver: boolean;
 }
 
-/** The turn that is under way in this flow of calls. */
-export const turnUnderWay = new AsyncLocalStorage<Turn>();
+/** The session lease of the current asynchronous context. */
+export const currentSessionLease = new AsyncLocalStorage<SessionLease>();
 
 const FenceRow = z.object({ is_own: z.boolean().nullable() });
-/** Holds the session, for which admissions, claims and other turns wait. */
+/** Checks the token and locks the session, for which admissions, claims and other leases wait. */
 const fence = `SELECT turn = $2 AND turn_until >= now() AS is_own FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE`;
 
-/** A database to which a turn writes only as long as it lasts: each of its writes asks for that in its own transaction. */
-export class TurnDatabase extends PostgresDatabase {
+/** A database that fences the writes of a session lease: each transaction checks that the lease is still valid. */
+export class FencedDatabase extends PostgresDatabase {
   override async rows(sql: string, values: Values = []): Promise<unknown[]> {
     if (this.#turn() === undefined) return await super.rows(sql, values);
     return await this.transaction((statements) => statements.rows(sql, values));
   }
 
   override async read(sql: string, values: Values = []): Promise<unknown[]> {
-    return await turnUnderWay.exit(() => super.read(sql, values));
+    return await currentSessionLease.exit(() => super.read(sql, values));
   }
 
   override async change(sql: string, values: Values = []): Promise<number> {
@@ -48,9 +48,9 @@ export class TurnDatabase extends PostgresDatabase {
     }, waits);
   }
 
-  /** The turn that is under way. What is begun in one and goes on after it writes as anything else. */
-  #turn(): Turn | undefined {
-    const turn = turnUnderWay.getStore();
+  /** The current lease. Work that outlives its lease writes without it. */
+  #turn(): SessionLease | undefined {
+    const turn = currentSessionLease.getStore();
     return turn === undefined || turn.isOver || turn.by !== this ? undefined : turn;
   }
 }

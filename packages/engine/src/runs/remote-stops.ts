@@ -4,13 +4,13 @@ import type { Storage } from "../storage/storage.ts";
 import { comesBefore } from "./status.ts";
 import { waitForEnd, type RunSources } from "./follow/follow.ts";
 
-/** The key of a run's metadata, and its session's, with the session that has begun it for its own work: it is stopped with that one. */
-export const sentBy = "background_of";
+/** The metadata key of a background run and its session: the id of the parent session, with which it is stopped. */
+export const parentSessionKey = "background_of";
 
-/** More runs than a session has that are not over, and more sessions than one has sent. */
+/** An upper limit for the open runs and the background sessions of a session. */
 const many = 10_000;
 
-/** The runs of a session that are not over and in no hand here. */
+/** The open runs of a session that other servers own. */
 async function openElsewhere(
   sessionId: string,
   { storage, active }: Pick<RunSources, "storage" | "active">,
@@ -19,12 +19,12 @@ async function openElsewhere(
   return [...(await list("running")), ...(await list("pending"))].filter(({ run_id }) => !active.has(run_id));
 }
 
-/** Milliseconds that the end of a run that has not begun is waited for where the caller did not ask to wait. */
+/** Milliseconds to wait for the end of a queued run when the caller does not wait. */
 const briefly = 2_000;
 
 /**
- * The row of a run that another server was asked to stop, when it has ended; as it was, where it was removed with its end, or
- * where it is waited for only `briefly`, since a run that has not begun ends at once, and its server may have gone.
+ * The row of a run that another server was asked to stop, once it has ended. The row as it was, when the run was removed or
+ * has not ended in time: `briefly` is for queued runs, which end at once unless their server is gone.
  */
 export async function waitForStop(run: Run, sources: RunSources, how: "to its end" | "briefly"): Promise<Run> {
   const enough = how === "briefly" ? AbortSignal.timeout(briefly) : undefined;
@@ -37,7 +37,7 @@ export async function waitForStop(run: Run, sources: RunSources, how: "to its en
   }
 }
 
-/** Has other servers stop runs of theirs, and resolves when the ends are written. */
+/** Stops runs of other servers; resolves when they have ended. */
 async function endAll(runs: readonly Run[], sources: RunSources): Promise<void> {
   await Promise.all(
     runs.map(async (run) => {
@@ -48,16 +48,16 @@ async function endAll(runs: readonly Run[], sources: RunSources): Promise<void> 
   );
 }
 
-/** Has other servers stop their runs of a session, and resolves when the ends are written. */
-export async function endElsewhere(sessionId: string, sources: RunSources): Promise<void> {
+/** Stops the runs of a session at other servers; resolves when they have ended. */
+export async function stopRemoteRuns(sessionId: string, sources: RunSources): Promise<void> {
   if (sources.storage.cluster.serverCount > 1) await endAll(await openElsewhere(sessionId, sources), sources);
 }
 
 /**
- * Has other servers stop the runs that wait behind `run`, so that none of them begins when that ends. Resolves when it is on
- * disk; gives what waits for their ends, which come at once.
+ * Stops the runs in the queue behind `run` at other servers, so that none of them starts when it ends. Resolves when the
+ * requests are on disk; returns a function that waits for the ends.
  */
-export async function stopBehindElsewhere(run: Run, sources: RunSources): Promise<() => Promise<unknown>> {
+export async function stopRemoteQueuedRuns(run: Run, sources: RunSources): Promise<() => Promise<unknown>> {
   if (sources.storage.cluster.serverCount === 1) return () => Promise.resolve();
   const open = await openElsewhere(run.session_id, sources);
   const behind = open.filter((other) => other.status === "pending" && comesBefore(run, other));
@@ -65,8 +65,8 @@ export async function stopBehindElsewhere(run: Run, sources: RunSources): Promis
   return () => Promise.all(behind.map((other) => waitForStop(other, sources, "briefly")));
 }
 
-/** Has other servers stop their runs of an assistant, and resolves when the ends are written. */
-export async function endOfAssistantElsewhere(assistantId: string, sources: RunSources): Promise<void> {
+/** Stops the runs of an assistant at other servers; resolves when they have ended. */
+export async function stopRemoteRunsOfAssistant(assistantId: string, sources: RunSources): Promise<void> {
   const { storage, active } = sources;
   if (storage.cluster.serverCount === 1) return;
   const open = await storage.runs.unfinished();
@@ -76,14 +76,19 @@ export async function endOfAssistantElsewhere(assistantId: string, sources: RunS
   );
 }
 
-/** Has other servers stop the agents that a session has sent to the background; resolves when that is on disk. */
-export async function stopSentElsewhere(
+/** Stops the background runs of a session at other servers; resolves when the requests are on disk. */
+export async function stopRemoteBackgroundRuns(
   sessionId: string,
   parts: { storage: Storage; active: RunSources["active"] },
 ): Promise<void> {
   const { sessions, runs, cluster } = parts.storage;
   if (cluster.serverCount === 1) return;
-  const sent = await sessions.search({ metadata: { [sentBy]: sessionId }, status: "busy", limit: many, offset: 0 });
+  const sent = await sessions.search({
+    metadata: { [parentSessionKey]: sessionId },
+    status: "busy",
+    limit: many,
+    offset: 0,
+  });
   const open = await Promise.all(sent.sessions.map(({ session_id }) => openElsewhere(session_id, parts)));
   await Promise.all(open.flat().map(({ run_id }) => runs.requestStop(run_id, "interrupt")));
 }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
-import { PostgresHints } from "@millrace/engine/storage/postgres/hints/hints";
-import type { Hint } from "@millrace/engine/storage/cluster";
+import { PostgresNotifications } from "@millrace/engine/storage/postgres/notifications/notifications";
+import type { PeerNotification } from "@millrace/engine/storage/cluster";
 import { startPostgres, withClient } from "../support/processes/postgres.ts";
 
 const server = await startPostgres();
@@ -11,80 +11,86 @@ afterEach(async () => {
 });
 afterAll(() => server?.stop());
 
-/** One of several servers on a database, with what it has heard. */
+/** One of several servers on a database, with what it has received. */
 async function join(url: string, id: number, listenUrl = url) {
   const database = new PostgresDatabase(url);
-  const heard: [Hint, number][] = [];
+  const received: [PeerNotification, number][] = [];
   const silent = vi.fn<(reason: unknown) => void>();
-  const hints = new PostgresHints({ database, url: listenUrl, id: () => id, hasOthers: () => true, onSilent: silent });
-  hints.onHint((hint, from) => heard.push([hint, from]));
+  const notifications = new PostgresNotifications({
+    database,
+    url: listenUrl,
+    id: () => id,
+    hasPeers: () => true,
+    onListenerLost: silent,
+  });
+  notifications.onNotification((notification, from) => received.push([notification, from]));
   opened.push(async () => {
-    await hints.stop();
+    await notifications.stop();
     await database.close();
   });
-  await hints.start();
-  return { hints, heard, silent, database };
+  await notifications.start();
+  return { notifications, received, silent, database };
 }
 
-const moved = (run_id: string): Hint => ({ type: "moved", run_id });
+const moved = (run_id: string): PeerNotification => ({ type: "moved", run_id });
 
-describe.skipIf(server === undefined)("hints between servers on one PostgreSQL", () => {
+describe.skipIf(server === undefined)("notifications between servers on one PostgreSQL", () => {
   it("reach the server that is named, or all others, and never the sender", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b, c] = [await join(url, 1), await join(url, 2), await join(url, 3)];
-    a.hints.hint(2, moved("r1"));
-    a.hints.hint("all", moved("r2"));
+    a.notifications.send(2, moved("r1"));
+    a.notifications.send("all", moved("r2"));
     await expect
-      .poll(() => b.heard)
+      .poll(() => b.received)
       .toEqual([
         [moved("r1"), 1],
         [moved("r2"), 1],
       ]);
-    await expect.poll(() => c.heard).toEqual([[moved("r2"), 1]]);
-    expect(a.heard).toEqual([]);
+    await expect.poll(() => c.received).toEqual([[moved("r2"), 1]]);
+    expect(a.received).toEqual([]);
   });
 
   it("go together, each once, in few statements", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b] = [await join(url, 1), await join(url, 2)];
     const sent = vi.spyOn(a.database, "rows");
-    for (let number = 0; number < 1_000; number += 1) a.hints.hint(2, moved(`r${number % 100}`));
-    await expect.poll(() => b.heard.length).toBe(100);
+    for (let number = 0; number < 1_000; number += 1) a.notifications.send(2, moved(`r${number % 100}`));
+    await expect.poll(() => b.received.length).toBe(100);
     expect(sent).toHaveBeenCalledOnce();
   });
 
   it("that no identifier of PostgreSQL may be as long as are left out, and others of a later version are passed over", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b] = [await join(url, 1), await join(url, 2)];
-    a.hints.hint(2, moved("r".repeat(9_000)));
+    a.notifications.send(2, moved("r".repeat(9_000)));
     const told = ['[3,{"type":"later"}]', "no JSON"];
     await withClient(url, (client) =>
       client.query("SELECT pg_notify('millrace_2', told) FROM unnest($1::text[]) AS told", [told]),
     );
-    a.hints.hint(2, moved("r1"));
-    await expect.poll(() => b.heard).toEqual([[moved("r1"), 1]]);
+    a.notifications.send(2, moved("r1"));
+    await expect.poll(() => b.received).toEqual([[moved("r1"), 1]]);
   });
 
-  it("are heard again after the connection was cut, and it is said that some may be missing", async () => {
+  it("are received again after the connection was cut, and it is said that some may be missing", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b] = [await join(url, 1), await join(url, 2)];
     const restored = vi.fn<() => void>();
-    b.hints.onRestored(restored);
+    b.notifications.onRestored(restored);
     await withClient(url, (client) =>
       client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN \"millrace_2\"'"),
     );
     await expect.poll(() => restored.mock.calls.length).toBe(1);
     expect(b.silent).toHaveBeenCalledOnce();
-    expect(b.hints.listens).toBe(true);
-    a.hints.hint(2, moved("r1"));
-    await expect.poll(() => b.heard).toEqual([[moved("r1"), 1]]);
+    expect(b.notifications.isListening).toBe(true);
+    a.notifications.send(2, moved("r1"));
+    await expect.poll(() => b.received).toEqual([[moved("r1"), 1]]);
   });
 
   it("are missed behind a pooler, which the server finds out and says", async () => {
     const [url, elsewhere] = [(await server?.create()) ?? "", (await server?.create()) ?? ""];
     // As with a pooler, what is told by one connection does not come to the other.
     const b = await join(url, 2, elsewhere);
-    expect(b.hints.listens).toBe(false);
+    expect(b.notifications.isListening).toBe(false);
     expect(String(b.silent.mock.calls[0]?.[0])).toContain("has not arrived");
   });
 });

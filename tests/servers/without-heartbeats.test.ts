@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { TestServer } from "../support/test-server.ts";
 import { startPostgres } from "../support/processes/postgres.ts";
-import { openDoor } from "../support/test-graphs.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -22,16 +22,16 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     await servers.close();
   });
 
-  /** A run at `server` that waits at its door. */
+  /** A run at `server` that waits at its gate. */
   async function startGated(
     { client }: TestServer,
     multitaskStrategy: "enqueue" | "interrupt" = "enqueue",
     thread?: string,
   ) {
-    const door = crypto.randomUUID();
+    const gate = crypto.randomUUID();
     const thread_id = thread ?? (await client.threads.create()).thread_id;
-    const { run_id } = await client.runs.create(thread_id, "gated", { input: { door }, multitaskStrategy });
-    return { door, thread_id, run_id };
+    const { run_id } = await client.runs.create(thread_id, "gated", { input: { gate }, multitaskStrategy });
+    return { gate, thread_id, run_id };
   }
   const statusOf = async ({ thread_id, run_id }: { thread_id: string; run_id: string }): Promise<string> =>
     (await one.client.runs.get(thread_id, run_id)).status;
@@ -46,7 +46,7 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     const next = await startGated(other, "interrupt", interrupted.thread_id);
     await expect.poll(() => statusOf(next)).toBe("running");
     expect(await statusOf(interrupted)).toBe("interrupted");
-    openDoor(next.door);
+    openGate(next.gate);
     expect(await one.client.runs.join(next.thread_id, next.run_id)).toMatchObject({ passed: true });
   });
 
@@ -60,7 +60,7 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     expect(await statusOf(child)).toBe("interrupted");
     const { assistant_id } = await one.client.assistants.create({ graphId: "gated" });
     const { thread_id } = await one.client.threads.create();
-    await one.client.runs.create(thread_id, assistant_id, { input: { door: crypto.randomUUID() } });
+    await one.client.runs.create(thread_id, assistant_id, { input: { gate: crypto.randomUUID() } });
     await other.client.assistants.delete(assistant_id);
     expect(await servers.query(`SELECT FROM runs WHERE assistant_id = '${assistant_id}'`)).toEqual([]);
   });
@@ -74,9 +74,9 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     const behind = await startGated(other, "enqueue", first.thread_id);
     // By the end of a later run it is known that this one has to wait.
     await other.client.runs.wait(null, "counter", { input: { value: 1 } });
-    openDoor(first.door);
+    openGate(first.gate);
     await expect.poll(() => statusOf(behind)).toBe("running");
-    openDoor(behind.door);
+    openGate(behind.gate);
     await one.client.runs.join(behind.thread_id, behind.run_id);
   });
 
@@ -89,11 +89,11 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
       END $$;
       CREATE TRIGGER note_states BEFORE UPDATE OF status ON runs FOR EACH ROW WHEN (NEW.status = 'success')
         EXECUTE FUNCTION note_states()`);
-    const { door, thread_id, run_id } = await startGated(one);
+    const { gate, thread_id, run_id } = await startGated(one);
     await expect.poll(async () => (await one.client.threads.getState(thread_id)).next).toEqual(["wait"]);
     // As a cancel by way of the other server, whose notice is lost.
     await servers.query(`UPDATE runs SET stop_requested = 'rollback' WHERE run_id = '${run_id}'`);
-    openDoor(door);
+    openGate(gate);
     await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
     expect(await servers.query("SELECT count FROM states_at_end")).toEqual([{ count: 0 }]);
     expect(await other.client.threads.getHistory(thread_id)).toEqual([]);
@@ -104,10 +104,10 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     const waiting = await startGated(one, "enqueue", walking.thread_id);
     await expect.poll(() => statusOf(walking)).toBe("running");
     const closing = one.close();
-    openDoor(walking.door);
+    openGate(walking.gate);
     await closing;
     await other.client.runs.join(walking.thread_id, walking.run_id);
-    openDoor(waiting.door);
+    openGate(waiting.gate);
     await other.client.runs.join(waiting.thread_id, waiting.run_id);
     expect(await servers.query("SELECT DISTINCT crashes FROM runs")).toEqual([{ crashes: 0 }]);
   });
