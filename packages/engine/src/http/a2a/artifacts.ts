@@ -29,7 +29,8 @@ function artifactOf(artifactId: string, part: Part): Artifact {
 
 /**
  * Turns a run's events, in order, into artifacts: each message of the model is one, under its id, sent in pieces as the
- * model writes it; one that is said anew after a crash replaces what an earlier attempt had begun. What was not streamed comes at the end: the last message, or the values of a graph without messages.
+ * model writes it; one that is said anew after a crash replaces what an earlier attempt had begun. What was not streamed
+ * comes at the end: the last message, or the values of a graph without messages.
  */
 export function createArtifactReader(run: Run, hasMessages: boolean) {
   const emitted = new Map<string, string>();
