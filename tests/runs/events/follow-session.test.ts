@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readRecord } from "@millrace/engine/http/protocol/session/thread-record";
 import { followSession } from "@millrace/engine/runs/follow/follow-session";
 import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
 import { createTestStorage } from "../../support/test-storage.ts";
@@ -118,5 +119,55 @@ describe("the record of a session", () => {
     await reading;
     expect(ended).toEqual([queued.run_id]);
     leaving.abort();
+  });
+
+  it.each([
+    { when: "while it is admitted", comesBefore: false },
+    { when: "before it is asked for, and learns of it by its row", comesBefore: true },
+  ])("shows the beginning of a run at once to a reader that comes $when, under its ids", async ({ comesBefore }) => {
+    const gate = createGate();
+    const storage = createTestStorage();
+    const [stored, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // Whoever asked for the run goes on after its row is there.
+    const admit: typeof storage.runs.admit = async (...given) => {
+      const admitted = await storage.runs.admit(...given);
+      stored.resolve();
+      await answered.promise;
+      return admitted;
+    };
+    const notifications = { ...storage.notifications, isShared: true, hasPeers: true };
+    const slow = { ...storage, runs: { ...storage.runs, admit }, notifications };
+    const { runs, graphs, session } = await createBench({ agent: gatedGraph(gate) }, slow);
+    const leaving = new AbortController();
+    const follow = async (ids: string[], onPart?: (part: unknown) => void): Promise<void> => {
+      const filter = { channels: ["lifecycle"] };
+      for await (const part of readRecord({ runs, graphs }, session.session_id, filter, leaving.signal)) {
+        onPart?.(part);
+        if (typeof part !== "string") ids.push(...part.events.map(({ event_id = "" }) => event_id));
+      }
+    };
+    const parts: unknown[] = [];
+    const early: string[] = [];
+    const late: string[] = [];
+    const read = (): Promise<void> => follow(early, (part) => parts.push(part));
+    const reading = comesBefore ? [read()] : [];
+    if (comesBefore) await expect.poll(() => parts).toEqual(["caught up", "waits"]);
+    const started = runs.start(session, request("agent"));
+    await stored.promise;
+    if (!comesBefore) reading.push(read());
+    await expect.poll(() => parts).toContain(comesBefore ? "goes on" : "caught up");
+    await settle();
+    answered.resolve();
+    const run = await started;
+    await gate.arrived;
+    reading.push(follow(late));
+    await expect.poll(() => late.length).toBe(1);
+    await expect.poll(() => early).toEqual(late);
+    gate.open();
+    await runs.wait(run.run_id, never);
+    await expect.poll(() => late.length).toBe(2);
+    await expect.poll(() => early).toEqual(late);
+    leaving.abort();
+    await Promise.all(reading);
   });
 });

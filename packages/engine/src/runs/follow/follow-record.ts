@@ -5,6 +5,7 @@ import type { Run } from "../../storage/records.ts";
 import type { ActiveRun } from "../active-run.ts";
 import type { SessionSubscription } from "./coming-runs.ts";
 import { followRun, type RunSources, type SessionFeeds } from "./follow.ts";
+import type { RunStart } from "./session-watch.ts";
 import { isOver } from "../status.ts";
 
 /** The most runs that a returning reader gets, and how many are read at once. */
@@ -84,7 +85,7 @@ export async function* followRecord(
       }
       // A run that began between the two queries is in both.
       if (reading.seen.delete(item.run_id)) continue;
-      const run = await findRun(sources, item.run_id);
+      const run = await findRun(sources, item);
       if (run === undefined) continue;
       if (item.hasBegun) yield* recordOf(reading, run, "live");
       else {
@@ -97,8 +98,11 @@ export async function* followRecord(
   }
 }
 
-async function findRun({ active, storage }: RunSources, runId: string): Promise<Run | undefined> {
-  return active.get(runId)?.run ?? (await storage.runs.get(runId));
+async function findRun({ active, storage }: RunSources, { run_id, hasBegun }: RunStart): Promise<Run | undefined> {
+  const held = active.get(run_id)?.run;
+  // The store may have its attempt before this process does.
+  const isBehind = hasBegun && held?.attempt === 0;
+  return held === undefined || isBehind ? await storage.runs.get(run_id) : held;
 }
 
 /** The id of a run's last event so far, -1 before its first. */
@@ -130,8 +134,8 @@ async function keptRuns(
         continue;
       }
       if (isKnown || (since === undefined && !isUnasked(row, [...walked.values()]))) return kept();
-      // A new run shifts the pages.
-      walked.set(row.run_id, found?.run ?? row);
+      // A new run shifts the pages. The row of a run that is being admitted may have its attempt before this process does.
+      walked.set(row.run_id, found === undefined || found.run.attempt < row.attempt ? row : found.run);
     }
     if (page.length < runsAtOnce) break;
     await nextTurn();
@@ -228,7 +232,7 @@ async function* recordOf(
 async function noteNewlyStopped(reading: Reading): Promise<void> {
   for (const runId of reading.coming.takeStopped()) {
     if (reading.seen.delete(runId)) continue;
-    const run = await findRun(reading.sources, runId);
+    const run = await findRun(reading.sources, { run_id: runId, hasBegun: false });
     if (run !== undefined) await collectStopped(reading, run);
   }
 }
