@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { AIMessageChunk } from "@langchain/core/messages";
+import { ChatOpenAI } from "@langchain/openai";
 import OpenAI from "openai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createArtifactReader } from "@millrace/engine/http/a2a/artifacts";
@@ -30,6 +31,7 @@ describe("a run that a restart has cut in the middle of an answer", () => {
       graphs: join(projectFolder, "langgraph.json"),
       model: "openai:scripted",
       openai: { apiKey: "test-key", baseUrl: model.url },
+      drainSeconds: 0.1,
     });
     client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0 });
   });
@@ -81,6 +83,28 @@ describe("a run that a restart has cut in the middle of an answer", () => {
       replayed += choices[0]?.delta.content ?? "";
     }
     expect(replayed).toBe("I look.\n\nHalf an answer is none.");
+  });
+
+  const retrying = {
+    "OpenAI's client of chat completions": (baseURL: string) =>
+      new OpenAI({ baseURL, apiKey: "none" }).chat.completions.create({
+        model: "agent",
+        messages: [{ role: "user", content: "Hello" }],
+      }),
+    "OpenAI's client of responses": (baseURL: string) =>
+      new OpenAI({ baseURL, apiKey: "none" }).responses.create({ model: "agent", input: "Hello" }),
+    "LangChain's client": (baseURL: string) =>
+      new ChatOpenAI({ model: "agent", apiKey: "none", configuration: { baseURL } }).invoke("Hello"),
+  };
+
+  it.each(Object.entries(retrying))("is not begun again by %s, which retries by itself", async (_name, ask) => {
+    const failed = Promise.resolve(ask(`${server.url}/v1`)).catch((error: unknown) => error);
+    await expect.poll(() => model.requests.length).toBe(2);
+    await restart();
+    expect(await failed).toMatchObject({ status: 400, type: "server_error" });
+    const [thread, ...others] = await server.client.threads.search();
+    const runs = await server.client.runs.list(thread?.thread_id ?? "");
+    expect([runs.length, others]).toEqual([1, []]);
   });
 });
 

@@ -61,7 +61,8 @@ export interface HttpServices extends OwnerScope, SharedServices {
 
 /**
  * What a handler finds on its context: node's request and response, the WebSocket upgrade if requested, the request id,
- * the caller and its services, whether the answer is long enough to compress, and whether the run is queued.
+ * the caller and its services, whether the answer is long enough to compress, whether the run is queued, and whether a
+ * run has begun that a repeated request would begin again.
  */
 export interface HttpEnvironment {
   Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
@@ -72,6 +73,7 @@ export interface HttpEnvironment {
     scope?: HttpServices;
     isLong?: boolean;
     waits?: boolean;
+    hasBegun?: boolean;
     auth?: AuthContext;
   };
 }

@@ -60,7 +60,8 @@ export function answerOpenAiError(error: unknown, context: HttpContext, logger: 
   if (isAppError(error)) {
     const status = statusOf[error.code];
     if (status >= 500) logger.error({ err: error, ...request }, "request_failed");
-    if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
+    const isRetried = context.get("hasBegun") !== true && (status === 503 || error.code === "rate_limit");
+    if (isRetried) context.header("Retry-After", "1");
     const { param = null, reason = error.code } = error instanceof OpenAiProblem ? error : {};
     return answer(context, status, explain(error), { param, code: reason });
   }
@@ -82,6 +83,15 @@ export function failedRunBody({ error, message }: RunError): z.infer<typeof Open
   return { error: { message, type: "run_failed", param: null, code: error } };
 }
 
+/**
+ * The request has begun a run that a retry would begin again: clients must not retry whatever fails from here on. OpenAI's
+ * client reads the header, LangChain's only the status, so a 5xx becomes a 400.
+ */
+export function forbidRetries(context: HttpContext): void {
+  context.header("x-should-retry", "false");
+  context.set("hasBegun", true);
+}
+
 function answer(
   context: HttpContext,
   status: number,
@@ -89,8 +99,9 @@ function answer(
   { param, code }: { param: string | null; code: string | null } = { param: null, code: null },
 ): Response {
   const body: z.infer<typeof OpenAiError> = { error: { message, type: typeOf(status), param, code } };
+  const sent = status >= 500 && context.get("hasBegun") === true ? 400 : status;
   // HTTPException and the table of errors hold only statuses that have a body.
-  return context.json(body, status as ContentfulStatusCode);
+  return context.json(body, sent as ContentfulStatusCode);
 }
 
 function typeOf(status: number): string {

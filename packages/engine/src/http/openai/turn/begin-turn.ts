@@ -18,7 +18,7 @@ import {
   type TurnEvent,
   wordsOf,
 } from "./follow-turn.ts";
-import { OpenAiProblem } from "../problem.ts";
+import { forbidRetries, OpenAiProblem } from "../problem.ts";
 import { toHistory } from "../chat/chat-completion.ts";
 
 /** Minutes an unnamed thread is kept: questions in it can be answered that long. */
@@ -115,6 +115,7 @@ export async function beginTurn(
     }),
     { ...arrivalOf(context), submission, temporary: false },
   );
+  if (submission === undefined) forbidRetries(context);
   if (waiting === undefined && !request.isKept) {
     await services.storage.ttls.set(session.session_id, { minutes: unnamedMinutes, strategy: "delete" });
   }
