@@ -14,6 +14,7 @@ import { measureLoopCost } from "./in-process/loop-cost.ts";
 import { measureMemory, measureStart, measureTurns } from "./servers/over-http.ts";
 import { measurePostgres } from "./servers/on-postgres.ts";
 import { measureCosts, type CostAmounts } from "./servers/database-costs.ts";
+import { measureGrowth, type GrowthAmounts } from "./servers/growth.ts";
 import { measureOwners } from "./servers/owners.ts";
 import { measurePolicies } from "./in-process/policy-cost.ts";
 import { measureRuns, measureTokens } from "./servers/runs.ts";
@@ -22,10 +23,10 @@ import { measureSearch } from "./in-process/search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers/servers.ts";
 import { measureTextCalls } from "./in-process/text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,servers,costs,capacity,console,package]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners,postgres,growth,servers,costs,capacity,console,package]
 
 --smoke  everything once and tiny, to see that it works
---full   memory from run 1,000 to 5,000 (takes minutes)
+--full   memory from run 1,000 to 5,000, and a database of 100,000 runs (takes half an hour)
 --peer   measures the development server of LangGraph.js with the same graphs, in turns. Make its folder with:
          mkdir peer && cd peer && npm init -y && npm pkg set type=module && npm install @langchain/langgraph-api@1.5.1 \\
            @langchain/langgraph-cli@1.5.1 @langchain/langgraph@1.7.3 @langchain/langgraph-checkpoint@1.2.2 \\
@@ -56,6 +57,8 @@ interface Amounts {
   requests: number;
   /** Clients at once, rounds of them, and runs whose transactions are counted. */
   postgres: { clients: number; rounds: number; counted: number };
+  /** Of a database that runs are removed from. */
+  growth: GrowthAmounts;
   /** Of several servers over one PostgreSQL. */
   servers: SeveralAmounts;
   /** Of many servers, simulated. */
@@ -83,6 +86,7 @@ const smoke: Amounts = {
   owners: [2],
   requests: 10,
   postgres: { clients: 2, rounds: 1, counted: 2 },
+  growth: { parts: 1, runs: 40, kept: 0.1 },
   servers: { waiting: { counts: [1, 2], runs: 6 }, noop: { counts: [1], runs: 4, clients: 2 } },
   capacity: { sizes: [[2, 2]], groups: undefined, variants: [], runs: 20 },
   console: { times: 1, messages: 30, frames: 10, changes: 2, words: 30, spans: 40, nodes: 30, rest: 500 },
@@ -107,6 +111,7 @@ const normal: Amounts = {
   owners: [1, 50, 150, 1000],
   requests: 4000,
   postgres: { clients: 32, rounds: 3, counted: 40 },
+  growth: { parts: 3, runs: 1_000, kept: 5 },
   servers: { waiting: { counts: [1, 2, 4], runs: 80 }, noop: { counts: [1, 2, 4], runs: 300, clients: 32 } },
   capacity: {
     sizes: [
@@ -138,6 +143,11 @@ const normal: Amounts = {
     rest: 20_000,
   },
 };
+/** Of what grows for a long time. */
+const full: Pick<Amounts, "memory" | "growth"> = {
+  memory: [1000, 5000],
+  growth: { parts: 10, runs: 10_000, kept: 72 },
+};
 /** Of what the simulation calculates with; not in the smoke run, where it would show nothing that `servers` does not. */
 const costs: CostAmounts = {
   runs: 40,
@@ -160,7 +170,7 @@ if (options.help || (options.peer && options["peer-dir"] === undefined)) {
   console.log(usage);
   process.exitCode = options.help ? 0 : 2;
 } else {
-  const amounts: Amounts = options.smoke ? smoke : { ...normal, ...(options.full ? { memory: [1000, 5000] } : {}) };
+  const amounts: Amounts = options.smoke ? smoke : { ...normal, ...(options.full ? full : {}) };
   const load = loadavg()[0]?.toFixed(1) ?? "?";
   console.log(
     `Node ${process.versions.node}, ${availableParallelism()} cores, load ${load}; one load generator beside it.`,
@@ -211,6 +221,7 @@ async function measure(
     await add("policies", () => measurePolicies(model.url, amounts.policies, amounts.warm.policies));
     await add("owners", () => measureOwners(model.url, amounts.owners, amounts.requests));
     await add("postgres", () => measurePostgres(model.url, { ...amounts, ...amounts.postgres }));
+    await add("growth", () => measureGrowth(model.url, amounts.growth));
     await add("servers", () => measureSeveral(model.url, amounts.servers));
     if (!options.smoke) await add("costs", () => measureCosts(model.url, costs));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));

@@ -45,11 +45,12 @@ export const bundledServer = join(projectFolder, "dist", "server", "server.js");
 /**
  * Starts what `npm start` starts over the bench's graphs in an empty data folder, which `stop` removes. `bundled` starts
  * what `npm run build` made, with the graphs it bundled; `isFirst`, as if nothing were kept of an earlier start;
- * `apiKeys`, as MILLRACE_API_KEYS lists them; `database`, the address of one in PostgreSQL; `slots`: runs at once, if not as usual.
+ * `apiKeys`, as MILLRACE_API_KEYS lists them; `database`, the address of one in PostgreSQL; `slots`: runs at once, if not as
+ * usual; `environment`: further settings.
  */
 export async function startMillrace(
   modelUrl: string,
-  { bundled = false, isFirst = false, apiKeys = "", database = "", slots = 0 } = {},
+  { bundled = false, isFirst = false, apiKeys = "", database = "", slots = 0, environment: further = {} } = {},
 ): Promise<ServerUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
   mkdirSync(join(folder, "workspace"));
@@ -68,6 +69,7 @@ export async function startMillrace(
     MILLRACE_API_KEYS: apiKeys,
     ...(database === "" ? {} : { MILLRACE_DATABASE: database }),
     ...(slots === 0 ? {} : { MILLRACE_MAX_CONCURRENT_RUNS: String(slots) }),
+    ...further,
   };
   const inspectorPort = await freePort();
   const server = await startServer({

@@ -16,6 +16,7 @@ import { taskSessions } from "./014-task-sessions.ts";
 import { operationsByPath } from "./015-operations-by-path.ts";
 import { sharedFiles } from "./016-shared-files.ts";
 import { workspaces } from "./017-workspaces.ts";
+import { earlyVacuum } from "./018-early-vacuum.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   operationsByPath,
   sharedFiles,
   workspaces,
+  earlyVacuum,
 ];
